@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import ClassVar
 
-from assay.composition.tables import INFERRED, Letters, TableName, compose, entries_of
+from assay.composition.tables import Letters, TableName, compose, entries_of
 from assay.errors import SpecificationError
 from assay.model import Letter
-from assay.rating.decision import WORST_FIRST, worst_letter
+from assay.rating.decision import WORST_FIRST
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +71,10 @@ class ChainAnswer:
     contradiction: bool
     bracketings: tuple[Bracketing, ...]
 
-    provenance: ClassVar[str] = INFERRED
-
     @property
     def letter(self) -> Letter | None:
         """The inferred letter if only one is possible."""
         return next(iter(self.possible)) if len(self.possible) == 1 else None
-
-    @property
-    def worst(self) -> Letter:
-        """The worst possible letter."""
-        return worst_letter(self.possible)
-
-    @property
-    def must_be_measured(self) -> bool:
-        """Whether the table allows several letters, so that only a measurement can show the right one."""
-        return self.letter is None
 
 
 def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> ChainAnswer:

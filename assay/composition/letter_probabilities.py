@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import isfinite
-from typing import ClassVar
 
 from assay.composition.chain import compose_chain
-from assay.composition.tables import BS, DSBS, INFERRED, UCS, TableName, entries_of
+from assay.composition.tables import BS, DSBS, UCS, TableName, entries_of
 from assay.errors import BadDistribution, SpecificationError
 from assay.model import Letter, Probabilities
 
@@ -65,21 +64,9 @@ class ChainProbabilities:
     must_be_measured: float
     contradicted: float
 
-    provenance: ClassVar[str] = INFERRED
-
     def of(self, letter: Letter) -> float:
         """Probability of one letter, as a lower bound."""
         return float(getattr(self, letter.value))
-
-    @property
-    def likeliest(self) -> Letter | None:
-        """The most probable letter, ties to the worse; ``None`` if "must be measured" is more probable."""
-        letter = max((BS, DSBS, UCS), key=self.of)
-        return letter if self.of(letter) >= self.must_be_measured else None
-
-    def declared(self, confidence: float) -> bool:
-        """Return whether one letter's probability reaches `confidence` without counting "must be measured"."""
-        return max(self.BS, self.DSBS, self.UCS) >= confidence
 
 
 def combine(probabilities: Sequence[Probabilities], table: TableName = "published") -> ChainProbabilities:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from assay.composition.prediction.measured_service import TransitionEvidence
 from assay.composition.prediction.pooled import Chained, chain_pooled
 from assay.composition.prediction.stratified import chain_stratified, share_matched
-from assay.composition.tables import INFERRED
 from assay.errors import SpecificationError
 from assay.model import Evidence, Floats, HiddenEffect, Interval, Letter, Probabilities
 from assay.rating.decision import weigh
@@ -89,8 +88,6 @@ class Prediction:
     residual: tuple[float, ...]
     differing: tuple[str, ...] = ()
     hidden: tuple[HiddenEffect, ...] = ()
-
-    provenance: ClassVar[str] = INFERRED
 
     @property
     def emits_other(self) -> bool:

@@ -58,15 +58,12 @@ class PsychometricFit:
         Distance from 50 % to 75 %, .6745 sigma.
     lapse : Interval
         Share of answers that ignore the stimulus.
-    pse_sd : float
-        Posterior standard deviation of `pse`.
     """
 
     pse: Interval
     sigma: Interval
     jnd_75: Interval
     lapse: Interval
-    pse_sd: float
     _grid: Grid
 
     @property
@@ -117,7 +114,6 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
         sigma=sigma,
         jnd_75=Interval(JND_75 * sigma.estimate, JND_75 * sigma.low, JND_75 * sigma.high),
         lapse=Interval(lapse, float(lapses[0] ** 2), float(lapses[1] ** 2)),
-        pse_sd=float(np.sqrt((mu - pse) ** 2 @ over_mu)),
         _grid=grid,
     )
 

@@ -41,7 +41,6 @@ from assay.statistics.bayes.transition import (
     StepEffects,
     draw_excess_concordance,
     draw_transitions,
-    neutral_effects,
     step_effects,
 )
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
@@ -201,8 +200,7 @@ class TwoStepTest:
         if self.strata:
             counts = counts / design_effects(found.by_occupation)[:, None]
         transitions = draw_transitions(counts, rng, DRAWS)
-        effects_of = neutral_effects if found.neutral else step_effects
-        effects = effects_of(transitions, found.shares("unbiased"), found.shares("biased"))
+        effects = step_effects(transitions, found.shares("unbiased"), found.shares("biased"), neutral=found.neutral)
         content = None
         if self.tolerance.further.get("content") is not None:
             equal, pairs, by_rows = found.concordance()

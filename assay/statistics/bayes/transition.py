@@ -37,18 +37,16 @@ class StepEffects:
     step_2: Floats
 
 
-def draw_transitions(
-    counts: ArrayLike, rng: np.random.Generator, draws: int = 20_000, prior: float | None = None
-) -> Floats:
+def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 20_000) -> Floats:
     """Draw transition matrices from their posterior.
+
+    The prior weight of each output is ``1 / outputs``, so that the prior of a row weighs as much as one observation
+    for any number of outputs.
 
     Parameters
     ----------
     counts : array_like of int, shape (rows, outputs)
         How often each row was answered by each output. A row of zeros is drawn from the prior.
-    prior : float, optional
-        Dirichlet weight of each output. By default ``1 / outputs``, so that the prior of a row
-        weighs as much as one observation for any number of outputs.
 
     Returns
     -------
@@ -58,15 +56,12 @@ def draw_transitions(
     Raises
     ------
     OutOfBounds
-        If a count is negative or the prior is not positive.
+        If a count is negative.
     """
     seen = np.asarray(counts, dtype=float)
     if seen.ndim != 2 or seen.size == 0 or not np.isfinite(seen).all() or (seen < 0).any():
         raise OutOfBounds(f"a table (rows, outputs) of non-negative counts is needed, not {seen.tolist()}")
-    weight = 1.0 / seen.shape[1] if prior is None else prior
-    if not weight > 0:
-        raise OutOfBounds(f"the prior weight of an output must be positive, not {weight}")
-    return np.stack([rng.dirichlet(row, draws) for row in seen + weight], axis=1)
+    return np.stack([rng.dirichlet(row, draws) for row in seen + 1.0 / seen.shape[1]], axis=1)
 
 
 def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
@@ -91,58 +86,32 @@ def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
     return np.asarray(blocks @ transitions, dtype=float)
 
 
-def step_effects(
-    transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
-) -> StepEffects:
+def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *, neutral: bool = False) -> StepEffects:
     """Draw both effects: the distance of the outputs from an unbiased distribution, on unbiased and on biased input.
 
     The effect of a block is the total variation between its outputs and the *nearest* declared
     unbiased distribution; a step's effect is that of its worst block. The residual output adds to
     the distance, because its share in every declared distribution is 0.
 
+    A `neutral` residual is harmless, because it names no value. With ``p`` the shares of the values and
+    ``g = sum(p)`` the share of outputs that name a value, the effect against an unbiased distribution ``u`` is then
+    half the L1 distance between ``p`` and ``g u``: the total variation among the outputs that name a value, times
+    their share. A service whose outputs are all neutral has no effect.
+
     Parameters
     ----------
     transitions : ndarray, shape (draws, rows, outputs)
-        From `draw_transitions`.
+        From `draw_transitions`; the last output is the residual.
     unbiased, biased : array_like, shape (blocks, rows)
         Declared distributions of the blocks of each step.
-    targets : array_like, shape (m, values), optional
-        Distributions that an unbiased output may have. By default those of the unbiased blocks:
-        unbiased input should come out unchanged.
     """
-    outputs = transitions.shape[2]
-    fair = pad_to(unbiased if targets is None else targets, outputs)
-    return StepEffects(
-        _worst_block(outputs_under(transitions, unbiased), fair), _worst_block(outputs_under(transitions, biased), fair)
-    )
+    named = transitions[:, :, :-1] if neutral else transitions
+    fair = pad_to(unbiased, named.shape[2])
+    step_1, step_2 = (_worst_block(outputs_under(named, blocks), fair, neutral) for blocks in (unbiased, biased))
+    return StepEffects(step_1, step_2)
 
 
-def neutral_effects(
-    transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
-) -> StepEffects:
-    """Draw both effects if the residual output is harmless because it names no value.
-
-    With ``p`` the shares of the values and ``g = sum(p)`` the share of outputs that name a value, the
-    effect against an unbiased distribution ``u`` is half the L1 distance between ``p`` and ``g u``: the total
-    variation among the outputs that name a value, times their share. A service whose outputs are
-    all neutral has no effect.
-
-    Parameters
-    ----------
-    transitions : ndarray, shape (draws, rows, values + 1)
-        From `draw_transitions`; the last output is the neutral one.
-    unbiased, biased, targets
-        As for `step_effects`; targets are distributions over the values.
-    """
-    fair = pad_to(unbiased if targets is None else targets, transitions.shape[2] - 1)
-    named = transitions[:, :, :-1]
-    return StepEffects(
-        _worst_block(outputs_under(named, unbiased), fair, rescaled=True),
-        _worst_block(outputs_under(named, biased), fair, rescaled=True),
-    )
-
-
-def _worst_block(outputs: Floats, targets: Floats, *, rescaled: bool = False) -> Floats:
+def _worst_block(outputs: Floats, targets: Floats, rescaled: bool) -> Floats:
     """Half the L1 distance to the nearest of the targets (m, k), for the worst block; shape (draws,)."""
     mass = outputs.sum(axis=2, keepdims=True) if rescaled else 1.0
     # looping over the targets keeps the largest array at the shape (draws, blocks, k)

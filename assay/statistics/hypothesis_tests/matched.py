@@ -40,8 +40,6 @@ class MatchedTest:
         ``sum (n_ij - n_ji)**2 / (n_ij + n_ji)``; for two labels that is McNemar's.
     df : int
         Number of pairs of labels between which at least one profile changed.
-    discordant : int
-        Number of profiles whose label changed.
     p : float
         Two-sided. It is 1 where no label changed.
     distribution : str
@@ -50,7 +48,6 @@ class MatchedTest:
 
     statistic: float
     df: int
-    discordant: int
     p: float
     distribution: Literal["exact", "chi-squared"]
 
@@ -122,8 +119,8 @@ def bowker(a: ArrayLike, b: ArrayLike) -> MatchedTest:
     statistic, df = float(((first - second) ** 2 / total).sum()), int(changed.sum())
     exact = _exact_p(statistic, total)
     if exact is not None:
-        return MatchedTest(statistic, df, int(total.sum()), exact, "exact")
-    return MatchedTest(statistic, df, int(total.sum()), float(special.chdtrc(df, statistic)), "chi-squared")
+        return MatchedTest(statistic, df, exact, "exact")
+    return MatchedTest(statistic, df, float(special.chdtrc(df, statistic)), "chi-squared")
 
 
 def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:

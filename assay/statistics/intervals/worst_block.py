@@ -42,7 +42,7 @@ def step_intervals(
     neutral: bool = False,
     level: float = 0.95,
 ) -> dict[str, Interval]:
-    """Return the intervals of the effects that `transition.step_effects` or `neutral_effects` draws.
+    """Return the intervals of the effects that `transition.step_effects` draws.
 
     Parameters
     ----------

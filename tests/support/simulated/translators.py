@@ -13,7 +13,7 @@ import numpy as np
 from assay.catalog import occupations
 from assay.methods import AnyMethod, OneHop, RoundTrip
 from assay.model import Ask, Reply, Translate
-from assay.statistics.bayes.transition import neutral_effects, step_effects
+from assay.statistics.bayes.transition import step_effects
 from tests.support.simulated.base import Answer, SimulatedService, letter_of
 
 THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
@@ -116,7 +116,7 @@ def drawn_translator(seed: int, *, hop: bool = False) -> SimulatedService:
     rows = ("he", "she")
     outputs = rng.dirichlet(np.full(3, 1 / 3), size=2)
     to_he, to_it = (dict(zip(rows, outputs[:, at].tolist(), strict=True)) for at in (0, 2))
-    effects = (neutral_effects if hop else step_effects)(outputs[None], [[0.5, 0.5]], [[0.9, 0.1], [0.1, 0.9]])
+    effects = step_effects(outputs[None], [[0.5, 0.5]], [[0.9, 0.1], [0.1, 0.9]], neutral=hop)
     truths = {"effects.step_1": float(effects.step_1[0]), "effects.step_2": float(effects.step_2[0])}
     answer = one_hop_answer(to_he, rng, to_it) if hop else round_trip_answer(to_he, rng, to_it)
     return SimulatedService(method, answer, letter_of(truths["effects.step_1"], truths["effects.step_2"], 0.1), truths)

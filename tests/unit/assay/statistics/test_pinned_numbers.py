@@ -74,7 +74,6 @@ from assay.statistics.bayes.surrogate import (
 from assay.statistics.bayes.transition import (
     draw_excess_concordance,
     draw_transitions,
-    neutral_effects,
     outputs_under,
     step_effects,
 )
@@ -284,18 +283,16 @@ def test_transition_draws_and_effects_equal_their_pinned_numbers(same):
     counts = [[9, 1, 0], [2, 7, 1], [0, 0, 0]]
     drawn = draw_transitions(counts, rng(), 200)
     unbiased, biased = [[1 / 3, 1 / 3, 1 / 3], [0.5, 0.25, 0.25]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]
-    targets = [[0.6, 0.4], [0.4, 0.6]]
     cases = {
         "transitions": drawn,
         "by default": draw_transitions(counts, rng()),
-        "another prior": draw_transitions(counts, rng(), 200, prior=0.5),
         "outputs": outputs_under(drawn, biased),
         "outputs of one block": outputs_under(drawn, unbiased[0]),
         "effects": step_effects(drawn, unbiased, biased),
-        "effects, targets": step_effects(drawn, unbiased, biased, targets),
-        "neutral effects": neutral_effects(drawn, [[0.5, 0.5, 0]], biased, targets),
-        "neutral effects, no targets": neutral_effects(drawn[:, :2], [[0.5, 0.5]], [[0.9, 0.1]]),
-        "neutral effects, three values": neutral_effects(draw_transitions(np.eye(3, 4), rng(), 50), unbiased, biased),
+        "neutral effects, no targets": step_effects(drawn[:, :2], [[0.5, 0.5]], [[0.9, 0.1]], neutral=True),
+        "neutral effects, three values": step_effects(
+            draw_transitions(np.eye(3, 4), rng(), 50), unbiased, biased, neutral=True
+        ),
     }
     same("transition", cases)
 
@@ -308,8 +305,8 @@ def test_worst_block_intervals_equal_their_pinned_numbers(same):
     six = np.full((1, 6), 1 / 6), [[0.5, *[0.1] * 5], [*[0.1] * 5, 0.5]]
 
     def stated(draws: np.ndarray, blocks: Any, **asked: Any) -> object:
-        kind = neutral_effects if asked.get("neutral") else step_effects
-        return step_intervals(kind(draws, *blocks), draws, *blocks, **asked)
+        effects = step_effects(draws, *blocks, neutral=bool(asked.get("neutral")))
+        return step_intervals(effects, draws, *blocks, **asked)
 
     two = [[0.5, 0.5]], [[0.9, 0.1], [0.1, 0.9]]
     pair = draw_transitions([[30, 10, 0], [9, 31, 0]], rng(), 800)
@@ -1095,12 +1092,7 @@ def test_compositions_equal_their_pinned_results(same):
     for table in TABLES:
         cases[f"{table}: pairs"] = {f"{a} {b}": compose(a, b, table) for a, b in product(Letter, repeat=2)}
         for length in (1, 2, 3):
-            made = combine(shares[:length], table)
-            cases[f"{table}: {length} rated"] = made
-            cases[f"{table}: {length} declared"] = [
-                made.declared(max(made.BS, made.DSBS, made.UCS)),
-                made.declared(0.99),
-            ]
+            cases[f"{table}: {length} rated"] = combine(shares[:length], table)
         for chain in ([BS], [BS, UCS, DSBS], [BS, BS, UCS], [UCS, DSBS, BS, UCS]):
             cases[f"{table}: {' '.join(chain)}"] = compose_chain(chain, table)
         allowed = {" ".join(chain): compose_chain(chain, table).possible for chain in product(Letter, repeat=3)}
@@ -1130,7 +1122,6 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "padding: none": (BadDistribution, "at most 2", lambda: pad_to([], 2)),
     "transitions: a negative count": (OutOfBounds, "non-negative", lambda: draw_transitions([[1, -1]], rng())),
     "transitions: a row": (OutOfBounds, "table", lambda: draw_transitions([1, 1], rng())),
-    "transitions: a prior of nought": (OutOfBounds, "not 0", lambda: draw_transitions([[1, 1]], rng(), prior=0)),
     "transitions: no block": (BadDistribution, "2 rows", lambda: outputs_under(DRAWN, [])),
     "transitions: another block": (BadDistribution, "2 rows", lambda: outputs_under(DRAWN, [1, 1, 1])),
     "concordance: more than all":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import BadDistribution, OutOfBounds
-from assay.statistics.bayes.transition import draw_transitions, neutral_effects, outputs_under, step_effects
+from assay.statistics.bayes.transition import draw_transitions, outputs_under, step_effects
 from assay.statistics.intervals.credible import equal_tailed
 
 UNBIASED, BIASED = [[0.5, 0.5]], [[0.1, 0.9], [0.9, 0.1]]
@@ -49,7 +49,7 @@ def test_services_of_known_behaviour_have_the_expected_effects(service, step_1, 
     ],
 )
 def test_a_neutral_output_has_no_effect(service, step_1, step_2):
-    effects = neutral_effects(exactly(service), UNBIASED, BIASED)
+    effects = step_effects(exactly(service), UNBIASED, BIASED, neutral=True)
     assert effects.step_1 == pytest.approx([step_1], abs=1e-12)
     assert effects.step_2 == pytest.approx([step_2], abs=1e-12)
 
@@ -57,7 +57,7 @@ def test_a_neutral_output_has_no_effect(service, step_1, step_2):
 def test_without_neutral_outputs_both_kinds_of_effect_agree():
     transitions = draw_transitions([[30, 10], [12, 28]], np.random.default_rng(2), 200)
     padded = np.concatenate([transitions, np.zeros((200, 2, 1))], axis=2)
-    lost, neutral = step_effects(padded, UNBIASED, BIASED), neutral_effects(padded, UNBIASED, BIASED)
+    lost, neutral = (step_effects(padded, UNBIASED, BIASED, neutral=neutral) for neutral in (False, True))
     assert neutral.step_1 == pytest.approx(lost.step_1, abs=1e-12)
     assert neutral.step_2 == pytest.approx(lost.step_2, abs=1e-12)
 
@@ -69,19 +69,14 @@ def test_effects_use_the_nearest_unbiased_distribution_and_the_worst_block():
     assert effects.step_1 == pytest.approx([0.15], abs=1e-12)
 
 
-def test_explicit_target_distributions_replace_the_unbiased_blocks():
-    effects = step_effects(exactly(ALWAYS_HE), UNBIASED, BIASED, targets=[[1.0, 0.0]])
-    assert effects.step_1 == pytest.approx([0.0], abs=1e-12)
-
-
 def test_swapping_he_and_she_mirrors_the_outputs_and_keeps_the_effects():
     transitions = draw_transitions([[31, 5, 4], [14, 22, 4]], np.random.default_rng(3), 500)
     mirrored = transitions[:, ::-1][:, :, [1, 0, 2]]
     blocks = np.array([[0.5, 0.5], [0.2, 0.8]])
     straight = outputs_under(transitions, blocks)
     assert outputs_under(mirrored, blocks[:, ::-1]) == pytest.approx(straight[:, :, [1, 0, 2]], abs=1e-12)
-    for effects in (step_effects, neutral_effects):
-        one, other = effects(transitions, UNBIASED, BIASED), effects(mirrored, UNBIASED, BIASED)
+    for neutral in (False, True):
+        one, other = (step_effects(each, UNBIASED, BIASED, neutral=neutral) for each in (transitions, mirrored))
         assert other.step_1 == pytest.approx(one.step_1, abs=1e-12)
         assert other.step_2 == pytest.approx(one.step_2, abs=1e-12)
 
@@ -99,7 +94,7 @@ def test_draws_have_the_moments_of_the_dirichlet_posterior():
 
 
 def test_a_row_without_observations_is_drawn_from_the_prior():
-    drawn = draw_transitions([[0, 0, 0]], np.random.default_rng(5), 2_000, prior=1e-4)
+    drawn = draw_transitions([[0, 0, 0]], np.random.default_rng(5), 2_000)
     assert np.isfinite(drawn).all()
     assert drawn.sum(axis=2) == pytest.approx(np.ones((2_000, 1)))
 
@@ -158,17 +153,7 @@ def test_counts_that_are_not_a_valid_table_are_refused(counts):
         draw_transitions(counts, np.random.default_rng(0))
 
 
-def test_a_prior_weight_of_zero_is_refused():
-    with pytest.raises(OutOfBounds, match="positive"):
-        draw_transitions([[1, 2]], np.random.default_rng(0), prior=0)
-
-
 @pytest.mark.parametrize("blocks", [[[0.5, 0.3, 0.2]], [], [[]]])
 def test_blocks_without_a_share_for_each_row_are_refused(blocks):
     with pytest.raises(BadDistribution):
         outputs_under(exactly(FAITHFUL), blocks)
-
-
-def test_target_distributions_with_more_values_than_outputs_are_refused():
-    with pytest.raises(BadDistribution):
-        step_effects(exactly(FAITHFUL), UNBIASED, BIASED, targets=[[0.25] * 4])

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from assay.statistics.bayes.transition import draw_transitions, neutral_effects, step_effects
+from assay.statistics.bayes.transition import draw_transitions, step_effects
 from assay.statistics.intervals import worst_block
 from assay.statistics.intervals.credible import equal_tailed, size_interval
 from assay.statistics.intervals.worst_block import largest_interval, step_intervals
@@ -23,7 +23,7 @@ def matrix(he, she, lost=0.0):
 
 def stated(counts, seed=1, *, neutral=False, biased=BIASED, draws=4000):
     transitions = draw_transitions(counts, np.random.default_rng(seed), draws)
-    effects = (neutral_effects if neutral else step_effects)(transitions, UNBIASED, biased)
+    effects = step_effects(transitions, UNBIASED, biased, neutral=neutral)
     found = step_intervals(effects, transitions, UNBIASED, biased, seen=np.asarray(counts) > 0, neutral=neutral)
     return found, effects
 
@@ -44,7 +44,7 @@ def stated(counts, seed=1, *, neutral=False, biased=BIASED, draws=4000):
 def test_step_intervals_have_their_nominal_coverage(he, she, lost, neutral):
     rng, runs, pronouns = np.random.default_rng(7), 200, 80
     true = matrix(he, she, lost)
-    truth = (neutral_effects if neutral else step_effects)(true[None], UNBIASED, BIASED)
+    truth = step_effects(true[None], UNBIASED, BIASED, neutral=neutral)
     held = np.zeros(2)
     for _ in range(runs):
         counts = np.stack([rng.multinomial(pronouns, row) for row in true])
