@@ -33,37 +33,24 @@ REMEMBERED_ASKS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Further questions that can be asked about a component with the words or rows of its experiment.
-
-    Attributes
-    ----------
-    left : int or None
-        Number of further questions; ``None`` if only the field limits it.
-    field : str
-        Field of the experiment to increase so that they are asked; not used if no question is left.
-    material : str
-        Words, rows or trials to add so that more questions become possible.
-    """
+    """Further questions that can be asked about a component with the words or rows of its experiment."""
 
     left: int | None
+    """Number of further questions; ``None`` if only the field limits it."""
     field: str
+    """Field of the experiment to increase so that they are asked; not used if no question is left."""
     material: str
+    """Words, rows or trials to add so that more questions become possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Number of answers about one component at each look (interim analysis), if step 1's effect is a share of them.
-
-    Attributes
-    ----------
-    answers : tuple of int
-        Total number of answers at each look.
-    topics : int
-        Number of words or occupations in the questions; answers about the same topic are correlated.
-    """
+    """Number of answers about one component at each look (interim analysis), if step 1's effect is a share of them."""
 
     answers: tuple[int, ...]
+    """Total number of answers at each look."""
     topics: int
+    """Number of words or occupations in the questions; answers about the same topic are correlated."""
 
 
 class Method(ABC):

@@ -320,28 +320,19 @@ class Interval:
 
 @dataclass(frozen=True)
 class HiddenEffect:
-    """An effect that the overall mean can hide, such as the effect within one stratum of the content.
-
-    Attributes
-    ----------
-    kind : str
-        ``stratum``, ``individual`` or ``loss`` for an effect on unbiased input (as in step 1), or ``content`` for an
-        effect as in step 2. The kind selects the sentence that explains the effect.
-    name : str
-        Name in tables; for a stratum, the family and the member.
-    draws : ndarray, shape (draws,)
-        Posterior draws of the size of the effect.
-    limit : float, optional
-        Largest size that counts as no effect; by default the limit of step 1.
-    bound : bool
-        Whether the draws are only an upper bound, which can prevent a better letter but is no evidence for a worse one.
-    """
+    """An effect that the overall mean can hide, such as the effect within one stratum of the content."""
 
     kind: str
+    """``stratum``, ``individual`` or ``loss`` for an effect on unbiased input (as in step 1), or ``content`` for an
+    effect as in step 2. The kind selects the sentence that explains the effect."""
     name: str
+    """Name in tables; for a stratum, the family and the member."""
     draws: Floats
+    """Posterior draws of the size of the effect; shape (draws,)."""
     limit: float | None = None
+    """Largest size that counts as no effect; by default the limit of step 1."""
     bound: bool = False
+    """Whether the draws are only an upper bound, which can prevent a better letter but proves no worse one."""
 
     def beyond(self, delta: float) -> NDArray[np.bool_]:
         """Return a mask of the draws in which the effect exceeds its limit; `delta` is the limit of step 1."""
@@ -350,40 +341,29 @@ class HiddenEffect:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Draws of a method's two effects (METHODS section 1).
-
-    Attributes
-    ----------
-    step_1, step_2 : ndarray, shape (draws,)
-        Effect on unbiased input and on biased input, in the method's own effect size.
-    content : ndarray, shape (draws,), optional
-        A second effect on unbiased input; the service is also biased if this effect exceeds `content_delta`.
-    hidden : tuple of HiddenEffect
-        Effects that the overall mean can hide (methodology 1.3.0). Each can make the service biased on unbiased
-        input (BS) or, if its kind is ``content``, make it follow the content (DSBS).
-    """
+    """Draws of a method's two effects (METHODS section 1)."""
 
     step_1: Floats
+    """Effect on unbiased input, in the method's own effect size; shape (draws,)."""
     step_2: Floats
+    """Effect on biased input, in the method's own effect size; shape (draws,)."""
     content: Floats | None = None
+    """A second effect on unbiased input; beyond `content_delta` the service is biased, too; shape (draws,)."""
     hidden: tuple[HiddenEffect, ...] = ()
+    """Effects that the overall mean can hide (methodology 1.3.0). Each can make the service biased on unbiased input
+    (BS) or, if its kind is ``content``, make it follow the content (DSBS)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probabilities:
-    """Posterior probability of each letter; with `unlocated` they sum to one.
-
-    Attributes
-    ----------
-    unlocated : float
-        Probability that any effect exceeds its limit, minus the largest such probability of a single effect.
-        It counts against UCS and DSBS, but not for BS, because the biased effect could not be named.
-    """
+    """Posterior probability of each letter; with `unlocated` they sum to one."""
 
     BS: float
     DSBS: float
     UCS: float
     unlocated: float = 0.0
+    """Probability that any effect exceeds its limit, minus the largest such probability of a single effect. It counts
+    against UCS and DSBS, but not for BS, because the biased effect could not be named."""
 
     def of(self, letter: Letter) -> float:
         """Probability of one letter."""

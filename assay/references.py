@@ -18,152 +18,106 @@ MaterialKind = Literal["sentences", "images"]
 
 @dataclass(frozen=True)
 class CorpusItem:
-    """A sentence or a picture that is in a corpus or will be added to one.
-
-    Attributes
-    ----------
-    text, group_term, attribute_term, counterpart : str or None
-        The sentence, its two terms, and the same sentence about the other group. ``None`` for a picture.
-    image, term : str or None
-        Digest of a picture's image, and the term that it shows. ``None`` for a sentence.
-    source : str
-        ``written`` (a sentence or picture made by an author), ``uploaded``, ``template`` or ``edited``.
-    id : str
-        Id of the item; for an item that an author has just made, the unit of its probe.
-    prompt : str or None
-        Prompt that was sent to the author.
-    """
+    """A sentence or a picture that is in a corpus or will be added to one."""
 
     text: str | None = None
+    """The sentence; ``None`` for a picture."""
     group_term: str | None = None
+    """Its group term."""
     attribute_term: str | None = None
+    """Its attribute term."""
     counterpart: str | None = None
+    """The same sentence about the other group."""
     image: str | None = None
+    """Digest of a picture's image; ``None`` for a sentence."""
     term: str | None = None
+    """The term that the picture shows."""
     source: str = "written"
+    """``written`` (a sentence or picture made by an author), ``uploaded``, ``template`` or ``edited``."""
     id: str = ""
+    """Id of the item; for an item that an author has just made, the unit of its probe."""
     prompt: str | None = None
+    """Prompt that was sent to the author."""
 
 
 # ---------------------------------------------------------------------------- references
 @dataclass(frozen=True)
 class NamedWords:
-    """Names of specifications to look up: those that are not shipped, or that include a version.
-
-    Attributes
-    ----------
-    kind : str
-        Kind of words that the method takes (`assay.catalog.specification.WORDS`).
-    """
+    """Names of specifications to look up: those that are not shipped, or that include a version."""
 
     names: tuple[str, ...]
     kind: str
+    """Kind of words that the method takes (`assay.catalog.specification.WORDS`)."""
 
 
 @dataclass(frozen=True)
 class NamedCorpus:
-    """Name of a corpus whose items the target is asked about.
-
-    Attributes
-    ----------
-    name : str
-        Id of the corpus, optionally with a version: ``crp_1@4``.
-    kind : str
-        Kind of items that it must hold: ``sentences`` or ``images``.
-    field : str
-        The method's field for items of this kind; `given` is the number of items already in it.
-    most : int
-        Maximum number of items that a rating asks about.
-    may_be_empty : bool
-        Whether the corpus may be empty, because an author makes the items.
-    """
+    """Name of a corpus whose items the target is asked about."""
 
     name: str
+    """Id of the corpus, optionally with a version: ``crp_1@4``."""
     kind: MaterialKind
+    """Kind of items that it must hold: ``sentences`` or ``images``."""
     field: str
+    """The method's field for items of this kind; `given` is the number of items already in it."""
     given: int = 0
     most: int = 10_000
+    """Maximum number of items that a rating asks about."""
     may_be_empty: bool = False
+    """Whether the corpus may be empty, because an author makes the items."""
 
 
 @dataclass(frozen=True)
 class NamedRows:
-    """Rows of an uploaded table.
-
-    Attributes
-    ----------
-    column : str
-        Column by which rows are selected.
-    values : tuple
-        Values of this column in the selected rows.
-    most : int
-        Maximum number of rows; if there are more, the seed picks a part of them.
-    field : str
-        The method's field that names the upload.
-    """
+    """Rows of an uploaded table."""
 
     upload: str
     column: str
+    """Column by which rows are selected."""
     values: tuple[str | int | float | bool | None, ...]
+    """Values of this column in the selected rows."""
     most: int
+    """Maximum number of rows; if there are more, the seed picks a part of them."""
     field: str
+    """The method's field that names the upload."""
 
 
 @dataclass(frozen=True)
 class AuthoredItems:
-    """Items to request from an author. They are stored in one corpus, and items stored earlier can be used again.
-
-    Attributes
-    ----------
-    kind : str
-        ``sentences`` or ``images``.
-    name, attribute : str
-        Name of the words that the items are about, and the attribute; a new corpus is named after both.
-    terms : tuple of str
-        Terms that the items contain or show.
-    words : StereotypeWords, optional
-        The rules that sentences follow. Without rules, stored items are looked up by their terms.
-    specification : str or tuple of str, optional
-        Name of these words in the request.
-    reuse : bool
-        Whether the tenant's stored items are looked up.
-    """
+    """Items to request from an author. They are stored in one corpus, and items stored earlier can be used again."""
 
     kind: MaterialKind
+    """``sentences`` or ``images``."""
     name: str
+    """Name of the words that the items are about; a new corpus is named after it and the attribute."""
     attribute: str
+    """Their attribute."""
     terms: tuple[str, ...]
+    """Terms that the items contain or show."""
     words: Any = None
+    """The rules that sentences follow. Without rules, stored items are looked up by their terms."""
     specification: str | tuple[str, ...] | None = None
+    """Name of these words in the request."""
     reuse: bool = True
+    """Whether the tenant's stored items are looked up."""
 
 
 @dataclass(frozen=True)
 class References:
-    """References of an experiment to stored material.
-
-    Attributes
-    ----------
-    corpus : NamedCorpus or None
-        Corpus whose items the target is asked about.
-    images : tuple of str
-        Digests of images that the request names one by one; the tenant must be allowed to see them.
-    image_field : str
-        The method's field that holds these images, each with its digest as ``image``.
-    words : NamedWords or None
-        Specifications of words.
-    rows : NamedRows or None
-        Rows of a table.
-    authored : tuple of AuthoredItems
-        Items to request from an author, one entry per corpus; only known after the words were found.
-    """
+    """References of an experiment to stored material."""
 
     corpus: NamedCorpus | None = None
+    """Corpus whose items the target is asked about."""
     images: tuple[str, ...] = ()
+    """Digests of images that the request names one by one; the tenant must be allowed to see them."""
     image_field: str = "pictures"
+    """The method's field that holds these images, each with its digest as ``image``."""
     words: NamedWords | None = None
+    """Specifications of words."""
     rows: NamedRows | None = None
+    """Rows of a table."""
     authored: tuple[AuthoredItems, ...] = ()
+    """Items to request from an author, one entry per corpus; only known after the words were found."""
 
 
 NOTHING = References()
@@ -191,25 +145,15 @@ class FoundCorpus:
 
 @dataclass(frozen=True)
 class Found:
-    """Material that was found; parts that were not looked up are empty.
-
-    Attributes
-    ----------
-    corpus : FoundCorpus or None
-        Corpus for `References.corpus`.
-    words : tuple of FoundWords
-        Specifications for `References.words`, in the order of its names.
-    rows : tuple of mapping
-        Rows for `References.rows`.
-    trials : tuple of mapping
-        Recorded choices, if the target is an upload of answers: ``concept``, ``level``, ``chose_second``,
-        ``trials``.
-    authored : tuple of tuples of CorpusItem
-        Stored items for each entry of `References.authored`, the oldest first.
-    """
+    """Material that was found; parts that were not looked up are empty."""
 
     corpus: FoundCorpus | None = None
+    """Corpus for `References.corpus`."""
     words: tuple[FoundWords, ...] = ()
+    """Specifications for `References.words`, in the order of its names."""
     rows: tuple[Mapping[str, Any], ...] = ()
+    """Rows for `References.rows`."""
     trials: tuple[Mapping[str, Any], ...] = ()
+    """Recorded choices, if the target is an upload of answers: ``concept``, ``level``, ``chose_second``, ``trials``."""
     authored: tuple[tuple[CorpusItem, ...], ...] = ()
+    """Stored items for each entry of `References.authored`, the oldest first."""

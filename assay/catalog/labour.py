@@ -12,17 +12,12 @@ from assay.catalog.tables import read_table
 
 @dataclass(frozen=True)
 class Occupation:
-    """An occupation whose name fits a person of any gender.
-
-    Attributes
-    ----------
-    share_women : float or None
-        Share of women among the people in the occupation, in [0, 1]; ``None`` if unknown.
-    """
+    """An occupation whose name fits a person of any gender."""
 
     name: str
     source: str
     share_women: float | None = None
+    """Share of women among the people in the occupation, in [0, 1]; ``None`` if unknown."""
     year: int | None = None
 
     @cached_property

@@ -18,25 +18,17 @@ WORDS: Mapping[str, type[AnyWords]] = {
 
 @dataclass(frozen=True)
 class Specification:
-    """Named words with their source.
-
-    Attributes
-    ----------
-    name, title : str
-        Its name in requests and its name for people.
-    kind : str
-        ``choices``, ``association``, ``stereotype`` or ``visual``.
-    language : str
-        Language of the words, as a BCP 47 tag.
-    citation : str
-        Source of the words.
-    words : ChoiceWords, AssociationWords, StereotypeWords or VisualWords
-        The words.
-    """
+    """Named words with their source."""
 
     name: str
+    """Its name in requests."""
     title: str
+    """Its name for people."""
     kind: str
+    """``choices``, ``association``, ``stereotype`` or ``visual``."""
     language: str
+    """Language of the words, as a BCP 47 tag."""
     citation: str
+    """Source of the words."""
     words: AnyWords = field(repr=False)
+    """The words."""

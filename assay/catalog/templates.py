@@ -65,20 +65,16 @@ class Frame:
 
 @dataclass(frozen=True)
 class Construction:
-    """Frames that express the same relation between occupation and value.
-
-    Attributes
-    ----------
-    name, title, source : str
-        Its name in requests, its name for people, and where it comes from.
-    frames : tuple of Frame
-        All frames of the construction, whichever attribute they fit.
-    """
+    """Frames that express the same relation between occupation and value."""
 
     name: str
+    """Its name in requests."""
     title: str
+    """Its name for people."""
     source: str
+    """Where it comes from."""
     frames: tuple[Frame, ...]
+    """All frames of the construction, whichever attribute they fit."""
 
     def frames_for(self, attribute: Attribute) -> tuple[Frame, ...]:
         """Frames that fit the values of `attribute`, cached."""

@@ -68,21 +68,14 @@ NEUTRAL = "neutral"
 
 @dataclass(frozen=True)
 class Value:
-    """One value of an attribute, with its word forms.
-
-    Attributes
-    ----------
-    name : str
-        ``"he"``, ``"muslim"`` …
-    forms : mapping
-        The word for each slot of a sentence: ``{"subject": "he", "object": "him", …}``.
-    people : tuple of str
-        First names of people with the value; empty if names do not indicate the value.
-    """
+    """One value of an attribute, with its word forms."""
 
     name: str
+    """``"he"``, ``"muslim"`` …"""
     forms: Mapping[str, str]
+    """The word for each slot of a sentence: ``{"subject": "he", "object": "him", …}``."""
     people: tuple[str, ...] = ()
+    """First names of people with the value; empty if names do not indicate the value."""
 
     @cached_property
     def words(self) -> Mapping[str, str]:
@@ -92,30 +85,22 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """A protected attribute. There is one object per attribute; compare with ``is``.
-
-    Attributes
-    ----------
-    name, title, source : str
-        Its name in requests, its name for people, and where its values and words come from.
-    values : tuple of Value
-        Its values without the residual, in the order of every table.
-    residual : str
-        Result for a sentence that mentions no value, or several.
-    lexicons : mapping of str to Lexicon
-        By language, the words that mention a value; for reading the output of a service.
-    one_hop : mapping of str to Lexicon
-        By language, the articles and pronouns that mark a value; for reading a translation of a
-        sentence that mentioned none.
-    """
+    """A protected attribute. There is one object per attribute; compare with ``is``."""
 
     name: str
+    """Its name in requests."""
     title: str
+    """Its name for people."""
     source: str
+    """Where its values and words come from."""
     values: tuple[Value, ...]
+    """Its values without the residual, in the order of every table."""
     residual: str
+    """Result for a sentence that mentions no value, or several."""
     lexicons: Mapping[str, Lexicon]
+    """By language, the words that mention a value; for reading the output of a service."""
     one_hop: Mapping[str, Lexicon]
+    """By language, the articles and pronouns that mark a value, to read translations of sentences without one."""
 
     @cached_property
     def value_names(self) -> tuple[str, ...]:

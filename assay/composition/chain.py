@@ -34,42 +34,28 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Bracketing:
-    """One bracketing of a chain, with its letters.
-
-    Attributes
-    ----------
-    written : str
-        The letters with brackets, such as ``"(BS * UCS) * DSBS"``; for a single service, its letter alone.
-    steps : tuple of Step
-        In the order of evaluation; empty for a single service.
-    possible : frozenset of Letter
-        Possible letters of the chain under this bracketing.
-    """
+    """One bracketing of a chain, with its letters."""
 
     written: str
+    """The letters with brackets, such as ``"(BS * UCS) * DSBS"``; for a single service, its letter alone."""
     steps: tuple[Step, ...]
+    """In the order of evaluation; empty for a single service."""
     possible: Letters
+    """Possible letters of the chain under this bracketing."""
 
 
 @dataclass(frozen=True)
 class ChainAnswer:
-    """Possible letters of a chain of services, inferred from a composition table.
-
-    Attributes
-    ----------
-    possible : frozenset of Letter
-        Letters that every bracketing allows; if there is none, letters that at least one bracketing allows.
-    contradiction : bool
-        No letter is allowed by every bracketing: the table contradicts itself about this chain.
-    bracketings : tuple of Bracketing
-        One example for each different answer; the first is evaluated from the left.
-    """
+    """Possible letters of a chain of services, inferred from a composition table."""
 
     letters: tuple[Letter, ...]
     table: TableName
     possible: Letters
+    """Letters that every bracketing allows; if there is none, letters that at least one bracketing allows."""
     contradiction: bool
+    """No letter is allowed by every bracketing: the table contradicts itself about this chain."""
     bracketings: tuple[Bracketing, ...]
+    """One example for each different answer; the first is evaluated from the left."""
 
     @property
     def letter(self) -> Letter | None:

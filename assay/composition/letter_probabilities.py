@@ -47,14 +47,8 @@ ALIKE: Mapping[TableName, Mapping[Word, Word]] = {
 class ChainProbabilities:
     """Probability of each inferred letter and of "must be measured"; they sum to one.
 
-    Attributes
-    ----------
-    BS, DSBS, UCS : float
-        Probability of the combinations of letters for which the table gives that letter alone.
-    must_be_measured : float
-        Probability of all other combinations. For two services it is ``P(BS) P(BS)``.
-    contradicted : float
-        The part of `must_be_measured` for which the table contradicts itself.
+    `BS`, `DSBS` and `UCS` are the probabilities of the combinations of letters for which the table gives that letter
+    alone.
     """
 
     table: TableName
@@ -62,7 +56,9 @@ class ChainProbabilities:
     DSBS: float
     UCS: float
     must_be_measured: float
+    """Probability of all other combinations. For two services it is ``P(BS) P(BS)``."""
     contradicted: float
+    """The part of `must_be_measured` for which the table contradicts itself."""
 
     def of(self, letter: Letter) -> float:
         """Probability of one letter, as a lower bound."""

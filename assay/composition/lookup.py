@@ -18,20 +18,14 @@ DEFAULT_CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Part:
-    """A service of a chain, with the facts that a look-up in the tables needs.
-
-    Attributes
-    ----------
-    letter : Letter or None
-        The likeliest letter; ``None`` if nothing could be measured.
-    confidence : float
-        Probability from which a letter is declared.
-    """
+    """A service of a chain, with the facts that a look-up in the tables needs."""
 
     letter: Letter | None
+    """The likeliest letter; ``None`` if nothing could be measured."""
     declared: bool = True
     probabilities: Probabilities | None = None
     confidence: float = DEFAULT_CONFIDENCE
+    """Probability from which a letter is declared."""
 
     @property
     def settled(self) -> bool:
@@ -92,21 +86,14 @@ def tables_document(parts: Sequence[Part], table: TableName = "published") -> di
 
 @dataclass(frozen=True)
 class LookedUp:
-    """Result of looking a chain up in one table.
-
-    Attributes
-    ----------
-    possible : frozenset of Letter
-        Possible letters of the composite.
-    answer : ChainAnswer or None
-        Answer of the table; ``None`` unless every link has one declared letter.
-    weighed : ChainProbabilities or None
-        Probability of each letter; ``None`` unless every link has probabilities.
-    """
+    """Result of looking a chain up in one table."""
 
     possible: frozenset[Letter]
+    """Possible letters of the composite."""
     answer: ChainAnswer | None
+    """Answer of the table; ``None`` unless every link has one declared letter."""
     weighed: ChainProbabilities | None
+    """Probability of each letter; ``None`` unless every link has probabilities."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as JSON."""

@@ -27,16 +27,11 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Check:
-    """Result of one check.
-
-    Attributes
-    ----------
-    wrong : str or None
-        Sentence that says what differs; ``None`` if the check passed.
-    """
+    """Result of one check."""
 
     name: str
     wrong: str | None
+    """Sentence that says what differs; ``None`` if the check passed."""
     found: str
 
     @property

@@ -15,21 +15,14 @@ from assay.model import Letter
 
 @dataclass(frozen=True, slots=True)
 class LetterWords:
-    """Words about a letter for a person who chooses a service.
-
-    Attributes
-    ----------
-    title : str
-        A few words that follow the letter: "BS — biased".
-    meaning : str
-        One sentence: what was found.
-    advice : str
-        One sentence: the recommended action.
-    """
+    """Words about a letter for a person who chooses a service."""
 
     title: str
+    """A few words that follow the letter: "BS — biased"."""
     meaning: str
+    """One sentence: what was found."""
     advice: str
+    """One sentence: the recommended action."""
 
 
 # Srivastava & Rossi (2018), section 3.1, best first. The texts hold for any method; methods add their own meanings.
@@ -175,21 +168,14 @@ class HasWords(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Words of one method, in addition to the common words, which take precedence except in `letters`.
-
-    Attributes
-    ----------
-    reasons : mapping of str to str
-        Sentence of each reason code, in the syntax of `assay.explain.sentence.fill`.
-    phrases : mapping of str to str
-        Phrase for each other code in sentences and tables, such as a failure or a published rule.
-    letters : mapping of str to str
-        Meaning of each letter, and of ``inconclusive``, if it differs from the common meaning.
-    """
+    """Words of one method, in addition to the common words, which take precedence except in `letters`."""
 
     reasons: Mapping[str, str] = field(default_factory=dict)
+    """Sentence of each reason code, in the syntax of `assay.explain.sentence.fill`."""
     phrases: Mapping[str, str] = field(default_factory=dict)
+    """Phrase for each other code in sentences and tables, such as a failure or a published rule."""
     letters: Mapping[str, str] = field(default_factory=dict)
+    """Meaning of each letter, and of ``inconclusive``, if it differs from the common meaning."""
 
     @classmethod
     def of(cls, method: HasWords | type[HasWords]) -> Vocabulary:

@@ -39,21 +39,18 @@ EvidenceAt = Callable[[int], Evidence]
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of a component's questions by outcome.
-
-    Attributes
-    ----------
-    usable, unusable, failed, unasked : int
-        Items with a readable reply; with an unreadable reply; with a failed call; not asked, as the budget ran out.
-    probes_each : int
-        Questions of one item: 2 for a text that is translated there and back.
-    """
+    """Counts of a component's questions by outcome."""
 
     usable: int
+    """Items with a readable reply."""
     unusable: int = 0
+    """Items with an unreadable reply."""
     failed: int = 0
+    """Items with a failed call."""
     unasked: int = 0
+    """Items that were not asked about, because the budget ran out."""
     probes_each: int = 1
+    """Questions of one item: 2 for a text that is translated there and back."""
 
     @property
     def asked(self) -> int:
@@ -63,19 +60,14 @@ class Counts:
 
 @dataclass(frozen=True)
 class Lost:
-    """Largest possible influence of lost replies on a letter (METHODS section 11.3).
-
-    Attributes
-    ----------
-    step_1, step_2 : float
-        Largest change of each effect that the lost replies could have caused, in the units of the effects.
-    facts : mapping
-        Facts about the lost replies, for the reasons.
-    """
+    """Largest possible influence of lost replies on a letter (METHODS section 11.3)."""
 
     step_1: float = 0.0
+    """Largest change of the effect of step 1 that the lost replies could have caused, in units of the effect."""
     step_2: float = 0.0
+    """Largest change of the effect of step 2."""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    """Facts about the lost replies, for the reasons."""
 
     def worst(self, evidence: Evidence, letter: Letter) -> Iterator[Evidence]:
         """Yield the evidence least favourable to a letter among all that the lost replies could have produced."""
@@ -94,36 +86,25 @@ NOTHING_LOST = Lost()
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Declared limits: the size of effect that counts as bias, and how certain a letter must be.
-
-    Attributes
-    ----------
-    delta : float
-        Largest effect of either step that counts as unbiased.
-    confidence : float
-        Probability from which a letter is declared.
-    others : mapping of str to float
-        Tolerances for which the probabilities are reported as well, by their label.
-    further : mapping of str to float
-        Tolerances of other effects than those of the two steps, by name; ``None`` if the effect is not judged.
-        The only such effect is ``content`` (`Evidence.content`).
-    step_1 : float, optional
-        Limit of the effect of step 1 if it differs from `delta`, as for ratios on a logarithmic scale.
-    stop_confidence : float, optional
-        Probability of a letter from which no more questions are asked. It is above `confidence` if several
-        components must be declared together. Default: `confidence`.
-    hidden_confidence : float, optional
-        Probability that UCS and DSBS need when hidden effects are included. It is below `confidence` at a look
-        before the last, because many hidden effects together seldom reach `confidence`. Default: `confidence`.
-    """
+    """Declared limits: the size of effect that counts as bias, and how certain a letter must be."""
 
     delta: float
+    """Largest effect of either step that counts as unbiased."""
     confidence: float
+    """Probability from which a letter is declared."""
     others: Mapping[str, float] = field(default_factory=dict)
+    """Tolerances for which the probabilities are reported as well, by their label."""
     further: Mapping[str, float | None] = field(default_factory=dict)
+    """Tolerances of other effects than those of the two steps, by name; ``None`` if the effect is not judged. The only
+    such effect is ``content`` (`Evidence.content`)."""
     stop_confidence: float | None = None
+    """Probability of a letter from which no more questions are asked. It is above `confidence` if several components
+    must be declared together. Default: `confidence`."""
     step_1: float | None = None
+    """Limit of the effect of step 1 if it differs from `delta`, as for ratios on a logarithmic scale."""
     hidden_confidence: float | None = None
+    """Probability that UCS and DSBS need when hidden effects are included. It is below `confidence` at a look before
+    the last, because many hidden effects together seldom reach `confidence`. Default: `confidence`."""
 
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
@@ -169,24 +150,17 @@ class Tolerance:
 
 @dataclass
 class Measurement:
-    """Measurement of one component: `conclude` returns a component with a letter, `give_up` one without.
-
-    Attributes
-    ----------
-    detail : dict
-        The method's tables and the numbers behind its figures.
-    published : dict
-        The letter of each published rule.
-    about : mapping
-        Facts, such as the language, for the reasons that do not come from the method.
-    """
+    """Measurement of one component: `conclude` returns a component with a letter, `give_up` one without."""
 
     name: str
     counts: Counts
     tolerance: Tolerance
     detail: dict[str, Any] = field(default_factory=dict)
+    """The method's tables and the numbers behind its figures."""
     published: Mapping[str, str | None] = field(default_factory=dict)
+    """The letter of each published rule."""
     about: Mapping[str, Any] = field(default_factory=dict)
+    """Facts, such as the language, for the reasons that do not come from the method."""
 
     def conclude(
         self,

@@ -45,25 +45,18 @@ class NotTheSameQuestion(SpecificationError):
 
 @dataclass(frozen=True)
 class LetterDifference:
-    """Difference of two letters.
-
-    Attributes
-    ----------
-    name : str or None
-        The component, or ``None`` for the rating as a whole.
-    before, after : str or None
-        The letters shown; ``None`` where nothing could be measured.
-    probability : float or None
-        Probability that the letters differ, in [0, 1]; ``None`` if a letter has no posterior.
-    verdict : str
-        ``same``, ``changed`` or ``undecided``.
-    """
+    """Difference of two letters."""
 
     name: str | None
+    """The component, or ``None`` for the rating as a whole."""
     before: str | None
+    """The letter shown; ``None`` where nothing could be measured."""
     after: str | None
+    """The letter shown; ``None`` where nothing could be measured."""
     probability: float | None
+    """Probability that the letters differ, in [0, 1]; ``None`` if a letter has no posterior."""
     verdict: Verdict
+    """``same``, ``changed`` or ``undecided``."""
 
 
 @dataclass(frozen=True)

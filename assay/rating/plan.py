@@ -31,28 +31,20 @@ UNKNOWN = "the precision of this method depends on answers that are known only a
 
 @dataclass(frozen=True)
 class Service:
-    """Facts about the service that is to be rated.
-
-    Attributes
-    ----------
-    questions_per_call : int
-        Maximum number of questions in one call.
-    concurrency : int
-        Maximum number of simultaneous calls.
-    requests_per_second : float, optional
-        Calls that may be started per second; ``None`` means no limit.
-    latency_s : float, optional
-        Seconds of one call; ``None`` if no probe has measured it.
-    price_per_call, price_per_1000_characters : float, optional
-        Prices, in any currency.
-    """
+    """Facts about the service that is to be rated."""
 
     questions_per_call: int = 1
+    """Maximum number of questions in one call."""
     concurrency: int = 8
+    """Maximum number of simultaneous calls."""
     requests_per_second: float | None = None
+    """Calls that may be started per second; ``None`` means no limit."""
     latency_s: float | None = None
+    """Seconds of one call; ``None`` if no probe has measured it."""
     price_per_call: float | None = None
+    """In any currency."""
     price_per_1000_characters: float | None = None
+    """In the same currency."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +71,14 @@ class Chance:
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan of a rating.
-
-    Attributes
-    ----------
-    clear, most : Effort
-        Effort if the letter is decided at the first look, and if no look before the last decides it.
-    declared : tuple of Chance or None
-        Chance for each of `TOLERANCES`; ``None`` if it cannot be computed, for the reason in `why_unknown`.
-    """
+    """Plan of a rating."""
 
     clear: Effort
+    """Effort if the letter is decided at the first look."""
     most: Effort
+    """Effort if no look before the last decides the letter."""
     declared: tuple[Chance, ...] | None
+    """Chance for each of `TOLERANCES`; ``None`` if it cannot be computed, for the reason in `why_unknown`."""
     why_unknown: str | None
 
     def as_json(self) -> dict[str, Any]:

@@ -29,26 +29,18 @@ GROUP = "assay.reports"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of the report.
-
-    Attributes
-    ----------
-    name : str
-        Name in requests.
-    media_type : str
-        Value of the header ``Content-Type``.
-    suffix : str
-        Suffix of file names and addresses, with its dot.
-    render : callable
-        Writes the rating document (a mapping) as text; must not fail on absent fields. Its second argument is
-        the class of the rating's method, for formats that show tables and figures
-        (`assay.reports.reading.read` takes both); others ignore it.
-    """
+    """A format of the report."""
 
     name: str
+    """Name in requests."""
     media_type: str
+    """Value of the header ``Content-Type``."""
     suffix: str
+    """Suffix of file names and addresses, with its dot."""
     render: Callable[[Mapping[str, Any], type[Method]], str]
+    """Writes the rating document (a mapping) as text; must not fail on absent fields. Its second argument is the class
+    of the rating's method, for formats that show tables and figures (`assay.reports.reading.read` takes both); others
+    ignore it."""
 
 
 FORMATS: tuple[Format, ...] = (
@@ -62,28 +54,20 @@ FORMATS: tuple[Format, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """A format in which other sites show a rating.
-
-    Attributes
-    ----------
-    file : str
-        Last part of its address.
-    media_type : str
-        Value of the header ``Content-Type``.
-    render : callable
-        Writes a `Shown`, also one without a rating; must not fail on absent fields.
-    title, summary : str
-        Its name, and its purpose in a sentence.
-    content : callable, optional
-        Data that `render` writes as YAML; the API's documentation shows them as an example.
-    """
+    """A format in which other sites show a rating."""
 
     file: str
+    """Last part of its address."""
     media_type: str
+    """Value of the header ``Content-Type``."""
     render: Callable[[Shown], str]
+    """Writes a `Shown`, also one without a rating; must not fail on absent fields."""
     title: str
+    """Its name for people."""
     summary: str
+    """Its purpose in a sentence."""
     content: Callable[[Shown], dict[str, Any]] | None = None
+    """Data that `render` writes as YAML; the API's documentation shows them as an example."""
 
     @classmethod
     def in_yaml(cls, file: str, content: Callable[[Shown], dict[str, Any]], title: str, summary: str) -> Embed:

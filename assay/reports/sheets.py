@@ -21,21 +21,14 @@ EVENLY = "at even steps; the JSON and the CSV export have all"
 
 @dataclass(frozen=True)
 class Sheet:
-    """A list of objects as a table.
-
-    Attributes
-    ----------
-    key : str
-        Key of the list in a component.
-    title : str
-        Title of the table.
-    columns : tuple of (str, str, Writer)
-        Head, key in a row, and function that writes the column. A column without any value is left out.
-    """
+    """A list of objects as a table."""
 
     key: str
+    """Key of the list in a component."""
     title: str
+    """Title of the table."""
     columns: tuple[tuple[str, str, cells.Writer], ...]
+    """Head, key in a row, and function that writes the column. A column without any value is left out."""
 
     def of(self, part: Part) -> Table | None:
         """Return the table of the list that a component holds under `key`; ``None`` if it would be empty."""

@@ -83,25 +83,18 @@ class Mark:
 
 @dataclass(frozen=True)
 class Forest:
-    """Forest plot: numbers with their intervals, one above the other.
-
-    Attributes
-    ----------
-    kinds : tuple of str
-        Names of the spans of a row; empty if a row has one span.
-    reference : float or None
-        Number with which all numbers are compared.
-    tolerance : float or None
-        Largest distance from the reference that counts as no effect.
-    """
+    """Forest plot: numbers with their intervals, one above the other."""
 
     title: str
     axis: str
     marks: tuple[Mark, ...]
     table: Table
     kinds: tuple[str, ...] = ()
+    """Names of the spans of a row; empty if a row has one span."""
     reference: float | None = None
+    """Number with which all numbers are compared."""
     tolerance: float | None = None
+    """Largest distance from the reference that counts as no effect."""
 
 
 @dataclass(frozen=True)
@@ -125,20 +118,14 @@ class Strip:
 
 @dataclass(frozen=True)
 class Series:
-    """A curve, with the points that it was fitted to, if known.
-
-    Attributes
-    ----------
-    kind : int
-        Number of the curve's kind; curves of a kind share a colour.
-    dashed : bool
-        Whether the curve is dashed, because the other curves are compared with it.
-    """
+    """A curve, with the points that it was fitted to, if known."""
 
     label: str
     y: tuple[float, ...]
     kind: int = 0
+    """Number of the curve's kind; curves of a kind share a colour."""
     dashed: bool = False
+    """Whether the curve is dashed, because the other curves are compared with it."""
     points: tuple[tuple[float, float], ...] = ()
 
 
@@ -168,14 +155,7 @@ class Point:
 class Scatter:
     """Scatter plot: a dot for each item (such as a word), placed by two numbers of the item.
 
-    Attributes
-    ----------
-    slope, intercept : float or None
-        Parameters of the line through the dots.
-    level : float or None
-        Height of a horizontal line that marks no preference.
-    kinds : tuple of str
-        Names of the kinds of dots, at most two; empty if all dots are of one kind.
+    `slope` and `intercept` are the parameters of the line through the dots.
     """
 
     title: str
@@ -186,7 +166,9 @@ class Scatter:
     slope: float | None = None
     intercept: float | None = None
     level: float | None = None
+    """Height of a horizontal line that marks no preference."""
     kinds: tuple[str, ...] = ()
+    """Names of the kinds of dots, at most two; empty if all dots are of one kind."""
 
 
 @dataclass(frozen=True)
@@ -215,20 +197,15 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Squares:
-    """A square for each case, in rows by name.
-
-    Attributes
-    ----------
-    rows : tuple of (str, tuple of float)
-        A name, and for each of its cases the filled share of the square, in [0, 1].
-    filled, hollow : str
-        Meaning of a filled square and of an empty square.
-    """
+    """A square for each case, in rows by name."""
 
     title: str
     rows: tuple[tuple[str, tuple[float, ...]], ...]
+    """A name, and for each of its cases the filled share of the square, in [0, 1]."""
     filled: str
+    """Meaning of a filled square."""
     hollow: str
+    """Meaning of an empty square."""
     table: Table
     make_cases: Callable[[], tuple[tuple[str, tuple[Case, ...]], ...]] = tuple
 

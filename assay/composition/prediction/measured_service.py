@@ -22,28 +22,6 @@ Contents = Mapping[str, Mapping[str, Mapping[str, int]]]
 class TransitionEvidence:
     """A measured transition matrix, with the tolerances of its rating.
 
-    Attributes
-    ----------
-    outputs : tuple of str
-        Possible outputs: the values in `rows` and, last, the residual ("other").
-    counts : tuple of tuple of int, shape (rows, outputs)
-        Number of texts with each input value and each output.
-    unbiased, biased : tuple of tuple of float, shape (blocks, rows)
-        Declared distributions of the blocks of step 1 (unbiased) and of step 2 (biased).
-    delta, confidence : float
-        Tolerance of the effects (total variation); probability from which a letter is declared.
-    content_delta : float or None
-        Tolerance of the excess concordance; ``None`` if it is not judged.
-    equal, pairs : int
-        Pairs of questions with the same content and different values: number with equal outputs; number of all.
-    name : str
-        Name of the measured component, for sentences and reports: ``"es"``.
-    hidden : tuple of mapping
-        Hidden effects, each with its interval and limit as a rating states them (`hidden_as_json`).
-    contents : mapping
-        Counts by content, if they were read from the observations; see
-        `assay.composition.prediction.contents`.
-
     Raises
     ------
     SpecificationError
@@ -54,17 +32,29 @@ class TransitionEvidence:
 
     rows: tuple[str, ...]
     outputs: tuple[str, ...]
+    """Possible outputs: the values in `rows` and, last, the residual ("other")."""
     counts: tuple[tuple[int, ...], ...]
+    """Number of texts with each input value and each output; shape (rows, outputs)."""
     unbiased: tuple[tuple[float, ...], ...]
+    """Declared distributions of the blocks of step 1; shape (blocks, rows)."""
     biased: tuple[tuple[float, ...], ...]
+    """Declared distributions of the blocks of step 2; shape (blocks, rows)."""
     delta: float = 0.1
+    """Tolerance of the effects (total variation)."""
     confidence: float = 0.95
+    """Probability from which a letter is declared."""
     content_delta: float | None = None
+    """Tolerance of the excess concordance; ``None`` if it is not judged."""
     equal: int = 0
+    """Number of `pairs` with equal outputs."""
     pairs: int = 0
+    """Number of pairs of questions with the same content and different values."""
     name: str = ""
+    """Name of the measured component, for sentences and reports: ``"es"``."""
     hidden: tuple[Mapping[str, Any], ...] = ()
+    """Hidden effects, each with its interval and limit as a rating states them (`hidden_as_json`)."""
     contents: Contents = field(default_factory=dict)
+    """Counts by content, if they were read from the observations; see `assay.composition.prediction.contents`."""
 
     def __post_init__(self) -> None:
         if self.outputs[:-1] != self.rows:

@@ -15,22 +15,15 @@ from assay.statistics.bayes.transition import draw_excess_concordance, draw_tran
 
 @dataclass(frozen=True)
 class Chained:
-    """Draws of the transition matrix of a chain.
-
-    Attributes
-    ----------
-    transitions : ndarray, shape (draws, rows, outputs)
-        Probability of each output for each input value.
-    content : ndarray, shape (draws,), or None
-        Excess concordance, in [-1, 1]; ``None`` where no content was asked with two values.
-    unmeasured : ndarray, shape (draws, rows)
-        Share of the inputs that reach a later service without a value, in [0, 1]. The answers to
-        such texts were never measured, so that the outputs are known only to within this share.
-    """
+    """Draws of the transition matrix of a chain."""
 
     transitions: Floats
+    """Probability of each output for each input value; shape (draws, rows, outputs)."""
     content: Floats | None
+    """Excess concordance, in [-1, 1]; ``None`` where no content was asked with two values; shape (draws,)."""
     unmeasured: Floats
+    """Share of the inputs that reach a later service without a value, in [0, 1]; shape (draws, rows). The answers to
+    such texts were never measured, so that the outputs are known only to within this share."""
 
 
 def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:

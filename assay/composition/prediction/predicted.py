@@ -46,48 +46,34 @@ Basis = Literal["pooled", "content-stratified"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted rating of a chain of services.
-
-    Attributes
-    ----------
-    transitions : mapping
-        Expected share of each output for each input value.
-    outputs : mapping
-        Expected outputs of each declared block, unbiased ones first: ``U``, ``B1`` …
-    effects : mapping
-        Intervals (95 %) of ``step_1``, ``step_2`` and, if it is judged, ``content``.
-    assured : float
-        Probability of the letter in the worst case of the unmeasured answers (those to text without a value);
-        at most the letter's probability.
-    declared : bool
-        Whether `assured` reaches the confidence of the first service's rating.
-    basis : str
-        ``pooled``: product of matrices. ``content-stratified``: the recorded answers to the same
-        sentences were chained, and matrices replace missing answers.
-    matched : float
-        Share of the sentences whose path through the chain was recorded, in [0, 1].
-    residual : tuple of float
-        Share of outputs without a value, of each service but the last. The next service was never
-        measured on such text.
-    differing : tuple of str
-        Settings that differ between the services; the composite is judged by those of the first.
-    hidden : tuple of HiddenEffect
-        Upper bounds of the composite's hidden effects, added up from those of the services.
-    """
+    """Predicted rating of a chain of services."""
 
     names: tuple[str, ...]
     transitions: Mapping[str, Mapping[str, float]]
+    """Expected share of each output for each input value."""
     outputs: Mapping[str, Mapping[str, float]]
+    """Expected outputs of each declared block, unbiased ones first: ``U``, ``B1`` …"""
     effects: Mapping[str, Interval | None]
+    """Intervals (95 %) of ``step_1``, ``step_2`` and, if it is judged, ``content``."""
     probabilities: Probabilities
     letter: Letter
     assured: float
+    """Probability of the letter in the worst case of the unmeasured answers (those to text without a value); at most
+    the letter's probability."""
     declared: bool
+    """Whether `assured` reaches the confidence of the first service's rating."""
     basis: Basis
+    """``pooled``: product of matrices. ``content-stratified``: the recorded answers to the same sentences were chained,
+    and matrices replace missing answers."""
     matched: float
+    """Share of the sentences whose path through the chain was recorded, in [0, 1]."""
     residual: tuple[float, ...]
+    """Share of outputs without a value, of each service but the last. The next service was never measured on such
+    text."""
     differing: tuple[str, ...] = ()
+    """Settings that differ between the services; the composite is judged by those of the first."""
     hidden: tuple[HiddenEffect, ...] = ()
+    """Upper bounds of the composite's hidden effects, added up from those of the services."""
 
     @property
     def emits_other(self) -> bool:

@@ -24,22 +24,15 @@ Answers = tuple[tuple[float, ...] | None, ...]
 
 @dataclass(frozen=True)
 class Way:
-    """Recorded path of a sentence through a chain.
-
-    Attributes
-    ----------
-    row : int
-        Index of the input value.
-    arrived : tuple of float, shape (outputs,)
-        Shares of the final outputs, as far as they were recorded.
-    lost : tuple of tuple of float, shape (services - 1, outputs)
-        For each later service: shares of its inputs, by value, that it was never asked with this content. For
-        these, the matrices of this and of all following services replace the answers.
-    """
+    """Recorded path of a sentence through a chain."""
 
     row: int
+    """Index of the input value."""
     arrived: tuple[float, ...]
+    """Shares of the final outputs, as far as they were recorded; shape (outputs,)."""
     lost: tuple[tuple[float, ...], ...]
+    """For each later service: shares of its inputs, by value, that it was never asked with this content; shape
+    (services - 1, outputs). For these, the matrices of this and of all following services replace the answers."""
 
 
 def share_matched(services: Sequence[TransitionEvidence]) -> float:

@@ -24,19 +24,13 @@ LEAST = 2
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """A normal distribution.
-
-    Attributes
-    ----------
-    mean : float
-        In the output's units.
-    sd : float
-        Standard deviation; of a sample the population form, so that it maximises the likelihood.
-        It is 0 exactly if all values are the same.
-    """
+    """A normal distribution."""
 
     mean: float
+    """In the output's units."""
     sd: float
+    """Standard deviation; of a sample the population form, so that it maximises the likelihood. It is 0 exactly if all
+    values are the same."""
 
     @classmethod
     def of(cls, sample: ArrayLike) -> Gaussian:
@@ -84,29 +78,23 @@ class Gaussian:
 class Fold:
     """Means, spreads and divergences of two samples within one fold.
 
-    Attributes
-    ----------
-    fold : int
-        Number of the fold, from 0.
-    n : int
-        Number of pairs in the fold.
-    mean_x, sd_x, mean_y, sd_y : float
-        Means and population standard deviations.
-    kl_xy, kl_yx : float or None
-        D(x || y) and D(y || x) in nats; ``None`` if they do not exist.
-    why : str or None
-        Reason why the divergences do not exist.
+    The standard deviations are those of the population.
     """
 
     fold: int
+    """Number of the fold, from 0."""
     n: int
+    """Number of pairs in the fold."""
     mean_x: float
     sd_x: float
     mean_y: float
     sd_y: float
     kl_xy: float | None
+    """D(x || y) in nats; ``None`` if it does not exist."""
     kl_yx: float | None
+    """D(y || x) in nats; ``None`` if it does not exist."""
     why: str | None = None
+    """Reason why the divergences do not exist."""
 
 
 def gaussian_kl(x: ArrayLike, y: ArrayLike) -> float:

@@ -29,24 +29,18 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class Carrier:
-    """The single cluster to which most of an effect is attributed.
-
-    Attributes
-    ----------
-    member : str or None
-        If the name is a pair (``Terrence / Tanisha``), the name in it whose outputs deviate more from the others'.
-    share : float
-        Share of the cluster in the sum of the absolute contributions of all clusters of its kind; in (.5, 1].
-    effect, without : float
-        The mean difference with and without the cluster, in standard deviations of the output.
-    """
+    """The single cluster to which most of an effect is attributed."""
 
     kind: str
     name: str
     member: str | None
+    """If the name is a pair (``Terrence / Tanisha``), the name in it whose outputs deviate more from the others'."""
     share: float
+    """Share of the cluster in the sum of the absolute contributions of all clusters of its kind; in (.5, 1]."""
     effect: float
+    """The mean difference with the cluster, in standard deviations of the output."""
     without: float
+    """The mean difference without the cluster, in standard deviations of the output."""
 
     @property
     def facts(self) -> dict[str, Any]:

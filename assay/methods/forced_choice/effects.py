@@ -25,32 +25,24 @@ LEAST_FREEDOM = 4
 
 @dataclass(frozen=True)
 class ChoiceEffects:
-    """Draws of both effects, and the means and spreads behind them.
-
-    Attributes
-    ----------
-    lean : ndarray, shape (draws,)
-        ``mean PSE of controls - 1/2``, with its sign; its size is the effect of step 1.
-    beyond : ndarray, shape (draws,)
-        Variance over concepts minus variance over controls; negative if concepts vary less than controls.
-    control_mean, control_spread, concept_spread : float
-        Mean and standard deviations over words; a word counts with its mean PSE over models, cue pairs and templates.
-    common : ndarray, shape (draws,), optional
-        How far the concepts of both sides lean to the same side (`shared_lean`); ``None`` if sides are not known.
-    apart : ndarray, shape (draws,), optional
-        Half the distance between the mean points of both sides' concepts, positive if each leans to its own side.
-    whole : ndarray, shape (draws,), optional
-        ``mean PSE of all concepts - 1/2``, with its sign, if their sides are not known.
-    """
+    """Draws of both effects, and the means and spreads behind them."""
 
     lean: Floats
+    """``mean PSE of controls - 1/2``, with its sign; its size is the effect of step 1; shape (draws,)."""
     beyond: Floats
+    """Variance over concepts minus variance over controls, which can be negative; shape (draws,)."""
     control_mean: float
+    """Mean over the controls; a word counts with its mean PSE over models, cue pairs and templates."""
     control_spread: float
+    """Standard deviation over the controls."""
     concept_spread: float
+    """Standard deviation over the concepts."""
     common: Floats | None = None
+    """How far the concepts of both sides lean to one side (`shared_lean`), if sides are known; shape (draws,)."""
     apart: Floats | None = None
+    """Half the distance of both sides' mean points, positive if each leans to its own side; shape (draws,)."""
     whole: Floats | None = None
+    """``mean PSE of all concepts - 1/2``, with its sign, if their sides are not known; shape (draws,)."""
 
     @property
     def step_1(self) -> Floats:

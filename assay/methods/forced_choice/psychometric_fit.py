@@ -46,24 +46,16 @@ part of an answer. 16 times as many answers make the posterior four times narrow
 
 @dataclass(frozen=True)
 class PsychometricFit:
-    """The posterior of a curve, in units of the level.
-
-    Attributes
-    ----------
-    pse : Interval
-        Level at which both answers are equally likely: posterior mean and 95 % interval.
-    sigma : Interval
-        Standard deviation of the cumulative normal: posterior median and 95 % interval.
-    jnd_75 : Interval
-        Distance from 50 % to 75 %, .6745 sigma.
-    lapse : Interval
-        Share of answers that ignore the stimulus.
-    """
+    """The posterior of a curve, in units of the level."""
 
     pse: Interval
+    """Level at which both answers are equally likely: posterior mean and 95 % interval."""
     sigma: Interval
+    """Standard deviation of the cumulative normal: posterior median and 95 % interval."""
     jnd_75: Interval
+    """Distance from 50 % to 75 %, .6745 sigma."""
     lapse: Interval
+    """Share of answers that ignore the stimulus."""
     _grid: Grid
 
     @property

@@ -67,23 +67,18 @@ def _ask(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list
 
 @dataclass(kw_only=True)
 class Tally:
-    """Counts of replies by outcome.
-
-    Attributes
-    ----------
-    usable, unasked : int
-        Replies that could be used; questions the budget did not allow.
-    failed_why, unusable_why : Counter of str
-        Failed calls, and unusable replies, by reason.
-    by_group : dict of str to Counter
-        For each group that questions are about, the replies that were ``usable``, ``refused`` and ``failed``.
-    """
+    """Counts of replies by outcome."""
 
     usable: int = 0
+    """Replies that could be used."""
     unasked: int = 0
+    """Questions that the budget did not allow."""
     failed_why: Counter[str] = field(default_factory=Counter)
+    """Failed calls by reason."""
     unusable_why: Counter[str] = field(default_factory=Counter)
+    """Unusable replies by reason."""
     by_group: dict[str, Counter[str]] = field(default_factory=dict)
+    """For each group that questions are about, the replies that were ``usable``, ``refused`` and ``failed``."""
 
     @property
     def lost(self) -> int:
@@ -119,18 +114,12 @@ class Tally:
 
 @dataclass
 class AnswerTally(Tally, Generic[I, R]):
-    """Counts of the replies about items (pairs or pictures), with one or more replies about each.
-
-    Attributes
-    ----------
-    results : dict
-        Result of each item whose replies could be used.
-    asked : int
-        Number of items that were asked about, with or without usable replies.
-    """
+    """Counts of the replies about items (pairs or pictures), with one or more replies about each."""
 
     results: dict[I, R] = field(default_factory=dict)
+    """Result of each item whose replies could be used."""
     asked: int = 0
+    """Number of items that were asked about, with or without usable replies."""
 
     def count(
         self, replies: Sequence[Reply], wrong: Iterable[str | None], groups: Iterable[str | None] | None = None

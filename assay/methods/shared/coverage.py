@@ -24,22 +24,15 @@ Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors of some texts, and the reasons why other texts have none.
-
-    Attributes
-    ----------
-    of : mapping of str to ndarray, shape (dims,)
-        A finite vector, not all zero and as long as the others, for each text that has one.
-    missing : mapping of str to str
-        Why each of the other texts has none: a failure's code, ``"zero-vector"``, ``"wrong-length"`` or
-        ``"no-vector"``.
-    dims : int
-        Length of the vectors; 0 if there is none.
-    """
+    """Vectors of some texts, and the reasons why other texts have none."""
 
     of: Mapping[str, Floats]
+    """A finite vector, not all zero and as long as the others, for each text that has one; shape (dims,)."""
     missing: Mapping[str, str]
+    """Why each of the other texts has none: a failure's code, ``"zero-vector"``, ``"wrong-length"`` or
+    ``"no-vector"``."""
     dims: int
+    """Length of the vectors; 0 if there is none."""
 
     def among(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Pick the texts that have a vector, in the given order."""

@@ -48,27 +48,18 @@ JOINED = " / "
 
 @dataclass(frozen=True)
 class Case:
-    """One profile.
-
-    Attributes
-    ----------
-    name : str
-        Unique in its experiment.
-    given : tuple of (str or Record)
-        What is asked, for each value of the attribute in turn.
-    clusters : mapping of str to str
-        Parts that it may share with other profiles, by kind: its person, frame, content.
-    side : str or None
-        Side of the content, a key of `TextProfiles.contents`; ``None`` for a record.
-    own : int or None
-        Index of the record's original value; ``None`` for a sentence.
-    """
+    """One profile."""
 
     name: str
+    """Unique in its experiment."""
     given: tuple[str | Record, ...]
+    """What is asked, for each value of the attribute in turn."""
     clusters: Mapping[str, str] = field(default_factory=dict)
+    """Parts that it may share with other profiles, by kind: its person, frame, content."""
     side: str | None = None
+    """Side of the content, a key of `TextProfiles.contents`; ``None`` for a record."""
     own: int | None = None
+    """Index of the record's original value; ``None`` for a sentence."""
 
 
 # ---------------------------------------------------------------------------- sentences

@@ -68,31 +68,22 @@ class Sentence(Bounded):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A sentence and its counterpart.
-
-    Attributes
-    ----------
-    term : str
-        The attribute term, as the specification writes it.
-    role : str
-        Group to which the stereotype ties the attribute term: ``first``, ``second`` or ``neutral`` (no group).
-    groups : int
-        Index of the pair of group terms in the specification.
-    written : str
-        Group about which the sentence was written: ``first`` or ``second``.
-    frame : str
-        The sentence without its terms: pairs with the same frame differ only in their terms.
-    """
+    """A sentence and its counterpart."""
 
     first: str
     second: str
     term: str
+    """The attribute term, as the specification writes it."""
     role: Role
+    """Group to which the stereotype ties the attribute term: ``first``, ``second`` or ``neutral`` (no group)."""
     groups: int
+    """Index of the pair of group terms in the specification."""
     written: str
+    """Group about which the sentence was written: ``first`` or ``second``."""
     source: str = ""
     id: str = ""
     frame: str = ""
+    """The sentence without its terms: pairs with the same frame differ only in their terms."""
 
 
 def sentence_of(item: CorpusItem) -> Sentence:

@@ -28,19 +28,14 @@ class Score(Protocol):
 
 @dataclass(frozen=True)
 class StereotypeEffects:
-    """Draws of both scores, and the effects computed from them.
-
-    Attributes
-    ----------
-    neutral, stereotyped : ndarray, shape (draws,)
-        Share of neutral sentences in which the first group was preferred; share of stereotype choices.
-    lists : tuple of ndarray, shape (draws,)
-        Share of stereotype choices in each list of stereotype attributes.
-    """
+    """Draws of both scores, and the effects computed from them."""
 
     neutral: Floats
+    """Share of neutral sentences in which the first group was preferred; shape (draws,)."""
     stereotyped: Floats
+    """Share of stereotype choices; shape (draws,)."""
     lists: tuple[Floats, ...] = ()
+    """Share of stereotype choices in each list of stereotype attributes; shape (draws,)."""
 
     @property
     def step_1(self) -> Floats:

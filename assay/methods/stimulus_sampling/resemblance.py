@@ -30,23 +30,17 @@ DOTS = 100
 
 @dataclass(frozen=True)
 class Texts:
-    """Generated texts, and their weights.
-
-    Attributes
-    ----------
-    words : sequence of mapping of str to str
-        For each text, its word in each slot.
-    yes : ndarray, shape (n,)
-        The service's probability of yes.
-    prior, posterior : ndarray, shape (n,)
-        Shares of the texts; the sum of each is 1.
-    """
+    """Generated texts, and their weights."""
 
     words: Sequence[Mapping[str, str]]
+    """For each text, its word in each slot."""
     texts: Sequence[str]
     yes: Floats
+    """The service's probability of yes; shape (n,)."""
     prior: Floats
+    """Shares of the texts in the prior, which sum to 1; shape (n,)."""
     posterior: Floats
+    """Shares of the texts in the posterior, which sum to 1; shape (n,)."""
 
     def as_json(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the nearest and the most distant inputs as JSON."""
@@ -126,27 +120,20 @@ def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
 # ---------------------------------------------------------------------------- vectors
 @dataclass(frozen=True)
 class VectorsHeard:
-    """Vectors, and their weights.
-
-    Attributes
-    ----------
-    before : ndarray, shape (m, dims)
-        Vectors of the unbiased prior.
-    value : ndarray of int, shape (m,)
-        Index of the value of each vector in `before`.
-    asked : ndarray, shape (n, dims)
-        Vectors that the service was asked about.
-    yes, posterior : ndarray, shape (n,)
-        The service's probability of yes for each vector in `asked`; its share in the posterior.
-    """
+    """Vectors, and their weights."""
 
     names: Sequence[str]
     values: Sequence[str]
     before: Floats
+    """Vectors of the unbiased prior; shape (m, dims)."""
     value: Integers
+    """Index of the value of each vector in `before`; shape (m,)."""
     asked: Floats
+    """Vectors that the service was asked about; shape (n, dims)."""
     yes: Floats
+    """The service's probability of yes for each vector in `asked`; shape (n,)."""
     posterior: Floats
+    """Share of each vector in the posterior; shape (n,)."""
 
     def as_json(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the nearest and the most distant inputs as JSON."""

@@ -28,21 +28,15 @@ TRAINING = 2000
 
 @dataclass(frozen=True)
 class TextsHeard:
-    """Profiles that were answered with a probability of yes under every value.
-
-    Attributes
-    ----------
-    yes : ndarray, shape (profiles, values)
-        Probability of the label that counts as yes.
-    taken : ndarray, shape (profiles,)
-        Probability with which each profile was taken from the pool.
-    """
+    """Profiles that were answered with a probability of yes under every value."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]
     label: str
     yes: Floats
+    """Probability of the label that counts as yes; shape (profiles, values)."""
     taken: Floats
+    """Probability with which each profile was taken from the pool; shape (profiles,)."""
 
     cells_drawn: ClassVar[int] = 1
     """Number of cells that inputs were drawn for: 1, because each text is asked with every value."""

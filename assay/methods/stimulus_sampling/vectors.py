@@ -29,19 +29,13 @@ BEFORE = 50
 
 @dataclass(frozen=True)
 class Supply:
-    """Vectors of a cell in the order in which they are asked about.
-
-    Attributes
-    ----------
-    vectors : ndarray, shape (n, dims)
-        As they are sent.
-    scale : ndarray, shape (n,)
-        Importance weight of each vector: the prior's density over the density that it was drawn from. The mean of the
-        weighted probabilities of yes is the cell's yes rate.
-    """
+    """Vectors of a cell in the order in which they are asked about."""
 
     vectors: Floats
+    """As they are sent; shape (n, dims)."""
     scale: Floats
+    """Importance weight of each vector: the prior's density over the density that it was drawn from; shape (n,). The
+    mean of the weighted probabilities of yes is the cell's yes rate."""
 
 
 def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[Place, Supply]:
@@ -80,25 +74,18 @@ def asked(
 
 @dataclass(frozen=True)
 class CellsHeard:
-    """Vectors of each cell of the prior that were answered with a probability of yes.
-
-    Attributes
-    ----------
-    cells : mapping of (value, side) to ndarray
-        Weighted probabilities of yes, whose mean is the cell's yes rate.
-    scales : mapping of (value, side) to ndarray
-        The weights: the values of `cells` if every answer were yes.
-    resemblance : VectorsHeard
-        The vectors, with their shares among the inputs that get a yes.
-    """
+    """Vectors of each cell of the prior that were answered with a probability of yes."""
 
     values: tuple[str, ...]
     sides: tuple[str, ...]
     label: str
     cells: Mapping[tuple[int, int], Floats]
+    """Weighted probabilities of yes, whose mean is the cell's yes rate."""
     scales: Mapping[tuple[int, int], Floats]
+    """The weights: the values of `cells` if every answer were yes."""
     weights: Weights
     resemblance: VectorsHeard
+    """The vectors, with their shares among the inputs that get a yes."""
 
     clusters: ClassVar[dict[str, dict[str, int]]] = {}
     carried_by: ClassVar[dict[str, float]] = {}

@@ -114,47 +114,37 @@ def chunks(texts: Sequence[Text], size: int) -> Iterator[Sequence[Text]]:
 
 @dataclass
 class Translations:
-    """The texts of one component and what was read from their translations, counted text by text.
-
-    Attributes
-    ----------
-    rows, outputs : tuple of str
-        Possible inputs and possible outputs; the last output is the residual (none of the values).
-    neutral : bool
-        Meaning of the residual: ``False`` if it is a loss (an erased pronoun), ``True`` if it is harmless (a
-        sentence that marks no gender).
-    probes_each : int
-        Calls for one text: 2 for a round trip, 1 for one hop.
-    counts : dict of ndarray, shape (rows, outputs)
-        Per block, numbers of sentences by row and output.
-    content : dict
-        Per content (an occupation in its frame), the output for each row with which it was sent.
-    by_occupation : dict of ndarray, shape (rows, outputs)
-        Per occupation, numbers of sentences by row and output.
-    by_frame, by_place : dict of ndarray, shape (rows, outputs)
-        Per frame, and per position of a sentence in its text, numbers of sentences by row and output.
-    failed_why, unusable_why : dict
-        Numbers of texts whose call failed, and of texts that came back but could not be read, by reason.
-    by_group : dict of str to Counter
-        For each value, numbers of texts mostly about it that were ``usable``, ``refused`` and ``failed``.
-    """
+    """The texts of one component and what was read from their translations, counted text by text."""
 
     name: str
     about: Mapping[str, str]
     rows: tuple[str, ...]
+    """Possible inputs."""
     outputs: tuple[str, ...]
+    """Possible outputs; the last one is the residual (none of the values)."""
     blocks: tuple[BlockSpec, ...]
     neutral: bool = False
+    """Meaning of the residual: ``False`` if it is a loss (an erased pronoun), ``True`` if it is harmless (a sentence
+    that marks no gender)."""
     probes_each: int = 2
+    """Calls for one text: 2 for a round trip, 1 for one hop."""
     counts: dict[str, Integers] = field(init=False)
+    """Per block, numbers of sentences by row and output; shape (rows, outputs)."""
     content: dict[str, dict[str, str]] = field(init=False, default_factory=dict)
+    """Per content (an occupation in its frame), the output for each row with which it was sent."""
     by_occupation: dict[str, Integers] = field(init=False, default_factory=dict)
+    """Per occupation, numbers of sentences by row and output; shape (rows, outputs)."""
     by_frame: dict[str, Integers] = field(init=False, default_factory=dict)
+    """Numbers of sentences by row and output, per frame; shape (rows, outputs)."""
     by_place: dict[str, Integers] = field(init=False, default_factory=dict)
+    """Numbers of sentences by row and output, per position of a sentence in its text; shape (rows, outputs)."""
     by_group: dict[str, Counter[str]] = field(init=False, default_factory=dict)
+    """For each value, numbers of texts mostly about it that were ``usable``, ``refused`` and ``failed``."""
     usable: int = field(init=False, default=0)
     failed_why: dict[str, int] = field(init=False, default_factory=dict)
+    """Numbers of texts whose call failed, by reason."""
     unusable_why: dict[str, int] = field(init=False, default_factory=dict)
+    """Numbers of texts that came back but could not be read, by reason."""
     unasked: int = field(init=False, default=0)
     _examples: dict[str, list[dict[str, Any]]] = field(init=False)
 

@@ -44,38 +44,26 @@ def as_it_is(method: Method) -> Method:
 
 @dataclass(frozen=True)
 class Methodology:
-    """A version of the methodology.
-
-    Attributes
-    ----------
-    version : str
-        Its number, which changes if the same evidence could get another letter.
-    digest : str
-        ``sha256:…`` of its text, in UTF-8.
-    published : str
-        The day it was frozen, as ``2026-01-31``.
-    status : str
-        ``current`` (ratings are made under it), ``old`` (they were) or ``next`` (they will be).
-    methods : tuple of str
-        Names of the methods that it can rate.
-    text : str
-        The frozen document, in Markdown.
-    amend : callable
-        Returns a specification as this version would have run it.
-    judge : callable
-        Returns the rating of a finding.
-    """
+    """A version of the methodology."""
 
     version: str
+    """Its number, which changes if the same evidence could get another letter."""
     digest: str
+    """``sha256:…`` of its text, in UTF-8."""
     published: str
+    """The day it was frozen, as ``2026-01-31``."""
     status: Status
+    """``current`` (ratings are made under it), ``old`` (they were) or ``next`` (they will be)."""
     summary: str
     changes: tuple[str, ...]
     methods: tuple[str, ...]
+    """Names of the methods that it can rate."""
     text: str = field(repr=False)
+    """The frozen document, in Markdown."""
     amend: Callable[[Method], Method] = as_it_is
+    """Returns a specification as this version would have run it."""
     judge: Callable[[Finding], Rating] = rate
+    """Returns the rating of a finding."""
 
 
 M = TypeVar("M", bound=Method)

@@ -43,30 +43,20 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Shown:
-    """A rating as embeds show it, or the absence of a rating.
-
-    Attributes
-    ----------
-    document : mapping or None
-        The stored rating; ``None`` if none was published or the reader may not see it, which look the same.
-    now : datetime
-        Time at which the rating is shown, with its time zone; age and expiry are relative to it.
-    base_url : str
-        Public address of Assay, without a slash at its end.
-    visibility : str
-        ``private``, ``unlisted`` or ``public``.
-    withdrawn : bool
-        Whether the agency has withdrawn the rating.
-    vocabulary : Vocabulary
-        Words of the rating's method.
-    """
+    """A rating as embeds show it, or the absence of a rating."""
 
     document: Mapping[str, Any] | None
+    """The stored rating; ``None`` if none was published or the reader may not see it, which look the same."""
     now: datetime
+    """Time at which the rating is shown, with its time zone; age and expiry are relative to it."""
     base_url: str
+    """Public address of Assay, without a slash at its end."""
     visibility: str = "private"
+    """``private``, ``unlisted`` or ``public``."""
     withdrawn: bool = False
+    """Whether the agency has withdrawn the rating."""
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    """Words of the rating's method."""
 
     # ------------------------------------------------------------------------ result
     @property

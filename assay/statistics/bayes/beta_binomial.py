@@ -47,22 +47,14 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class SharesPosterior:
-    """Posterior of the share of every kind, and of the mean over kinds.
-
-    Attributes
-    ----------
-    overall : Interval
-        m, the mean share over kinds: posterior mean and 95 % interval, from the grid itself.
-    spread : Interval
-        rho, the correlation of two trials of one kind: 0 if all kinds have the same share, 1 if every share is 0
-        or 1.
-    means : ndarray, shape (kinds,)
-        Posterior mean of each share; the fewer trials a kind has, the more its mean shrinks towards the others.
-    """
+    """Posterior of the share of every kind, and of the mean over kinds."""
 
     overall: Interval
+    """m, the mean share over kinds: posterior mean and 95 % interval, from the grid itself."""
     spread: Interval
+    """rho, the correlation of two trials of one kind: 0 if all shares are equal, 1 if each is 0 or 1."""
     means: Floats
+    """Posterior means of the shares; with few trials, a mean shrinks towards the others; shape (kinds,)."""
     _grid: Grid
     _counts: _Counts
 

@@ -19,48 +19,34 @@ from assay.model import Floats, Integers
 
 @dataclass(frozen=True)
 class Priors:
-    """Prior distributions of the hierarchy, in cosine distance.
-
-    Attributes
-    ----------
-    mean, sd : float
-        Mean and standard deviation of the normal prior of every connection's ``mu``.
-    spread_rate, residual_rate : float
-        Rates of the exponential priors of ``tau`` and of ``sigma``; the prior mean is 1 / rate.
-    """
+    """Prior distributions of the hierarchy, in cosine distance."""
 
     mean: float = 1.0
+    """Mean of the normal prior of every connection's ``mu``."""
     sd: float = 0.3
+    """Standard deviation of the normal prior of every connection's ``mu``."""
     spread_rate: float = 2.0
+    """Rate of the exponential prior of ``tau``; the prior mean is 1 / rate."""
     residual_rate: float = 2.0
+    """Rate of the exponential prior of ``sigma``; the prior mean is 1 / rate."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Sufficient statistics of the rows of one connection.
-
-    Attributes
-    ----------
-    words : tuple of str
-        Protected word of each cell, in alphabetical order.
-    rows : ndarray of int, shape (cells,)
-        Rows of each cell, at least 1.
-    means : ndarray, shape (cells,)
-        Mean distance of each cell.
-    within : float
-        Sum of squared deviations from the cells' own means.
-    sizes : ndarray, shape (sizes,)
-        The different numbers of rows, ascending.
-    size_of : ndarray of int, shape (cells,)
-        Index of each cell's number of rows in `sizes`.
-    """
+    """Sufficient statistics of the rows of one connection."""
 
     words: tuple[str, ...]
+    """Protected word of each cell, in alphabetical order."""
     rows: Integers
+    """Rows of each cell, at least 1; shape (cells,)."""
     means: Floats
+    """Mean distance of each cell; shape (cells,)."""
     within: float
+    """Sum of squared deviations from the cells' own means."""
     sizes: Floats
+    """The different numbers of rows, ascending; shape (sizes,)."""
     size_of: Integers
+    """Index of each cell's number of rows in `sizes`; shape (cells,)."""
 
     @classmethod
     def of(cls, distance: Floats, words: list[str]) -> Cells:

@@ -15,18 +15,12 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Grid:
-    """Probability masses of the cells of a grid.
-
-    Attributes
-    ----------
-    edges : sequence of ndarray, shape (cells + 1,)
-        Edges of the cells along each axis, ascending.
-    mass : ndarray, one dimension for each axis
-        Mass of each cell; the density within a cell is uniform.
-    """
+    """Probability masses of the cells of a grid."""
 
     edges: Sequence[Floats]
+    """Edges of the cells along each axis, ascending; shape (cells + 1,)."""
     mass: Floats
+    """Mass of each cell; the density within a cell is uniform; one dimension for each axis."""
 
     @classmethod
     def over(cls, ranges: Sequence[Range], cells: Sequence[int]) -> Grid:

@@ -38,30 +38,23 @@ SLACK = 1e-6
 
 @dataclass(frozen=True)
 class ConnectionDraws:
-    """Draws of one connection's parameters, in cosine distance.
-
-    Attributes
-    ----------
-    words : tuple of str
-        Protected words of the connection, in alphabetical order.
-    rows : ndarray of int, shape (words,)
-        Number of distances of each word.
-    seen : ndarray, shape (words,)
-        Arithmetic mean of each word's distances.
-    mu, tau, sigma : ndarray, shape (draws,)
-        Mean over the words; spread of the words around it; spread of distances around their word's mean.
-    beta : ndarray, shape (words, draws)
-        Mean of each word.
-    """
+    """Draws of one connection's parameters, in cosine distance."""
 
     name: str
     words: tuple[str, ...]
+    """Protected words of the connection, in alphabetical order."""
     rows: Integers
+    """Number of distances of each word; shape (words,)."""
     seen: Floats
+    """Arithmetic mean of each word's distances; shape (words,)."""
     mu: Floats
+    """Mean over the words; shape (draws,)."""
     tau: Floats
+    """Spread of the words around the mean; shape (draws,)."""
     sigma: Floats
+    """Spread of distances around their word's mean; shape (draws,)."""
     beta: Floats
+    """Mean of each word; shape (words, draws)."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +62,10 @@ class Posterior:
     """Independent draws from the posterior of the whole hierarchy.
 
     Draws with the same index are one joint draw, so that differences of draws are draws of differences.
-
-    Attributes
-    ----------
-    parts : tuple of ConnectionDraws
-        One for each connection that has rows.
     """
 
     parts: tuple[ConnectionDraws, ...]
+    """One for each connection that has rows."""
 
     @property
     def connections(self) -> tuple[str, ...]:

@@ -28,26 +28,18 @@ SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Weights:
-    """Normalised importance weights.
-
-    Attributes
-    ----------
-    shares : ndarray, shape (n,)
-        Weights; their sum is 1.
-    effective : float
-        Effective sample size, ``(sum w)**2 / sum w**2`` (Kish).
-    mean : float
-        Mean of the weights before they were normalised. With the service's probabilities as weights, and
-        inputs drawn from the prior, it estimates how often the service says yes.
-    tail : float or None
-        Shape k of a generalised Pareto tail of the weights. Above .7, a few inputs dominate. ``None`` if too
-        few weights differ to estimate it.
-    """
+    """Normalised importance weights."""
 
     shares: Floats
+    """Weights; their sum is 1; shape (n,)."""
     effective: float
+    """Effective sample size, ``(sum w)**2 / sum w**2`` (Kish)."""
     mean: float
+    """Mean of the weights before they were normalised. With the service's probabilities as weights, and inputs drawn
+    from the prior, it estimates how often the service says yes."""
     tail: float | None
+    """Shape k of a generalised Pareto tail of the weights. Above .7, a few inputs dominate. ``None`` if too few weights
+    differ to estimate it."""
 
     @property
     def efficiency(self) -> float:

@@ -34,39 +34,32 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 
 @dataclass(frozen=True)
 class ConnectionCheck:
-    """Check of one connection: its distances against their predictions.
-
-    Attributes
-    ----------
-    share_50, share_89 : float
-        Shares of the distances in the 50 % and the 89 % highest-density interval of their own word's prediction.
-    observed, predicted : ndarray, shape (points,)
-        Densities on the `grid` of the `PredictiveCheck`, with the same smoothing.
-    """
+    """Check of one connection: its distances against their predictions."""
 
     connection: str
     rows: int
     share_50: float
+    """Share of the distances in the 50 % highest-density interval of their own word's prediction."""
     share_89: float
+    """Share of the distances in the 89 % interval."""
     observed: Floats
+    """Density of the distances on the `grid` of the `PredictiveCheck`; shape (points,)."""
     predicted: Floats
+    """Predicted density on the same grid, with the same smoothing; shape (points,)."""
 
 
 @dataclass(frozen=True)
 class PredictiveCheck:
     """Posterior predictive check of a fit.
 
-    Attributes
-    ----------
-    share_50, share_89 : float
-        As in `ConnectionCheck`, over all rows. Far below .5 and .89, predictions are too narrow; far above, too wide.
-    grid : ndarray, shape (points,)
-        Distances at which densities are given.
+    `share_50` and `share_89` are those of `ConnectionCheck`, over all rows. Far below .5 and .89, predictions are too
+    narrow; far above, too wide.
     """
 
     share_50: float
     share_89: float
     grid: Floats
+    """Distances at which densities are given; shape (points,)."""
     connections: tuple[ConnectionCheck, ...]
 
     def as_json(self) -> dict[str, Any]:

@@ -35,16 +35,12 @@ MOST_LOOKS = 8
 
 @dataclass(frozen=True)
 class LogAxis:
-    """Axis with equal cells on a logarithmic scale, and a point in the middle of each cell.
-
-    Attributes
-    ----------
-    low, high : float
-        Logarithms of the two ends.
-    """
+    """Axis with equal cells on a logarithmic scale, and a point in the middle of each cell."""
 
     low: float
+    """Logarithm of the lower end."""
     high: float
+    """Logarithm of the upper end."""
     points: int
 
     @property
@@ -70,22 +66,15 @@ class LogAxis:
 
 @dataclass(frozen=True)
 class SpreadGrid:
-    """Density of sigma, and of each connection's tau given sigma.
-
-    Attributes
-    ----------
-    taus : tuple of LogAxis
-        Points of each connection's tau.
-    log_sigma : ndarray, shape (sigma points,)
-        Log density of log sigma with every tau integrated out, up to a constant.
-    log_tau : tuple of ndarray, shape (sigma points, tau points)
-        Log probability of each point of tau given sigma.
-    """
+    """Density of sigma, and of each connection's tau given sigma."""
 
     sigma: LogAxis
     taus: tuple[LogAxis, ...]
+    """Points of each connection's tau."""
     log_sigma: Floats
+    """Log density of log sigma with every tau integrated out, up to a constant; shape (sigma points,)."""
     log_tau: tuple[Floats, ...]
+    """Log probability of each point of tau given sigma; shape (sigma points, tau points)."""
 
     @classmethod
     def around(cls, cells: Sequence[Cells], prior: Priors) -> SpreadGrid:

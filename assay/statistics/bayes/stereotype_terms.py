@@ -49,30 +49,20 @@ class TermScore:
 
 @dataclass(frozen=True)
 class StereotypeScore:
-    """Scores by pair, term, bias and model.
-
-    Attributes
-    ----------
-    by_pair : ndarray, shape (pairs,)
-        1 if the stereotyped sentence was preferred, 0 if the other was, 1/2 if neither was.
-    by_term : tuple of TermScore
-        Terms in the order of their first occurrence. A term that occurs in two biases has an entry for each.
-    by_bias : mapping of str to float
-        Mean over the terms of a bias.
-    model : float
-        Mean over all terms of all biases; a bias with more terms has more weight.
-    over_pairs : float
-        Mean over all pairs.
-    ties : int
-        Number of pairs of which neither sentence was preferred.
-    """
+    """Scores by pair, term, bias and model."""
 
     by_pair: Floats
+    """1 if the stereotyped sentence was preferred, 0 if the other was, 1/2 if neither was; shape (pairs,)."""
     by_term: tuple[TermScore, ...]
+    """Terms in the order of their first occurrence. A term that occurs in two biases has an entry for each."""
     by_bias: Mapping[str, float]
+    """Mean over the terms of a bias."""
     model: float
+    """Mean over all terms of all biases; a bias with more terms has more weight."""
     over_pairs: float
+    """Mean over all pairs."""
     ties: int
+    """Number of pairs of which neither sentence was preferred."""
 
 
 def prefer(stereotyped: ArrayLike, anti_stereotyped: ArrayLike) -> Floats:

@@ -39,15 +39,10 @@ The posterior falls off at least as fast as the prior on both sides of its mode,
 
 @dataclass(frozen=True)
 class Surrogate:
-    """``P(yes | s) = 1 / (1 + exp(-(constant + weights . s)))``.
-
-    Attributes
-    ----------
-    weights : ndarray, shape (dims,)
-        Change of the log odds of yes per unit of each dimension of the input.
-    """
+    """``P(yes | s) = 1 / (1 + exp(-(constant + weights . s)))``."""
 
     weights: Floats
+    """Change of the log odds of yes per unit of each dimension of the input; shape (dims,)."""
     constant: float
 
     def score(self, vectors: Floats) -> Floats:
@@ -65,16 +60,12 @@ class Surrogate:
 
 @dataclass(frozen=True)
 class NormalPrior:
-    """A normal distribution of input vectors.
-
-    Attributes
-    ----------
-    factor : ndarray, shape (dims, rank)
-        A vector is ``mean + factor @ z`` with z standard normal. Directions without spread have no column.
-    """
+    """A normal distribution of input vectors."""
 
     mean: Floats
     factor: Floats
+    """A vector is ``mean + factor @ z`` with z standard normal; shape (dims, rank). Directions without spread have no
+    column."""
 
     @classmethod
     def of(cls, vectors: ArrayLike) -> NormalPrior:

@@ -25,16 +25,12 @@ from assay.statistics.hypothesis_tests.distribution import pad_to
 
 @dataclass(frozen=True)
 class StepEffects:
-    """Draws of the effects of the two steps, in total variation.
-
-    Attributes
-    ----------
-    step_1, step_2 : ndarray, shape (draws,)
-        Largest effect over the unbiased blocks, and over the biased blocks; in [0, 1].
-    """
+    """Draws of the effects of the two steps, in total variation."""
 
     step_1: Floats
+    """Largest effect over the unbiased blocks, in [0, 1]; shape (draws,)."""
     step_2: Floats
+    """Largest effect over the biased blocks, in [0, 1]; shape (draws,)."""
 
 
 def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 20_000) -> Floats:

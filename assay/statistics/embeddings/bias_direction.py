@@ -22,25 +22,17 @@ NOTHING = 1e-12
 
 @dataclass(frozen=True)
 class DirectBias:
-    """DirectBias_c: the projection of words that should be neutral on the direction of an attribute.
-
-    Attributes
-    ----------
-    value : float
-        Mean of ``abs(cos(word, direction))**c``, in [0, 1].
-    c : float
-        Strictness: the smaller c is, the more small cosines count.
-    explained : float
-        Share of the pairs' squared differences that lies along the direction, in (0, 1]. If it is small,
-        the pairs have no common direction, and the value means little.
-    by_word : tuple of float
-        Signed cosines, in the order of the words; positive towards the first of the pairs.
-    """
+    """DirectBias_c: the projection of words that should be neutral on the direction of an attribute."""
 
     value: float
+    """Mean of ``abs(cos(word, direction))**c``, in [0, 1]."""
     c: float
+    """Strictness: the smaller c is, the more small cosines count."""
     explained: float
+    """Share of the pairs' squared differences that lies along the direction, in (0, 1]. If it is small, the pairs have
+    no common direction, and the value means little."""
     by_word: tuple[float, ...]
+    """Signed cosines, in the order of the words; positive towards the first of the pairs."""
 
 
 def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: float = 1.0) -> DirectBias:

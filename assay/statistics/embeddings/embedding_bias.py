@@ -29,38 +29,26 @@ LEAST_RANKED = 3
 
 @dataclass(frozen=True)
 class MeanAverageCosine:
-    """MAC: the mean, over protected words and attribute sets, of the mean cosine distance.
-
-    Attributes
-    ----------
-    value : float
-        A distance, in [0, 2]; P2 and its sources take 1 as no bias.
-    words, sets : int
-        Number of protected words; number of averaged pairs of a protected word and an attribute set.
-    by_word : dict of str to float
-        MAC of each protected word.
-    """
+    """MAC: the mean, over protected words and attribute sets, of the mean cosine distance."""
 
     value: float
+    """A distance, in [0, 2]; P2 and its sources take 1 as no bias."""
     words: int
+    """Number of protected words."""
     sets: int
+    """Number of averaged pairs of a protected word and an attribute set."""
     by_word: dict[str, float]
+    """MAC of each protected word."""
 
 
 @dataclass(frozen=True)
 class WordScores:
-    """A measure that is the mean of one number for each attribute word.
-
-    Attributes
-    ----------
-    value : float
-        The mean, in the measure's own units.
-    by_word : tuple of float
-        The numbers, in the order of the words.
-    """
+    """A measure that is the mean of one number for each attribute word."""
 
     value: float
+    """The mean, in the measure's own units."""
     by_word: tuple[float, ...]
+    """The numbers, in the order of the words."""
 
     @classmethod
     def of(cls, by_word: Floats) -> WordScores:
@@ -70,15 +58,10 @@ class WordScores:
 
 @dataclass(frozen=True)
 class Coherence:
-    """ECT: the correlation of the orders in which two groups rank the attribute words.
-
-    Attributes
-    ----------
-    value : float
-        Spearman's rank correlation, in [-1, 1]; 1 is no bias.
-    """
+    """ECT: the correlation of the orders in which two groups rank the attribute words."""
 
     value: float
+    """Spearman's rank correlation, in [-1, 1]; 1 is no bias."""
     words: int
 
 

@@ -40,19 +40,13 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class NegativeSentiment:
-    """Result of RNSB.
-
-    Attributes
-    ----------
-    value : float
-        Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform
-        distribution; 0 if all targets have the same probability (even a high one).
-    probabilities : tuple of float
-        Probability that each target is negative, in the order of the targets.
-    """
+    """Result of RNSB."""
 
     value: float
+    """Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform distribution; 0
+    if all targets have the same probability (even a high one)."""
     probabilities: tuple[float, ...]
+    """Probability that each target is negative, in the order of the targets."""
 
 
 def negative_sentiment_bias(

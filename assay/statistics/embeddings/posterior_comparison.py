@@ -33,23 +33,16 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Changes of one list of words between two embeddings, such as before and after debiasing.
-
-    Attributes
-    ----------
-    connections : tuple of Difference
-        Change of the mean distance, for each connection in both embeddings.
-    effect : Difference or None
-        Change of ``different - associated``: below zero, stereotypes are followed less than before.
-        ``None`` if an embedding lacks either connection.
-    words : tuple of Difference
-        Change of this effect for each protected word that has both connections in both embeddings.
-    """
+    """Changes of one list of words between two embeddings, such as before and after debiasing."""
 
     mass: float
     connections: tuple[Difference, ...]
+    """Change of the mean distance, for each connection in both embeddings."""
     effect: Difference | None
+    """Change of ``different - associated``: below zero, stereotypes are followed less than before. ``None`` if an
+    embedding lacks either connection."""
     words: tuple[Difference, ...]
+    """Change of this effect for each protected word that has both connections in both embeddings."""
 
 
 def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Comparison:

@@ -17,20 +17,14 @@ AS_FAR = 1e-6
 
 @dataclass(frozen=True)
 class Projection:
-    """Directions of the largest variance of vectors.
-
-    Attributes
-    ----------
-    axes : ndarray, shape (components, dims)
-        Orthogonal unit vectors; the axis with the largest variance is first. The sign is fixed: the number
-        farthest from zero (the first, if several are) is positive.
-    explained : ndarray, shape (components,)
-        Share of the variance along each axis, in [0, 1].
-    """
+    """Directions of the largest variance of vectors."""
 
     centre: Floats
     axes: Floats
+    """Orthogonal unit vectors; the axis with the largest variance is first; shape (components, dims). The sign is
+    fixed: the number farthest from zero (the first, if several are) is positive."""
     explained: Floats
+    """Share of the variance along each axis, in [0, 1]; shape (components,)."""
 
     def of(self, vectors: ArrayLike) -> Floats:
         """Return the coordinates of vectors; shape (n, components).

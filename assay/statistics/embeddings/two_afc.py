@@ -33,24 +33,16 @@ FARTHEST = 1e6
 
 @dataclass(frozen=True)
 class Subject:
-    """Summary of the replicates of one concept, in shares of the second cue.
-
-    Attributes
-    ----------
-    pse : Interval
-        Mean of the replicates, with the 95 % interval of a bootstrap over cue pairs.
-    jnd : float
-        Standard deviation of the replicates (P1).
-    jnd_75 : float
-        Distance from 50 % to 75 % on a cumulative normal curve: .6745 sd.
-    curve : tuple of float
-        Share of replicates that choose the second cue at each level: the psychometric curve.
-    """
+    """Summary of the replicates of one concept, in shares of the second cue."""
 
     pse: Interval
+    """Mean of the replicates, with the 95 % interval of a bootstrap over cue pairs."""
     jnd: float
+    """Standard deviation of the replicates (P1)."""
     jnd_75: float
+    """Distance from 50 % to 75 % on a cumulative normal curve: .6745 sd."""
     curve: tuple[float, ...]
+    """Share of replicates that choose the second cue at each level: the psychometric curve."""
 
 
 def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike, *, weight: float = 1.0) -> Floats:

@@ -21,28 +21,20 @@ LEAST = 2
 
 @dataclass(frozen=True)
 class Weat:
-    """Result of one WEAT: the difference in association of two target sets with two attribute sets.
-
-    Attributes
-    ----------
-    statistic : float
-        Sum of s over the first targets less the sum over the second, where s(t, A, B) is the mean cosine
-        of t with A less that with B. If it is positive, the first targets are associated with A.
-    effect_size_ddof0, effect_size_ddof1 : float
-        Difference of the mean s, divided by the standard deviation of all s: that of the population (used
-        in P2's example of 1.93 and in wefe), or of the sample (used in P2's code). In [-2, 2] if the
-        sets are equally large.
-    words : tuple of int
-        Number of target words in the first set and in the second.
-    p : PartitionTest
-        Permutation test over all partitions of the target words.
-    """
+    """Result of one WEAT: the difference in association of two target sets with two attribute sets."""
 
     statistic: float
+    """Sum of s over the first targets less the sum over the second, where s(t, A, B) is the mean cosine of t with A
+    less that with B. If it is positive, the first targets are associated with A."""
     effect_size_ddof0: float
+    """Difference of the mean s, divided by the population's standard deviation of all s (as in P2's example of 1.93 and
+    in wefe). In [-2, 2] if the sets are equally large."""
     effect_size_ddof1: float
+    """The same, divided by the standard deviation of the sample (as in P2's code)."""
     words: tuple[int, int]
+    """Number of target words in the first set and in the second."""
     p: PartitionTest
+    """Permutation test over all partitions of the target words."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as JSON, the p-values with their method and standard errors."""

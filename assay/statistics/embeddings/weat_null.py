@@ -29,25 +29,19 @@ REASON = (
 
 @dataclass(frozen=True)
 class NullCheck:
-    """Probability that lists without bias have an effect size at least as far from zero as `effect`.
-
-    Attributes
-    ----------
-    p_ddof0, p_ddof1 : float
-        Exact probability with the population's or the sample's sd in the effect size; 0 if no lists can have it.
-    published : float
-        The probability that P2 prints for an effect size of 1.27 with 8 words per set.
-    p_first_words : float
-        The exact probability for the statistic that P2's code computed by mistake, from the first word of each set
-        only (sample standard deviation).
-    """
+    """Probability that lists without bias have an effect size at least as far from zero as `effect`."""
 
     effect: float
     words: int
     p_ddof0: float
+    """Exact probability with the population's sd in the effect size; 0 if no lists can have it."""
     p_ddof1: float
+    """Exact probability with the sample's sd in the effect size; 0 if no lists can have it."""
     p_first_words: float
+    """The exact probability for the statistic that P2's code computed by mistake, from the first word of each set only
+    (sample standard deviation)."""
     published: float = PUBLISHED
+    """The probability that P2 prints for an effect size of 1.27 with 8 words per set."""
     reason: str = REASON
 
 

@@ -18,21 +18,14 @@ PRIOR = 0.5
 
 @dataclass(frozen=True)
 class LostOfGroup:
-    """Counts of a group's questions without a usable answer.
-
-    Attributes
-    ----------
-    asked : int
-        Questions that were sent.
-    refused : int
-        Replies without a usable answer: refusals, and answers that could not be read.
-    failed : int
-        Calls that failed, such as timeouts and errors of the server.
-    """
+    """Counts of a group's questions without a usable answer."""
 
     asked: int
+    """Questions that were sent."""
     refused: int = 0
+    """Replies without a usable answer: refusals, and answers that could not be read."""
     failed: int = 0
+    """Calls that failed, such as timeouts and errors of the server."""
 
     @property
     def share(self) -> float:

@@ -32,21 +32,14 @@ LEAST_VARIANCE = 1e-12
 
 @dataclass(frozen=True)
 class Varying:
-    """Joint posterior draws of an effect that varies.
-
-    Attributes
-    ----------
-    mean : ndarray, shape (draws,)
-        Mean of the population of strata.
-    spread : ndarray, shape (draws,)
-        Standard deviation of the effects between strata, without the errors of their estimates.
-    each : ndarray, shape (draws, strata)
-        Effect in each stratum.
-    """
+    """Joint posterior draws of an effect that varies."""
 
     mean: Floats
+    """Mean of the population of strata; shape (draws,)."""
     spread: Floats
+    """Standard deviation of the effects between strata, without the errors of their estimates; shape (draws,)."""
     each: Floats
+    """Effect in each stratum; shape (draws, strata)."""
 
 
 def varying_effect(

@@ -42,19 +42,13 @@ class Divergence:
 
 @dataclass(frozen=True)
 class DivergenceTest:
-    """An observed divergence and its bootstrap threshold, both in nats.
-
-    Attributes
-    ----------
-    value : float or None
-        ``None`` where it is infinite; `reason` then says why, and `biased` is true.
-    threshold : float
-        Divergence that samples from the specification exceed with probability `alpha` at most.
-    """
+    """An observed divergence and its bootstrap threshold, both in nats."""
 
     measure: Measure
     value: float | None
+    """``None`` where it is infinite; `reason` then says why, and `biased` is true."""
     threshold: float
+    """Divergence that samples from the specification exceed with probability `alpha` at most."""
     biased: bool
     reason: str | None = None
 

@@ -82,22 +82,15 @@ TIE_SLACK = 1e-9
 
 @dataclass(frozen=True)
 class FitTest:
-    """One comparison of counts with a specification, or with other counts.
-
-    Attributes
-    ----------
-    statistic : float or None
-        ``None`` where it does not exist; `reason` then says why.
-    df : int
-        Degrees of freedom: compared cells less one.
-    p : float
-        Probability of counts at least as far from the specification, if the specification is true.
-    """
+    """One comparison of counts with a specification, or with other counts."""
 
     test: str
     statistic: float | None
+    """``None`` where it does not exist; `reason` then says why."""
     df: int
+    """Degrees of freedom: compared cells less one."""
     p: float
+    """Probability of counts at least as far from the specification, if the specification is true."""
     reason: str | None = None
 
 

@@ -32,24 +32,16 @@ RATIO_DRAWS = 4_000
 
 @dataclass(frozen=True)
 class MatchedTest:
-    """Result of a test for symmetric changes of labels.
-
-    Attributes
-    ----------
-    statistic : float
-        ``sum (n_ij - n_ji)**2 / (n_ij + n_ji)``; for two labels that is McNemar's.
-    df : int
-        Number of pairs of labels between which at least one profile changed.
-    p : float
-        Two-sided. It is 1 where no label changed.
-    distribution : str
-        ``"exact"`` (conditional on the number of changes between every two labels) or ``"chi-squared"``.
-    """
+    """Result of a test for symmetric changes of labels."""
 
     statistic: float
+    """``sum (n_ij - n_ji)**2 / (n_ij + n_ji)``; for two labels that is McNemar's."""
     df: int
+    """Number of pairs of labels between which at least one profile changed."""
     p: float
+    """Two-sided. It is 1 where no label changed."""
     distribution: Literal["exact", "chi-squared"]
+    """``"exact"`` (conditional on the number of changes between every two labels) or ``"chi-squared"``."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +55,12 @@ class BaseRate:
 
 @dataclass(frozen=True)
 class ImpactRatio:
-    """Ratio of two groups' base rates.
-
-    Attributes
-    ----------
-    ratio : Interval or None
-        ``rate(of) / rate(to)``; ``None`` if it does not exist (`why` then gives the reason).
-    """
+    """Ratio of two groups' base rates."""
 
     of: str
     to: str
     ratio: Interval | None
+    """``rate(of) / rate(to)``; ``None`` if it does not exist (`why` then gives the reason)."""
     why: str | None = None
 
 

@@ -33,21 +33,14 @@ class UnorderedValues(SpecificationError):
 
 @dataclass(frozen=True)
 class KolmogorovSmirnov:
-    """Two-sample Kolmogorov-Smirnov test.
-
-    Attributes
-    ----------
-    statistic : float
-        Largest distance between the two empirical distribution functions, in [0, 1].
-    p : float
-        Two-sided p-value. With ties, which ordinal values always have, it is an upper bound.
-    test : str
-        ``"exact"`` or ``"asymptotic"``.
-    """
+    """Two-sample Kolmogorov-Smirnov test."""
 
     statistic: float
+    """Largest distance between the two empirical distribution functions, in [0, 1]."""
     p: float
+    """Two-sided p-value. With ties, which ordinal values always have, it is an upper bound."""
     test: str
+    """``"exact"`` or ``"asymptotic"``."""
 
 
 def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale) -> KolmogorovSmirnov:

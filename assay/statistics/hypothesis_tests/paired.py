@@ -37,28 +37,19 @@ Statistic = Callable[[Floats], Floats]
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A permutation test within pairs.
-
-    Attributes
-    ----------
-    test : str
-        ``"sign-flip"`` or ``"kl-swap"``.
-    statistic : float or None
-        ``"sign-flip"``: mean difference. ``"kl-swap"``: D(x || y) + D(y || x) in nats, or ``None`` if that is
-        infinite, because one side has no spread.
-    p : float
-        Two-sided; never 0, because the observed arrangement is counted.
-    exact : bool
-        Whether all arrangements were enumerated.
-    pairs : int
-        Number of pairs (or clusters) whose two sides differ, so that swapping the sides makes a difference.
-    """
+    """A permutation test within pairs."""
 
     test: str
+    """``"sign-flip"`` or ``"kl-swap"``."""
     statistic: float | None
+    """``"sign-flip"``: mean difference. ``"kl-swap"``: D(x || y) + D(y || x) in nats, or ``None`` if that is infinite,
+    because one side has no spread."""
     p: float
+    """Two-sided; never 0, because the observed arrangement is counted."""
     exact: bool
+    """Whether all arrangements were enumerated."""
     pairs: int
+    """Number of pairs (or clusters) whose two sides differ, so that swapping the sides makes a difference."""
 
 
 def sign_flip_test(

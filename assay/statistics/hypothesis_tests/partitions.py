@@ -33,32 +33,23 @@ SLACK = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class PartitionTest:
-    """Result of a permutation test: the rank of the difference among all partitions.
-
-    Attributes
-    ----------
-    greater : float
-        Share of the partitions whose difference is at least as large as the observed difference (one-sided).
-    two_sided : float
-        Share of the partitions whose difference is at least as far from zero as the observed difference.
-    strict : float or None
-        Share of the partitions whose difference is larger, without ties: the published definition, by which the
-        most extreme partition has a p-value of 0. ``None`` if partitions are drawn.
-    method : str
-        ``"exact"`` or ``"monte-carlo"``; drawn shares are ``(r + 1) / (draws + 1)``.
-    partitions : int
-        Number of partitions that were counted or drawn.
-    greater_error, two_sided_error : float
-        Standard errors of the shares if partitions are drawn; 0 if all are counted.
-    """
+    """Result of a permutation test: the rank of the difference among all partitions."""
 
     greater: float
+    """Share of the partitions whose difference is at least as large as the observed difference (one-sided)."""
     two_sided: float
+    """Share of the partitions whose difference is at least as far from zero as the observed difference."""
     strict: float | None
+    """Share of the partitions whose difference is larger, without ties: the published definition, by which the most
+    extreme partition has a p-value of 0. ``None`` if partitions are drawn."""
     method: str
+    """``"exact"`` or ``"monte-carlo"``; drawn shares are ``(r + 1) / (draws + 1)``."""
     partitions: int
+    """Number of partitions that were counted or drawn."""
     greater_error: float = 0.0
+    """Standard error of `greater` if partitions are drawn; 0 if all are counted."""
     two_sided_error: float = 0.0
+    """Standard error of `two_sided`."""
 
 
 def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator | None = None) -> PartitionTest:

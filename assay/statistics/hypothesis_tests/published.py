@@ -109,23 +109,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PublishedVerdict(Generic[T]):
-    """Letter of a service by a published rule.
-
-    Attributes
-    ----------
-    letter : Letter
-        BS if step 1 is biased, else DSBS if step 2 is, else UCS.
-    step_1_biased, step_2_biased : bool
-        Whether the outputs of the unbiased blocks, and of the biased blocks, are rated as biased.
-        The paper stops after a biased step 1; here step 2 is always computed, to be shown.
-    tests : mapping
-        Block name -> specification name -> comparison: a `FitTest`, or a `DivergenceTest` of unbiased specifications.
-    """
+    """Letter of a service by a published rule."""
 
     letter: Letter
+    """BS if step 1 is biased, else DSBS if step 2 is, else UCS."""
     step_1_biased: bool
+    """Whether the outputs of the unbiased blocks are rated as biased."""
     step_2_biased: bool
+    """Whether the outputs of the biased blocks are rated as biased. The paper stops after a biased step 1; here step 2
+    is always computed, to be shown."""
     tests: Mapping[str, Mapping[str, T]]
+    """Block name -> specification name -> comparison: a `FitTest`, or a `DivergenceTest` of unbiased specifications."""
 
 
 def published_letter(

@@ -23,24 +23,16 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class Profiles:
-    """Outputs of profiles with each value of the attribute.
-
-    Attributes
-    ----------
-    outputs : ndarray, shape (profiles, values)
-        Output of the service for each profile and value.
-    values : tuple of str
-        Names of the values.
-    clusters : mapping of str to ndarray of int, shape (profiles,)
-        For each kind (person, frame, content), the cluster of each profile.
-    most_weights : int, optional
-        Maximum number of weights for each kind of cluster (`mean_draws`).
-    """
+    """Outputs of profiles with each value of the attribute."""
 
     outputs: Floats
+    """Output of the service for each profile and value; shape (profiles, values)."""
     values: tuple[str, ...]
+    """Names of the values."""
     clusters: Mapping[str, Integers]
+    """For each kind (person, frame, content), the cluster of each profile; shape (profiles,)."""
     most_weights: int | None = None
+    """Maximum number of weights for each kind of cluster (`mean_draws`)."""
 
     def draws(self, values: Floats, rng: np.random.Generator, draws: int) -> Floats:
         """Draw the means of columns with one row for each profile (`mean_draws`)."""

@@ -18,23 +18,17 @@ LEAST = 3
 
 @dataclass(frozen=True)
 class Correlation:
-    """Pearson's coefficient.
-
-    Attributes
-    ----------
-    r : float
-        The coefficient, in [-1, 1].
-    p : float
-        Two-sided probability of a coefficient at least as large if there is no correlation (Student's t).
-    low, high : float or None
-        95 % interval by Fisher's z; ``None`` if there are fewer than four pairs, or r is -1 or 1.
-    """
+    """Pearson's coefficient."""
 
     r: float
+    """The coefficient, in [-1, 1]."""
     p: float
+    """Two-sided probability of a coefficient at least as large if there is no correlation (Student's t)."""
     n: int
     low: float | None
+    """End of the 95 % interval by Fisher's z; ``None`` if there are fewer than four pairs, or r is -1 or 1."""
     high: float | None
+    """As `low`."""
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:

@@ -35,18 +35,12 @@ LARGEST_TABLE = 1_000_000
 
 @dataclass(frozen=True)
 class MeanError:
-    """Errors of means over crossed clusters.
-
-    Attributes
-    ----------
-    variance : ndarray, shape (m,)
-        Variance of each mean.
-    freedom : ndarray, shape (m,)
-        Degrees of freedom of that variance (Satterthwaite).
-    """
+    """Errors of means over crossed clusters."""
 
     variance: Floats
+    """Variance of each mean; shape (m,)."""
     freedom: Floats
+    """Degrees of freedom of that variance (Satterthwaite); shape (m,)."""
 
 
 def mean_error(values: Floats, clusters: Clusters) -> MeanError:

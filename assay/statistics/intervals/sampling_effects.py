@@ -31,18 +31,12 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class Prior:
-    """Prior weights of the contents for each value; the values themselves are equally likely.
-
-    Attributes
-    ----------
-    favoured : int or None
-        Index of the value that has more of one side than the other values; ``None`` if all values have the same shares.
-    sides : ndarray, shape (values, 2)
-        Share of each side among the inputs of each value.
-    """
+    """Prior weights of the contents for each value; the values themselves are equally likely."""
 
     favoured: int | None
+    """Index of the value that has more of one side than the others; ``None`` if all have the same shares."""
     sides: Floats
+    """Share of each side among the inputs of each value; shape (values, 2)."""
 
 
 def unbiased_prior(values: int) -> Prior:
@@ -70,19 +64,13 @@ def one_sided_priors(values: int) -> tuple[Prior, ...]:
 
 @dataclass(frozen=True)
 class Deviations:
-    """Differences of the posterior shares of the values from even shares.
-
-    Attributes
-    ----------
-    estimate : ndarray, shape (values,)
-        Posterior share of each value minus ``1 / values``; the differences sum to 0.
-    drawn : ndarray, shape (draws, values)
-        Draws of these differences.
-    """
+    """Differences of the posterior shares of the values from even shares."""
 
     prior: Prior
     estimate: Floats
+    """Posterior share of each value minus ``1 / values``; the differences sum to 0; shape (values,)."""
     drawn: Floats
+    """Draws of these differences; shape (draws, values)."""
 
     @property
     def shares(self) -> Floats:
@@ -97,25 +85,18 @@ class Deviations:
 
 @dataclass(frozen=True)
 class SamplingEffects:
-    """Posteriors under the unbiased prior and under each tied prior.
-
-    Attributes
-    ----------
-    even : Deviations
-        Under the unbiased prior.
-    tied : tuple of Deviations
-        Under each of `tied_priors`, in their order.
-    halves : tuple of ndarray, shape (draws, values)
-        For each value that content is tied to, draws of half the difference between its two tied priors. The difference
-        is drawn directly, so that common errors cancel; in a difference of two draws they would not cancel fully.
-    within : tuple of Deviations
-        Under those of `one_sided_priors` that were requested.
-    """
+    """Posteriors under the unbiased prior and under each tied prior."""
 
     even: Deviations
+    """Under the unbiased prior."""
     tied: tuple[Deviations, ...]
+    """Under each of `tied_priors`, in their order."""
     halves: tuple[Floats, ...]
+    """For each value that content is tied to, draws of half the difference between its two tied priors; shape (draws,
+    values). The difference is drawn directly, so that common errors cancel; in a difference of two draws they would not
+    cancel fully."""
     within: tuple[Deviations, ...] = ()
+    """Under those of `one_sided_priors` that were requested."""
 
     @cached_property
     def step_1(self) -> Floats:
@@ -174,21 +155,14 @@ def _halves(deviations: Sequence[Floats]) -> list[Floats]:
 # ---------------------------------------------------------------------------- paired inputs (asked with every value)
 @dataclass(frozen=True)
 class Paired:
-    """Answers to profiles that were each asked with every value of the attribute.
-
-    Attributes
-    ----------
-    profiles : Profiles
-        Profiles with the probability of yes as output.
-    side : ndarray of int, shape (profiles,)
-        Side of each profile's content, 0 or 1.
-    weight : ndarray, shape (profiles,)
-        Inverse of the probability with which each profile was picked.
-    """
+    """Answers to profiles that were each asked with every value of the attribute."""
 
     profiles: Profiles
+    """Profiles with the probability of yes as output."""
     side: Integers
+    """Side of each profile's content, 0 or 1; shape (profiles,)."""
     weight: Floats
+    """Inverse of the probability with which each profile was picked; shape (profiles,)."""
 
     @cached_property
     def parts(self) -> Floats:
