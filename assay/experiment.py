@@ -317,10 +317,7 @@ class Session:
 def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Finding:
     """Run an experiment against a plain function, in this thread.
 
-    Returns
-    -------
-    Finding
-        Two runs with equal method, seed and replies return equal findings, bit for bit.
+    Two runs with equal method, seed and replies return equal findings, bit for bit.
     """
     session = Session(method.design(generator(seed)))
     while session.finding is None:

@@ -24,10 +24,7 @@ def contents() -> Mapping[str, tuple[str, ...]]:
 def people(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
     """Return words for people with each value, paired by position: nouns first, then first names.
 
-    Returns
-    -------
-    mapping of str to tuple of str
-        The same number of words for each value; empty if the catalog has no words for a value.
+    There are as many words for each value; none if the catalog has no words for a value.
     """
     table = read_table("profiles")["people"]
     names = read_table("profiles").get("names", {}).get(attribute.name, {})

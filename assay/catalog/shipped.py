@@ -46,10 +46,7 @@ GROUP = "assay.specifications"
 def specifications() -> Mapping[str, Specification]:
     """Return the shipped specifications by name, then those of installed packages under names that are not taken.
 
-    Raises
-    ------
-    TypeError
-        If a package offers something that is no `Specification`.
+    Raise `TypeError` if a package offers something that is no `Specification`.
     """
     known = {name: _read(name) for name in _SHIPPED}
     for entry in entry_points(group=GROUP):

@@ -53,13 +53,7 @@ class VerifierKey:
 
     @classmethod
     def read(cls, written: str, kind: bytes) -> Self:
-        """Parse a verifier key.
-
-        Raises
-        ------
-        SpecificationError
-            If the key is malformed, its id does not match, or its kind is not `kind`.
-        """
+        """Parse a verifier key; raise `SpecificationError` if it is malformed, or of another id or kind than stated."""
         name, _, rest = written.partition("+")
         key_id, _, encoded = rest.partition("+")
         try:
@@ -107,12 +101,8 @@ def cosignature_in(
 ) -> Cosignature | None:
     """Return the cosignature by a witness among the signature lines of a note; ``None`` if it has none.
 
-    Lines of unknown keys are ignored, as the specification requires.
-
-    Raises
-    ------
-    BadCheckpoint
-        If a line names the key of the witness, and its signature is invalid.
+    Lines of unknown keys are ignored, as the specification requires. Raise `BadCheckpoint` if a line names the key of
+    the witness, and its signature is invalid.
     """
     start = f"{DASH} {witness.name} "
     for line in lines:

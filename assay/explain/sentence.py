@@ -60,15 +60,10 @@ WHOLE = "output"
 
 
 def explain(reason: Reason, vocabulary: Vocabulary) -> str:
-    """Write a reason in one to three sentences of plain text.
+    """Write a reason in one to three sentences of plain text; raise `UnknownName` if there is no sentence for the code.
 
     Facts of the reason may be missing or ``None``; the text then leaves them out. Facts are not escaped: a report
     format must escape the text.
-
-    Raises
-    ------
-    UnknownName
-        If there is no sentence for the code.
     """
     message = vocabulary.sentence(reason.code)
     if message is None:

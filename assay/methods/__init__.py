@@ -68,10 +68,7 @@ __all__ = [
 def every_method() -> tuple[type[AnyMethod], ...]:
     """List the methods of Assay, then those of installed packages; a package cannot replace a known name.
 
-    Raises
-    ------
-    TypeError
-        If a package offers something that is no method.
+    Raise `TypeError` if a package offers something that is no method.
     """
     known = {method_name(each): each for each in METHODS}
     for entry in entry_points(group=GROUP):
@@ -107,13 +104,7 @@ def usual_method(kind: Kind) -> str | None:
 
 
 def check_kind(method: AnyMethod, kind: Kind) -> None:
-    """Raise an error if a method cannot rate a kind of service.
-
-    Raises
-    ------
-    SpecificationError
-        If the method cannot. The error lists the kinds that it can rate, and names the target's field ``kind``.
-    """
+    """Raise `SpecificationError` about the target's field ``kind`` if a method cannot rate a kind of service."""
     if kind not in method.kinds:
         can = " or a ".join(sorted(method.kinds))
         raise SpecificationError(f"{method.method} rates a {can}, and this target is a {kind}", "kind")
@@ -122,10 +113,8 @@ def check_kind(method: AnyMethod, kind: Kind) -> None:
 def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
     """Return a method adapted to a kind of service.
 
-    Raises
-    ------
-    SpecificationError
-        If the method cannot rate that kind with these fields, or its words or pictures are not known.
+    Raise `SpecificationError` if the method cannot rate that kind with these fields, or its words or pictures are not
+    known.
     """
     words = method.references().words
     if words is not None:  # specifications still named here were added by a tenant; only Assay's API can look them up

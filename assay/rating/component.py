@@ -309,10 +309,8 @@ def result_or_why(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def probes_to_settle(evidence_at: EvidenceAt, tolerance: Tolerance, asked: int) -> int | None:
     """Estimate how many more questions would settle the letter if further answers resemble those so far.
 
-    Returns
-    -------
-    int or None
-        Questions beyond `asked`, for the smallest multiple in `TIMES` that would settle the letter; ``None`` if none.
+    These are the questions beyond `asked`, for the smallest multiple in `TIMES` that would settle the letter; ``None``
+    if none would.
     """
     for times in TIMES:
         if tolerance.stops(tolerance.weigh(evidence_at(times))):

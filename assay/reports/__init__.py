@@ -92,10 +92,7 @@ EMBEDS: tuple[Embed, ...] = (
 def installed_formats() -> tuple[Format, ...]:
     """Return all formats: those that Assay ships, then those of installed packages whose names are not taken.
 
-    Raises
-    ------
-    TypeError
-        If a package offers something that is no `Format`.
+    Raise `TypeError` if a package offers something that is no `Format`.
     """
     formats = {one.name: one for one in FORMATS}
     for entry in entry_points(group=GROUP):
@@ -107,12 +104,9 @@ def installed_formats() -> tuple[Format, ...]:
 
 
 def format_named(name: str) -> Format:
-    """Return a format by its name; installed packages are searched only for names that Assay does not ship.
+    """Return a format by its name; raise `UnknownName` if there is none.
 
-    Raises
-    ------
-    UnknownName
-        If there is no format of this name.
+    Installed packages are searched only for names that Assay does not ship.
     """
     ours = {one.name: one for one in FORMATS}
     if name in ours:
@@ -126,9 +120,6 @@ def format_named(name: str) -> Format:
 def render(format_name: str, document: Mapping[str, Any], method: type[Method]) -> str:
     """Write a rating document in a format, with the tables, figures and words of its method.
 
-    Raises
-    ------
-    UnknownName
-        If no format in `installed_formats` has this name.
+    Raise `UnknownName` if no format in `installed_formats` has this name.
     """
     return format_named(format_name).render(document, method)

@@ -88,12 +88,8 @@ class Prediction:
 def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int = DRAWS) -> Prediction:
     """Predict the rating of services called one after the other.
 
-    The composite is judged by the first service's settings, because it receives the first service's inputs.
-
-    Raises
-    ------
-    SpecificationError
-        If there are fewer than two services, or their values differ.
+    The composite is judged by the first service's settings, because it receives the first service's inputs. Raise
+    `SpecificationError` if there are fewer than two services, or their values differ.
     """
     check_links(services)
     first = services[0]

@@ -34,13 +34,7 @@ class Gaussian:
 
     @classmethod
     def of(cls, sample: ArrayLike) -> Gaussian:
-        """Fit a sample of two values or more.
-
-        Raises
-        ------
-        TooFewObservations, EvidenceError
-            If there are fewer than two values, or one is not finite.
-        """
+        """Fit a sample; raise an error of `as_sample` if there are fewer than two values, or one is not finite."""
         return _fitted(as_sample(sample, LEAST))
 
     def divergence_from(self, other: Gaussian) -> float:

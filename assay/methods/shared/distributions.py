@@ -79,12 +79,8 @@ def default_biased(attribute: Attribute) -> tuple[dict[str, float], ...]:
 def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Sequence[Shares]) -> tuple[BlockSpec, ...]:
     """Check declared distributions and name their blocks.
 
-    A single unbiased block is called ``U``, several are ``U1, U2 …``; biased blocks are ``B1, B2 …``.
-
-    Raises
-    ------
-    BadDistribution
-        If shares are no distribution over the attribute's values, or if two blocks have equal shares.
+    A single unbiased block is called ``U``, several are ``U1, U2 …``; biased blocks are ``B1, B2 …``. Raise
+    `BadDistribution` if shares are no distribution over the attribute's values, or two blocks have equal shares.
     """
     blocks: list[BlockSpec] = []
     for role, declared, letter in (("unbiased", unbiased, "U"), ("biased", biased, "B")):
@@ -141,12 +137,10 @@ class BlocksMethod(Bounded, Method):
         return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
 
     def refuse_oversize(self, most: int, what: str) -> None:
-        """Raise an error if blocks need more than `most` texts, the number of distinct sentences for a block.
+        """Raise `OutOfBounds` if blocks need more than `most` texts, the number of distinct sentences for a block.
 
-        Raises
-        ------
-        OutOfBounds
-            If a field is too large (it is named with its maximum), or `max_texts_per_block` is below `texts_per_block`.
+        The error names the field that is too large with its maximum. `max_texts_per_block` may not be below
+        `texts_per_block`.
         """
         first, last = self.texts_per_block, self.max_texts_per_block
         if self.stop_early and first > last:

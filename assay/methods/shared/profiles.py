@@ -87,10 +87,7 @@ class TextProfiles(Bounded):
     def filled_in(self, attribute: str) -> TextProfiles:
         """Fill in the fields that are not given from the catalog.
 
-        Raises
-        ------
-        SpecificationError
-            If a field is missing or invalid; the error names the field.
+        Raise `SpecificationError`, which names the field, if one is missing or invalid.
         """
         listed = self.people or people(attribute_named(attribute))
         if not listed:

@@ -98,12 +98,8 @@ class _Writer(ABC):
         """Write the texts that extend every block to `texts_per_block` texts in all, block by block.
 
         The count of each value in a block is the value's share of all sentences so far, rounded by largest remainder.
-        The occupations within a text differ if the new sentences allow it.
-
-        Raises
-        ------
-        OutOfBounds
-            If `texts_per_block` is above `capacity`.
+        The occupations within a text differ if the new sentences allow it. Raise `OutOfBounds` if `texts_per_block` is
+        above `capacity`.
         """
         if texts_per_block > self.capacity:
             raise OutOfBounds(

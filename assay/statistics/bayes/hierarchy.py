@@ -78,13 +78,7 @@ class Posterior:
         return int(self.parts[0].mu.size)
 
     def part(self, connection: str) -> ConnectionDraws:
-        """Return the draws of one connection.
-
-        Raises
-        ------
-        TooFewObservations
-            If no row had that connection.
-        """
+        """Return the draws of one connection; raise `TooFewObservations` if no row had that connection."""
         for part in self.parts:
             if part.name == connection:
                 return part
@@ -115,10 +109,7 @@ class Posterior:
     def cell(self, connection: str, word: str) -> Floats:
         """Draws of ``beta``: the word's own mean distance; shape (draws,).
 
-        Raises
-        ------
-        TooFewObservations
-            If the word has no row of that connection.
+        Raise `TooFewObservations` if the word has no row of that connection.
         """
         part, place = self._placed(connection, word)
         drawn: Floats = part.beta[place]
@@ -127,14 +118,9 @@ class Posterior:
     def cell_by_itself(self, connection: str, word: str) -> Floats:
         """Return draws of the word's mean distance from its own rows alone, without shrinkage; shape (draws,).
 
-        `cell` shrinks words towards each other, so that a difference between two groups of words is
-        underestimated: with 40 control words by a twentieth, which is half of its uncertainty. Here words
-        share only the residual. Each draw has the same random noise as the draw of `cell`.
-
-        Raises
-        ------
-        TooFewObservations
-            If the word has no row of that connection.
+        `cell` shrinks words towards each other, so that a difference between two groups of words is underestimated:
+        with 40 control words by a twentieth, which is half of its uncertainty. Here words share only the residual. Each
+        draw has the same random noise as the draw of `cell`, and the errors are the same.
         """
         part, place = self._placed(connection, word)
         error = part.sigma**2 / part.rows[place]

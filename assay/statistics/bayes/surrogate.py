@@ -71,12 +71,8 @@ class NormalPrior:
     def of(cls, vectors: ArrayLike) -> NormalPrior:
         """Fit the prior to inputs: their mean and their covariance.
 
-        Raises
-        ------
-        TooFewObservations, OutOfBounds, EvidenceError
-            If there are fewer than two vectors, or `vectors` is not a matrix of finite numbers.
-        ZeroVariance
-            If all vectors are the same.
+        Raise `ZeroVariance` if all vectors are the same; other errors are those of `as_vectors`, which needs two
+        vectors.
         """
         matrix = as_vectors(vectors, "the inputs", least=2)
         mean = matrix.mean(axis=0)

@@ -29,10 +29,7 @@ class Projection:
     def of(self, vectors: ArrayLike) -> Floats:
         """Return the coordinates of vectors; shape (n, components).
 
-        Raises
-        ------
-        OutOfBounds, TooFewObservations, EvidenceError
-            If `vectors` is not a matrix of finite numbers with as many columns as `centre`.
+        Raise the errors of `as_vectors` unless they are finite numbers in as many columns as `centre`.
         """
         matrix = as_vectors(vectors, "the projected vectors", dims=self.centre.size)
         return np.asarray((matrix - self.centre) @ self.axes.T)

@@ -43,13 +43,7 @@ def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | Non
 
 
 def unit_vectors(vectors: ArrayLike, what: str = "the words") -> Floats:
-    """Scale vectors to length one.
-
-    Raises
-    ------
-    EvidenceError
-        If a vector is all zero and so has no direction; other errors are those of `as_vectors`.
-    """
+    """Scale vectors to length one; raise `EvidenceError` if a vector is all zero, and the errors of `as_vectors`."""
     matrix = as_vectors(vectors, what)
     # divide by the largest number first, because squares of very large or small numbers overflow or underflow
     largest = np.abs(matrix).max(axis=1, initial=0.0, keepdims=True)

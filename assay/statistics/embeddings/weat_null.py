@@ -48,10 +48,7 @@ class NullCheck:
 def null_check(effect: float, words: int) -> NullCheck:
     """Compute the probability of an effect size at least as far from zero as `effect` if there is no bias.
 
-    Raises
-    ------
-    OutOfBounds
-        If a set has fewer than two words, or the effect size is outside the possible range.
+    Raise `OutOfBounds` if a set has fewer than two words, or the effect size is outside the possible range.
     """
     if words < 2:
         raise OutOfBounds(f"each set of target words must hold at least 2, not {words}", "words")

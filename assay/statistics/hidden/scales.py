@@ -44,10 +44,8 @@ USUAL = 0.1
 def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabilities: bool) -> tuple[Scale, ...]:
     """Choose the scales on which outputs are compared; the first one gives the effects and the letter.
 
-    Raises
-    ------
-    EvidenceError
-        If the declared scale does not fit the outputs, such as a logarithm of a number that is not positive.
+    Raise `EvidenceError` if the declared scale does not fit the outputs, such as a logarithm of a number that is not
+    positive.
     """
     positive = bool((outputs > 0).all())
     inside = positive and bool((outputs < 1).all())

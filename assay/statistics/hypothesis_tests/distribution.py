@@ -38,12 +38,7 @@ def as_shares(weights: ArrayLike, cells: int | None = None) -> Floats:
 def as_counts(counts: ArrayLike) -> Integers:
     """Check observed counts.
 
-    Raises
-    ------
-    OutOfBounds
-        If a count is negative or not whole.
-    TooFewObservations
-        If nothing was counted.
+    Raise `OutOfBounds` if a count is negative or not whole, and `TooFewObservations` if nothing was counted.
     """
     raw = np.asarray(counts, dtype=float)
     if raw.ndim != 1 or not np.isfinite(raw).all() or (raw < 0).any() or (raw != np.rint(raw)).any():

@@ -140,12 +140,8 @@ def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws:
 def d_z(differences: ArrayLike) -> float:
     """Compute Cohen's d for pairs: the mean difference in units of the differences' standard deviation (n - 1).
 
-    Raises
-    ------
-    TooFewObservations, EvidenceError
-        If there are fewer than two differences, or a difference is not finite.
-    ZeroVariance
-        If all differences are equal, up to rounding.
+    Raise an error of `as_sample` if there are fewer than two differences or one is not finite, and `ZeroVariance` if
+    all are equal, up to rounding.
     """
     given = as_sample(differences, 2)
     # differences that are equal up to rounding come, for example, from a linear model, which shifts all records equally

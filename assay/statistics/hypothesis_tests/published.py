@@ -59,13 +59,7 @@ def aggregate_biased(biased: Sequence[bool], aggregate: Aggregate) -> bool:
 def check_blocks(
     observed: Mapping[str, ArrayLike], unbiased: Mapping[str, ArrayLike], biased: Mapping[str, ArrayLike]
 ) -> None:
-    """Raise an error if a step has no distribution or a block has no counts.
-
-    Raises
-    ------
-    SpecificationError
-        If a distribution or counts are missing, or a name is declared in both steps; the message gives the name.
-    """
+    """Raise `SpecificationError` if a distribution or counts are missing, or a name is declared in both steps."""
     if not unbiased or not biased:
         raise SpecificationError("the two steps need at least one unbiased and one biased distribution")
     if shared := set(unbiased) & set(biased):

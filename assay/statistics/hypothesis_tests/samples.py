@@ -27,14 +27,8 @@ class NoOverlap(EvidenceError):
 def as_sample(values: ArrayLike, least: int = 1) -> Floats:
     """Check a sample of numbers.
 
-    Raises
-    ------
-    OutOfBounds
-        If the values are not one-dimensional.
-    TooFewObservations
-        If there are fewer than `least` values.
-    EvidenceError
-        If a value is not finite.
+    Raise `OutOfBounds` if the values are not one-dimensional, `TooFewObservations` if there are fewer than `least`, and
+    `EvidenceError` if one is not finite.
     """
     sample = np.asarray(values, dtype=float)
     if sample.ndim != 1:
@@ -47,13 +41,7 @@ def as_sample(values: ArrayLike, least: int = 1) -> Floats:
 
 
 def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
-    """Check that two samples have the same length.
-
-    Raises
-    ------
-    OutOfBounds
-        If the samples differ in length.
-    """
+    """Raise `OutOfBounds` if two samples differ in length."""
     if x.shape != y.shape:
         raise OutOfBounds(f"pairs need two samples of one length, not of {x.size} and {y.size} values")
 

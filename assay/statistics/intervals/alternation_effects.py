@@ -42,10 +42,7 @@ class Profiles:
     def scale(self) -> float:
         """Standard deviation of the outputs (population), the unit of both effects.
 
-        Raises
-        ------
-        ZeroVariance
-            If every output is the same.
+        Raise `ZeroVariance` if every output is the same.
         """
         if self.outputs.min() == self.outputs.max():  # rounding could give equal numbers a standard deviation above 0
             raise ZeroVariance(
@@ -57,10 +54,7 @@ class Profiles:
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
     """Draw the mean difference of outputs within profiles between every two values, in units of the outputs' sd.
 
-    Returns
-    -------
-    dict
-        For each pair ``(a, b)`` in the values' order, draws of mean(b) - mean(a).
+    The draws of each pair ``(a, b)``, in the values' order, are those of mean(b) - mean(a).
     """
     places = list(combinations(range(len(profiles.values)), 2))
     differences = np.stack([profiles.outputs[:, b] - profiles.outputs[:, a] for a, b in places], axis=1)
@@ -177,10 +171,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:
     """Return the effect of a pair of values without each cluster of a kind (leave-one-cluster-out).
 
-    Returns
-    -------
-    dict of int to float
-        For each cluster, the mean difference of the remaining profiles, in units of all outputs' sd.
+    It is the mean difference of the remaining profiles, in units of all outputs' sd.
     """
     a, b = (profiles.values.index(name) for name in pair)
     differences = (profiles.outputs[:, b] - profiles.outputs[:, a]) / profiles.scale

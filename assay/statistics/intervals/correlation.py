@@ -34,12 +34,7 @@ class Correlation:
 def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
     """Compute Pearson's correlation of two variables.
 
-    Raises
-    ------
-    TooFewObservations
-        If there are fewer than three pairs.
-    ZeroVariance
-        If x or y is constant.
+    Raise `TooFewObservations` if there are fewer than three pairs, and `ZeroVariance` if x or y is constant.
     """
     a, b = _pairs(x, y)
     r = float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (a.std() * b.std()), -1, 1))
@@ -55,12 +50,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
 def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 2000) -> Interval:
     """Fit ``y = a + b x`` by least squares and return b with its interval, by a Bayesian bootstrap over pairs.
 
-    Raises
-    ------
-    TooFewObservations
-        If there are fewer than three pairs.
-    ZeroVariance
-        If x never varies.
+    Raise `TooFewObservations` if there are fewer than three pairs, and `ZeroVariance` if x never varies.
     """
     a, b = _pairs(x, y, both=False)
     weights = rng.dirichlet(np.ones(len(a)), draws)
