@@ -89,10 +89,7 @@ def tied_probability(probabilities: ArrayLike, tied_to: ArrayLike) -> Floats:
 def tied_label(probabilities: ArrayLike, tied_to: ArrayLike) -> Floats:
     """Turn probabilities into hard labels: 1 if the tied concept is likelier, 0 if the other is, 1/2 if neither.
 
-    Parameters
-    ----------
-    probabilities, tied_to
-        As for `tied_probability`, with the same errors. An answer in one word has the probabilities 1 and 0.
+    The arguments and the errors are those of `tied_probability`. An answer in one word has the probabilities 1 and 0.
     """
     table, side = _checked(probabilities, tied_to)
     rows = np.arange(len(side))
@@ -146,10 +143,7 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
     have the probability 1, or all have 0, there is no spread to resample; such answers are treated as hard labels, by
     the hierarchy over terms.
 
-    Parameters
-    ----------
-    by_image, terms
-        As for `score_images`, with the same errors.
+    The arguments and the errors are those of `score_images`.
 
     Raises
     ------

@@ -148,10 +148,7 @@ def relative_norm_distance(
 def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> Coherence:
     """Correlate the ranks of attribute words by cosine with the mean vectors of two groups (ECT).
 
-    Parameters
-    ----------
-    first, second, words
-        As for `relative_norm_distance`.
+    The arguments are those of `relative_norm_distance`.
 
     Raises
     ------

@@ -81,10 +81,7 @@ def jensen_shannon(p: ArrayLike, q: ArrayLike) -> float:
     The mean of ``D(p || m)`` and ``D(q || m)`` with ``m = (p + q) / 2``; it always exists. Its
     square root is a metric.
 
-    Parameters
-    ----------
-    p, q : array_like, shape (k,)
-        As for `kl_divergence`, with the same errors.
+    The arguments and the errors are those of `kl_divergence`.
     """
     first, second = _pair(p, q)
     return float(_js(first, second))
@@ -129,10 +126,7 @@ def divergence_test(
 ) -> DivergenceTest:
     """Test whether counts are farther from a specification than expected by chance.
 
-    Parameters
-    ----------
-    measure, alpha, rng
-        As for `bootstrap_threshold`, with the same errors.
+    The other arguments and errors are those of `bootstrap_threshold`.
 
     Raises
     ------

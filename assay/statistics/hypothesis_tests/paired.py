@@ -102,10 +102,7 @@ def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws:
 
     It detects a change of the spread as well as of the mean; `sign_flip_test` detects only a change of the mean.
 
-    Parameters
-    ----------
-    rng, draws
-        As for `sign_flip_test`.
+    `rng` and `draws` are as for `sign_flip_test`.
 
     Returns
     -------

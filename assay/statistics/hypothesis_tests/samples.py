@@ -71,10 +71,7 @@ def wasserstein(x: ArrayLike, y: ArrayLike) -> float:
 def energy_distance(x: ArrayLike, y: ArrayLike) -> float:
     """Energy distance, ``sqrt(2 integral (F - G)**2)``, a metric between distributions.
 
-    Parameters
-    ----------
-    x, y
-        As for `wasserstein`, with the same errors.
+    The arguments and the errors are those of `wasserstein`.
 
     Returns
     -------

@@ -58,10 +58,7 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
 def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
     """Fit a multiplicative effect of each cluster that occurs on both sides, besides the factor of the side.
 
-    Parameters
-    ----------
-    values, side, weight, clusters
-        As for `shared_sums`; values are not negative.
+    The arguments are those of `shared_sums`; values are not negative.
 
     Returns
     -------

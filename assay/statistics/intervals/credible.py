@@ -102,10 +102,7 @@ def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     Both ends are draws. The interval assumes a single mode, as every posterior here has. If the density
     is highest at a bound (an effect near zero), the interval reaches that bound; equal tails cannot.
 
-    Parameters
-    ----------
-    draws, level
-        As for `equal_tailed`, with the same errors.
+    The arguments and the errors are those of `equal_tailed`.
     """
     ordered = np.sort(_checked(draws, level))
     held = min(ordered.size, math.ceil(level * ordered.size))
@@ -120,10 +117,7 @@ def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
     The mean is the estimate with the least expected squared error, and means of draws add up if effects do. The ends
     of equal tails are transformed together with the quantity under any monotone change of its scale.
 
-    Parameters
-    ----------
-    draws, level
-        As for `equal_tailed`, with the same errors.
+    The arguments and the errors are those of `equal_tailed`.
     """
     limits = equal_tailed(draws, level)
     return Interval(float(np.mean(np.asarray(draws, dtype=float))), limits.low, limits.high, level)
@@ -135,10 +129,7 @@ def effect_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     It is the highest-density interval, because equal tails never cover an effect of 0: they cut off both ends of
     draws that are all above 0. If the density is highest at the lower bound, the interval begins at 0.
 
-    Parameters
-    ----------
-    draws, level
-        As for `equal_tailed`, with the same errors; no draw is negative.
+    The arguments and the errors are those of `equal_tailed`; no draw is negative.
     """
     limits = hpdi(draws, level)
     kept = np.asarray(draws, dtype=float)
