@@ -34,7 +34,7 @@ LIMITS: Mapping[str, float] = {
     "import circles": 0,
     "files passed by a plain POST": 35,
     "files passed by a round-trip job": 67,
-    "lines of hand-written Python": 85_500,
+    "lines of hand-written Python": 84_600,
     "median lines of a module": 120,
     "90th percentile of lines": 300,
     "longest module": 500,
