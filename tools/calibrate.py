@@ -111,7 +111,7 @@ def _work(jobs: Sequence[Job]) -> list[Run]:
 def jobs_of(services: Sequence[str], seeds: int, simulations: int) -> list[Job]:
     """List every run of every case of every service."""
     jobs: list[Job] = []
-    count = max(seeds, _of_case(simulations))
+    count = max(seeds, math.ceil(simulations / len(CASES)))
     for service in services:
         for place, case in enumerate(CASES):
             jobs += [(service, case, SEEDS_A_CASE * place + seed) for seed in range(count)]
@@ -119,13 +119,8 @@ def jobs_of(services: Sequence[str], seeds: int, simulations: int) -> list[Job]:
     return jobs
 
 
-def _of_case(simulations: int) -> int:
-    """Return the number of simulations per case."""
-    return math.ceil(simulations / len(CASES))
-
-
 def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
-    """Run the simulations that are not stored yet, on all processors, and store each result."""
+    """Run the simulations that are not stored yet, on all processors, and store each; return all that are stored."""
     done = {(one.service, one.case, one.seed): one for one in _read(kept)}
     left = [job for job in jobs if job not in done]
     bar = Progress(
@@ -148,7 +143,10 @@ def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
                 bar.advance(task, len(ended.result()))
         finally:
             pool.shutdown(cancel_futures=True)
-    return [done[job] for job in jobs]
+    places = {service: place for place, service in enumerate(dict.fromkeys(service for service, _, _ in jobs))}
+    return sorted(
+        (one for one in done.values() if one.service in places), key=lambda one: (places[one.service], one.seed)
+    )
 
 
 def _line(one: Run) -> str:
@@ -190,10 +188,9 @@ def _all_letters(runs: Sequence[Run], seeds: int) -> str:
     return f"**{wrong} of {len(some)}** ratings declared a wrong letter ({share_interval(wrong, len(some))})."
 
 
-def _all_intervals(runs: Sequence[Run], simulations: int) -> str:
+def _all_intervals(runs: Sequence[Run]) -> str:
     """Write the sentence with the coverage of the intervals, and the lowest coverage."""
-    some = [one for one in runs if one.case and one.seed % SEEDS_A_CASE < _of_case(simulations)]
-    held = Counter((one.service, path, right) for one in some for path, right in one.held.items())
+    held = Counter((one.service, path, right) for one in runs if one.case for path, right in one.held.items())
     shares = {
         (service, path): (held[service, path, True], held[service, path, True] + held[service, path, False])
         for service, path, _ in held
@@ -206,11 +203,11 @@ def _all_intervals(runs: Sequence[Run], simulations: int) -> str:
     )
 
 
-def coverage(runs: Sequence[Run], simulations: int) -> Iterator[tuple[str, ...]]:
+def coverage(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
     """Return the coverage of each service and interval: over all cases, and by the size of the effect."""
     for service in dict.fromkeys(one.service for one in runs):
         own = [one for one in runs if one.service == service]
-        covered = [one for one in own if one.case and one.seed % SEEDS_A_CASE < _of_case(simulations)]
+        covered = [one for one in own if one.case]
         drawn = [one for one in own if one.case is None]
         for path in dict.fromkeys(path for one in covered for path in one.held):
             stated = [one for one in covered if path in one.held]
@@ -229,7 +226,7 @@ def _share(runs: Sequence[Run], path: str) -> str:
     return f"{sum(one.held[path] for one in runs) / len(runs):.3f}" if runs else ""
 
 
-def page(runs: Sequence[Run], seeds: int, simulations: int, worlds: Sequence[str] = ()) -> str:
+def page(runs: Sequence[Run], seeds: int, worlds: Sequence[str] = ()) -> str:
     """Write the page; `worlds` is its first section."""
     lines = [
         "# Calibration",
@@ -261,11 +258,11 @@ def page(runs: Sequence[Run], seeds: int, simulations: int, worlds: Sequence[str
         "less. Where *all texts* are shown at once that is not so. What is too wide by itself, and why, is in",
         "[decision 33](decisions/0033-intervals-of-sizes-and-of-looks.md).",
         "",
-        _all_intervals(runs, simulations),
+        _all_intervals(runs),
         "",
         *_table(
             ("method, service", "interval", "all", *(f"at {size:g}" for size in SIZES), "drawn", "simulations"),
-            coverage(runs, simulations),
+            coverage(runs),
         ),
         "",
     ]
@@ -296,7 +293,7 @@ def main() -> None:
         WORLDS_KEPT.unlink(missing_ok=True)
     worlds = () if asked.service else tuple(section_of_worlds(measure_worlds(asked.world_seeds, WORLDS_KEPT)))
     runs = measure(jobs_of(services, asked.seeds, asked.simulations), KEPT)
-    written = page(runs, asked.seeds, asked.simulations, worlds)
+    written = page(runs, asked.seeds, worlds)
     if not asked.service or any(part in "compositions" for part in asked.service):
         written += "\n".join(["", *section(measure_pairs())])
     if asked.print or asked.service:
