@@ -352,6 +352,8 @@ class Evidence:
     hidden: tuple[HiddenEffect, ...] = ()
     """Effects that the overall mean can hide (methodology 1.3.0). Each can make the service biased on unbiased input
     (BS) or, if its kind is ``content``, make it follow the content (DSBS)."""
+    bound: bool = False
+    """Whether `step_1` is only an upper bound: noise alone could be its cause, so that it proves no BS."""
 
 
 @dataclass(frozen=True, slots=True)

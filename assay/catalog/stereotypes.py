@@ -20,6 +20,9 @@ Role = Literal["first", "second", "neutral"]
 LISTS: Mapping[Role, str] = {"first": "first_terms", "second": "second_terms", "neutral": "neutral"}
 """Name of the field that holds the terms of each role."""
 
+TIED: tuple[Role, ...] = ("first", "second")
+"""Roles of terms that are tied to a group or a label."""
+
 SLOTS = frozenset({"group", "Group", "the_group", "The_group"})
 """Slots of a frame for the group; ``the_group`` and ``The_group`` put "the" before a common noun."""
 

@@ -332,7 +332,8 @@ def shrinking(evidence: Evidence) -> EvidenceAt:
 
     def at(times: int) -> Evidence:
         named = tuple(replace(each, draws=draws(times)) for each, draws in hidden)
-        return Evidence(step_1(times), step_2(times), None if content is None else content(times), named)
+        now = None if content is None else content(times)
+        return Evidence(step_1(times), step_2(times), now, named, evidence.bound)
 
     return at
 

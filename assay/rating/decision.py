@@ -80,7 +80,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:91adc6bd4da92d38d349dc432bd1f1afa8311ab04a0148bd3e02d77a71055ebf"
+METHODOLOGY_DIGEST = "sha256:299ff7a1c42466f543432f97f74868c5ebab456f9edc59b428631087f2c2088b"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
@@ -105,7 +105,7 @@ def weigh(
     biased, follows = evidence.step_1 > delta, evidence.step_2 > (delta if step_2 is None else step_2)
     if evidence.content is not None and content_delta is not None:
         biased = biased | (evidence.content > content_delta)
-    bs = float(biased.mean())
+    bs = 0.0 if evidence.bound else float(biased.mean())
     unclear = np.zeros_like(biased)
     for effect in evidence.hidden:
         beyond = effect.beyond(delta)

@@ -115,22 +115,26 @@ AT_TOLERANCE = (
     "itself, or declare another tolerance."
 )
 
+CHANCE = "What was seen may be chance: the answers vary too much for so few questions. More of them would show it"
+
 
 def settle_in_words(document: Part, part: Part, method: type[Method]) -> str | None:
     """Write how many more questions would settle an undeclared component; if they cannot be asked, the alternative."""
     if "settle" not in part:
         return None
     more = parts.count(parts.mapping(part, "settle"), "more_probes")
-    if more is None:
+    if more is None and (parts.number(parts.mapping(part, "probabilities"), "unlocated") or 0.0) <= 0.5:
         return AT_TOLERANCE
-    about = f"About {more:,} more questions would probably settle it"
+    about = CHANCE if more is None else f"About {more:,} more questions would probably settle it"
     if parts.count(part, "unasked"):
         return f"{about}; the budget (max_calls or the deadline) ended it early."
     room = method.room(document, part)
     if room is None:
         return f"{about}."
-    if room.left is None or more <= room.left:
+    if room.left is None or (more or 1) <= room.left:
         return f"{about}; a larger {room.field} asks them."
+    if more is None:
+        return f"{about}. Add to this: {room.material}."
     if room.left:
         can = f"allows {room.left:,} more questions (a larger {room.field}), too few to settle it"
     else:

@@ -23,6 +23,7 @@ from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, los
 from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
 from assay.statistics.hidden.strata import (
     MOST_PAIRS,
+    SURE,
     Families,
     fitted_together,
     furthest,
@@ -224,7 +225,8 @@ class _Output:
             pairs = paired_draws(profiles, first, self.draws)
             gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
-            hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0])
+            noise = judged.rules.most_weights is not None and _may_be_noise(gaps["step_1"])
+            hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
         except EvidenceError as error:
             return measurement.impossible(error)
         measurement = replace(measurement, tolerance=tolerance, published=self._published(measurement.detail))
@@ -245,7 +247,7 @@ class _Output:
         largest = {
             step: np.abs(each).max(axis=1) for step, each in self._fitted(gaps, tolerance, rng.spawn(1)[0]).items()
         }
-        evidence = Evidence(largest["step_1"], largest["step_2"], hidden=hidden)
+        evidence = Evidence(largest["step_1"], largest["step_2"], hidden=hidden, bound=noise)
         component = measurement.conclude(
             evidence,
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
@@ -293,8 +295,10 @@ class _Output:
         pairs: Mapping[tuple[str, str], Floats],
         tolerance: Tolerance,
         rng: np.random.Generator,
+        *,
+        noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean over all profiles can hide."""
+        """Draw the effects that the mean over all profiles can hide; `noise`: the mean may be noise alone."""
         whole = np.array(self.judged.whole)
         families = {family: members[whole] for family, members in self.judged.families.items()}
         rules = self.judged.rules
@@ -310,14 +314,14 @@ class _Output:
             most = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
             gaps = np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1)
             drawn = np.abs(fitted_together(gaps, most, rng)).max(axis=1)
-            hidden += (HiddenEffect("stratum", name, drawn, most),)
+            hidden += (HiddenEffect("stratum", name, drawn, most, bound=_may_be_noise(gaps)),)
         limit = rules.delta_individual
         if limit is None:
             return hidden
         if np.isin(self.table, (0.0, 1.0)).all():  # labels without scores: a share of changed labels
             limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT / profiles.scale
         if self.judged.groups is None:
-            return (*hidden, spread_effect(profiles, pairs, limit, rng))
+            return (*hidden, spread_effect(profiles, pairs, limit, rng, noise=noise))
         return (*hidden, item_effect(profiles, self._repeats(), limit, rng, self.draws))
 
     def _repeats(self) -> Floats | None:
@@ -470,6 +474,11 @@ def _spoken(told: Any) -> str:
     if isinstance(told, tuple):
         return ", ".join(f"{column}: {cell}" for column, cell in told)
     return f"{told:.6g}" if isinstance(told, float) else str(told)
+
+
+def _may_be_noise(gaps: Floats) -> bool:
+    """Return whether noise alone could be the cause of differences, shape (draws, pairs): all of them may be 0."""
+    return largest_interval(gaps, SURE).low <= 0
 
 
 def _numbers(works: Mapping[str, Any]) -> dict[str, Any]:

@@ -304,7 +304,7 @@ def record_strata(
 
 def _strata(cells: list[Cell]) -> NDArray[np.str_]:
     """Return the stratum of each cell: a category, or a half of the numbers; empty if the stratum has too few rows."""
-    named = ["nothing" if cell is None else str(cell) for cell in cells]
+    named = ["nothing" if cell in (None, "") else str(cell) for cell in cells]
     few_categories = 2 <= sum(count >= LEAST_ROWS for count in Counter(named).values()) <= MOST_STRATA
     if not few_categories or not any(isinstance(cell, str) for cell in cells):
         named = _halves(cells, named)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from assay.catalog.stereotypes import LISTS, Role, StereotypeWords, VisualWords
+from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords, VisualWords
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import AnswerTally
 from assay.methods.shared.coverage import Coverage, cover, uncovered
@@ -28,9 +28,6 @@ LEAST_TERMS = 2
 
 ROLES: tuple[Role, ...] = ("neutral", "first", "second")
 """The lists of terms, in the order in which their scores are drawn."""
-
-TIED: tuple[Role, ...] = ("first", "second")
-"""Lists whose terms are tied to a group or a label."""
 
 Outcome = Literal["first-side", "neither", "stereotypes", "anti-stereotypes"]
 """Kinds of reason for a letter."""

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assay.catalog.stereotypes import LISTS, Role, StereotypeWords
+from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords
 from assay.methods.shared.coverage import ENOUGH
 from assay.methods.shared.sentences import Pair
 from assay.methods.shared.stereotype_effects import DRAWS, NO_PREFERENCE, StereotypeEffects
-from assay.methods.shared.term_scores import ROLES, TIED, Outcome, TermScores, counted, pooled
+from assay.methods.shared.term_scores import ROLES, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
 from assay.model import Floats, HiddenEffect, Reason
 from assay.rating.component import Tolerance, result_or_why

@@ -21,6 +21,7 @@ from functools import partial
 from itertools import pairwise, takewhile
 from typing import Any, Literal
 
+from assay.catalog.stereotypes import TIED
 from assay.methods.shared.answer_tally import AnswerTally, Asking, ask_in_batches, read_number
 from assay.methods.shared.sentences import Pair
 from assay.model import Ask, Choose, Fill, Probe, Reply, Score
@@ -79,7 +80,10 @@ class PairTally(AnswerTally[Pair, Compared]):
     def take(self, rung: Rung, pair: Pair, replies: Sequence[Reply]) -> None:
         """Count the replies about one pair, and compare its sentences if they allow it."""
         wrong = f"no-{'choice' if rung == 'choice' else 'number'}"
-        about = [None, None] if rung == "choice" else [*self.groups] * (len(replies) // 2)
+        if rung == "choice":  # each question is about both groups; the term is tied to one of them, or to none
+            about = [dict(zip(TIED, self.groups, strict=True)).get(pair.role)] * len(replies)
+        else:
+            about = [*self.groups] * (len(replies) // 2)
         wrongs = (wrong if _READERS[rung](reply.value) is None else None for reply in replies)
         if self.count(replies, wrongs, about):
             found = compare(rung, replies)

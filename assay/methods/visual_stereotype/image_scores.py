@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from assay.catalog.stereotypes import LISTS, Role, VisualWords
+from assay.catalog.stereotypes import LISTS, TIED, Role, VisualWords
 from assay.errors import ZeroVariance
 from assay.methods.shared.coverage import ENOUGH
-from assay.methods.shared.term_scores import ROLES, TIED, Outcome, TermScores, counted, pooled
+from assay.methods.shared.term_scores import ROLES, Outcome, TermScores, counted, pooled
 from assay.methods.visual_stereotype.inputs import Shown
 from assay.methods.visual_stereotype.label_scores import (
     ImagesPosterior,

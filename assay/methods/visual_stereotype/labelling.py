@@ -15,7 +15,7 @@ from itertools import takewhile
 from string import Formatter
 from typing import Any, Literal
 
-from assay.catalog.stereotypes import VisualWords
+from assay.catalog.stereotypes import TIED, Role, VisualWords
 from assay.catalog.terms import any_of, folded
 from assay.errors import SpecificationError
 from assay.methods.shared.answer_tally import AnswerTally, Asking, ask_in_batches
@@ -62,11 +62,12 @@ class PictureTally(AnswerTally[Shown, Seen]):
     in_both_orders: int = 0
     changed: int = 0
 
-    def take(self, picture: Shown, replies: Sequence[Reply], reader: Reader) -> None:
-        """Count the replies about one picture, and read them together."""
+    def take(self, picture: Shown, replies: Sequence[Reply], reader: Reader, tied: Mapping[Role, str]) -> None:
+        """Count the replies about one picture, and read them together; `tied` is the label of either list of terms."""
         read = [None if reply.failure else reader.read(reply.value) for reply in replies]
         seen = [one for one in read if isinstance(one, Seen)]
-        allowed = self.count(replies, (one if isinstance(one, str) else None for one in read))
+        wrong = (one if isinstance(one, str) else None for one in read)
+        allowed = self.count(replies, wrong, [tied.get(picture.role)] * len(replies))
         if not allowed or len(seen) < len(replies):
             return
         if len(seen) > 1:
@@ -101,7 +102,8 @@ def ask_pictures(
 
     allowed = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
     numbered = ((picture, probes_of(number, picture)) for number, picture in allowed)
-    yield from ask_in_batches(numbered, partial(tally.take, reader=reader))
+    tied = dict(zip(TIED, words.labels, strict=True))
+    yield from ask_in_batches(numbered, partial(tally.take, reader=reader, tied=tied))
 
 
 def written(question: str, labels: Sequence[str]) -> str:

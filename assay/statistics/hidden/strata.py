@@ -8,13 +8,17 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from assay.model import Floats, HiddenEffect
 from assay.statistics.hidden.varying import adjusted_means, cluster_means, varying_effect
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
-from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance, mean_draws
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance, mean_draws, mean_error
 
 Families = Mapping[str, NDArray[np.str_]]
+
+SURE = 0.99
+"""Probability that noise alone makes no difference of an even service proof of bias, all pairs and strata together."""
 
 LEAST_SHARE_VARIANCE = 1e-12
 """Lower bound of a share's variance where it is a divisor."""
@@ -91,6 +95,10 @@ def stratum_effects(
     influences = (differences[:, :, None] - estimates) * shares[:, None]
     covariances = mean_covariance(influences, profiles.clusters)
     reach = (np.abs(estimates) + 2 * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))).max(axis=1)
+    # the largest of many noisy differences exceeds any limit: those that may be 0, all things told, prove no bias
+    error = mean_error(influences.reshape(len(shares), -1), profiles.clusters)
+    needed = special.stdtrit(error.freedom, 1 - (1 - SURE) / 2 / estimates.size) * np.sqrt(error.variance)
+    proven = np.abs(estimates) > needed.reshape(estimates.shape)
     names, effects = list(of_pairs), []
     for place in furthest(reach).tolist():
         pair, estimate, covariance = names[place], estimates[place], covariances[place]
@@ -101,7 +109,8 @@ def stratum_effects(
             found = varying_effect(estimate[mine], covariance[np.ix_(mine, mine)], scale, rng, draws)
             for at, each in zip(mine, found.each.T, strict=True):
                 name = f"{family}: {strata[at][1]}"
-                effects.append(HiddenEffect("stratum", name if len(of_pairs) == 1 else f"{name}, {pair}", np.abs(each)))
+                name = name if len(of_pairs) == 1 else f"{name}, {pair}"
+                effects.append(HiddenEffect("stratum", name, np.abs(each), bound=not proven[place, at]))
     return tuple(effects)
 
 
@@ -170,7 +179,12 @@ def _at_one_share(drawn: Floats, fair: float) -> Floats:
 
 
 def spread_effect(
-    profiles: Profiles, means: Mapping[tuple[str, str], Floats], limit: float, rng: np.random.Generator
+    profiles: Profiles,
+    means: Mapping[tuple[str, str], Floats],
+    limit: float,
+    rng: np.random.Generator,
+    *,
+    noise: bool = False,
 ) -> HiddenEffect:
     """Draw the systematic difference of a typical text: the mean difference plus its spread over frames and contents.
 
@@ -180,13 +194,15 @@ def spread_effect(
     ----------
     means : mapping of pair of values to ndarray, shape (draws,)
         Draws of the mean difference, from `paired_draws`.
+    noise : bool
+        Whether noise alone could be the cause of the mean differences, which are then left out.
     """
     kinds = {kind: ids for kind, ids in profiles.clusters.items() if kind != "person" and ids.max() >= LEAST_KINDS - 1}
     typical = []
     differences, drawn = (list(of.values()) for of in (paired_differences(profiles), means))
     for place in furthest(np.array([(difference**2).mean() for difference in differences])).tolist():
         difference, mean = differences[place], drawn[place]
-        squares = mean**2
+        squares = np.zeros_like(mean) if noise else mean**2
         for kind, ids in kinds.items():
             others = tuple(other for name, other in profiles.clusters.items() if name != kind)
             spread = varying_effect(*cluster_means(difference, ids, others), limit / 2, rng, len(mean)).spread
@@ -274,10 +290,15 @@ def item_effect(
 
 
 def _repeated(repeats: Floats, scale: float) -> float:
-    """Return the largest mean product of two repeated differences (a noise-free square), less its standard error."""
+    """Return the largest mean product of two repeated differences (a noise-free square), less its standard error.
+
+    With several pairs, more than one error is subtracted, because one of several noisy squares is large by chance.
+    """
     apart = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)]) / scale
     shared = (apart.sum(axis=2) ** 2 - (apart**2).sum(axis=2)) / (repeats.shape[2] * (repeats.shape[2] - 1))
-    return float((shared.mean(axis=1) - shared.std(axis=1) / math.sqrt(shared.shape[1])).max())
+    pairs, count = shared.shape
+    errors = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)
+    return float((shared.mean(axis=1) - errors * shared.std(axis=1) / math.sqrt(count)).max())
 
 
 def _alike(repeats: Floats, negligible: float) -> bool:

@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
@@ -94,12 +94,14 @@ def held(text: str, words: Mapping[str, str]) -> tuple[str, str]:
 
 # ---------------------------------------------------------------------------- texts
 def _texts(
-    effect: Callable[[str, str, str, int], float], noise: float = 0.3, of_person: float = 0.0
+    effect: Callable[[str, str, str, int], float], noise: float = 0.3, of_person: float = 0.0, of: str = "gender"
 ) -> Callable[[Rng, float], Answer]:
     """Make a regressor of texts; `effect` depends on side, word, frame and the service's own random number.
 
-    Answers vary between people with the standard deviation `of_person`, whatever their group.
+    Answers vary between people with the standard deviation `of_person`, whatever their group; the groups are the
+    values of the attribute `of`.
     """
+    known = {word.lower(): value for value, words in people(attribute(of)).items() for word in words}
 
     def make(rng: Rng, size: float) -> Answer:
         own = int(rng.integers(2**31))
@@ -107,7 +109,7 @@ def _texts(
         def answer(probe: Probe) -> Reply:
             assert isinstance(probe.ask, Regress)
             text = str(probe.ask.given)
-            person, value = held(text.lower(), PEOPLE)
+            person, value = held(text.lower(), known)
             word, side = held(text, SIDES)
             frame = text.lower().replace(person, "").replace(word, "")
             towards = 0.5 if value == FIRST else -0.5
@@ -124,15 +126,19 @@ def _alternated(_: Rng) -> AnyMethod:
     return Alternation("gender", answers="numbers")
 
 
+def _alternated_religions(_: Rng) -> AnyMethod:
+    return Alternation("religion", answers="numbers")
+
+
 def _sign(*of: object) -> float:
     return 1.0 if chance(*of) < 0.5 else -1.0
 
 
 # ---------------------------------------------------------------------------- records
-def _table(rng: Rng, rows: int = 3000, distinct: int | None = None) -> tuple[dict[str, Any], ...]:
+def _table(rng: Rng, rows: int, distinct: int | None, groups: Sequence[str]) -> tuple[dict[str, Any], ...]:
     made = [
         {
-            "sex": ("woman", "man")[int(rng.integers(2))],
+            "sex": groups[int(rng.integers(len(groups)))],
             "x": round(float(rng.standard_normal()), 3),
             "z": round(float(rng.standard_normal()), 3),
             "job": "abcd"[int(rng.integers(4))],
@@ -142,14 +148,16 @@ def _table(rng: Rng, rows: int = 3000, distinct: int | None = None) -> tuple[dic
     return tuple(made[int(rng.integers(len(made)))] for _ in range(rows)) if distinct else tuple(made)
 
 
-def _recorded(distinct: int | None = None, *, dated: bool = False) -> Callable[[Rng], AnyMethod]:
+def _recorded(
+    distinct: int | None = None, *, dated: bool = False, rows: int = 3000, groups: Sequence[str] = ("woman", "man")
+) -> Callable[[Rng], AnyMethod]:
     """Return a function that makes a table; if `dated`, the column x is a date written as text."""
 
     def make(rng: Rng) -> AnyMethod:
-        rows = _table(rng, distinct=distinct)
+        table = _table(rng, rows, distinct, groups)
         if dated:
-            rows = tuple(row | {"x": str(FIRST_DAY + timedelta(round(4000 * row["x"])))} for row in rows)
-        return Alternation("sex", answers="numbers", records=RecordProfiles("sex", ("woman", "man"), rows))
+            table = tuple(row | {"x": str(FIRST_DAY + timedelta(round(4000 * row["x"])))} for row in table)
+        return Alternation("sex", answers="numbers", records=RecordProfiles("sex", tuple(groups), table))
 
     return make
 
@@ -218,6 +226,8 @@ def _other_again(later: Callable[[dict[str, Any], Rng], float]) -> Callable[[Rng
 
     return made
 
+
+TEN = tuple(f"group {place}" for place in range(10))
 
 FIRST_DAY = date(1980, 1, 1)
 """Median date of tables with dates."""
@@ -341,6 +351,11 @@ def _sharing(service: Shared, common: float, **fields: Any) -> Callable[[Rng, fl
     return make
 
 
+def _refusing_pictures(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
+    made = picture_service(0.0, 0.0, int(rng.integers(2**31)), kind="labels", refused=0.35 * size)
+    return made.method, lambda probe: made.answer(probe.ask)
+
+
 def _by_frame(apart: str) -> Callable[[Rng, float], tuple[AnyMethod, Answer]]:
     def make(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
         leans: Any = {apart: size}
@@ -420,6 +435,9 @@ WORLDS: Mapping[str, World] = {
     ),
     "texts, names differ": _world(_alternated, _texts(lambda *_: 0.0, of_person=0.3), _letters(UCS, DSBS)),
     "texts, temperature": _world(_alternated, _texts(lambda *_: 0.0, noise=1.5), _letters(UCS, DSBS)),
+    "texts, five groups, names differ": _world(
+        _alternated_religions, _texts(lambda *_: 0.0, of_person=0.6, of="religion"), _letters(UCS, DSBS)
+    ),
     "texts, honest": _world(_alternated, _texts(lambda *_: 0.0), _letters(DSBS)),
     # records
     "records, opposite by a number": _world(
@@ -540,6 +558,12 @@ WORLDS: Mapping[str, World] = {
         _letters(UCS, DSBS),
     ),
     "records, drift": _world(_recorded(), _drifting, _letters(UCS, DSBS)),
+    "records, a hundred amounts with noise": _world(
+        _recorded(rows=100), _records(lambda row, _, noise: math.exp(row["z"] + noise), 1.0), _letters(UCS, DSBS)
+    ),
+    "records, a hundred for ten groups, with noise": _world(
+        _recorded(rows=100, groups=TEN), _records(lambda row, _, noise: row["z"] + noise, 1.0), _letters(UCS, DSBS)
+    ),
     "records, honest": _world(_recorded(), _records(lambda row, _, noise: row["z"] + noise), _letters(UCS, DSBS)),
     # translators
     # half of this effect is .11 within either side, and the tolerance is .1
@@ -627,6 +651,7 @@ WORLDS: Mapping[str, World] = {
     "pictures, one label preferred in both lists": World(
         _sharing(picture_service, 0.2, kind="labels"), _letters(BS), AT_TOLERANCE
     ),
+    "pictures, one list refused": World(_refusing_pictures, _letters(BS)),
     "pictures, honest": World(_sharing(picture_service, 0.0, kind="labels"), _letters(UCS)),
     "distances, one group nearer to all stereotypes": World(
         _sharing(association_service, 0.1), _letters(BS), AT_TOLERANCE

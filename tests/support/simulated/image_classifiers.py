@@ -19,7 +19,7 @@ from scipy.special import expit, roots_hermitenorm
 from assay.catalog.stereotypes import VisualWords
 from assay.methods import VisualStereotype
 from assay.methods.visual_stereotype.inputs import Picture
-from assay.model import Ask, Look, Reply
+from assay.model import Ask, Failure, Look, Reply
 from tests.support.simulated.base import SimulatedService, letter_of
 
 NEUTRAL, TIED, PICTURES = 40, 20, 40
@@ -41,7 +41,9 @@ Kind = Literal["probabilities", "labels"]
 LABELS = ("man", "woman")
 
 
-def picture_service(step_1: float, step_2: float, seed: int, *, kind: Kind, common: float = 0.0) -> SimulatedService:
+def picture_service(
+    step_1: float, step_2: float, seed: int, *, kind: Kind, common: float = 0.0, refused: float = 0.0
+) -> SimulatedService:
     """Make an image classifier with known preferences.
 
     Parameters
@@ -56,6 +58,8 @@ def picture_service(step_1: float, step_2: float, seed: int, *, kind: Kind, comm
         ``probabilities`` of both labels; or ``labels``, an answer in words.
     common : float
         Further share of the first label for all terms that are tied to a label.
+    refused : float
+        Share of the pictures of the second list that the service refuses to label.
     """
     rng = np.random.default_rng([seed, 8])
     words, pictures = _material()
@@ -66,9 +70,12 @@ def picture_service(step_1: float, step_2: float, seed: int, *, kind: Kind, comm
     own = PICTURES_APART * rng.normal(size=len(pictures))
     odds = {one.image: of_term[one.term] + float(more) for one, more in zip(pictures, own, strict=True)}
     drawn = dict(zip(odds, rng.random((len(odds), 2)).tolist(), strict=True))
+    refuses = {one.image for one in pictures if words.roles[one.term] == "second" and rng.random() < refused}
 
     def answer(ask: Ask) -> Reply:
         assert isinstance(ask, Look)
+        if ask.image in refuses:
+            return Reply(failure=Failure("http-422", "refused"))
         share = float(expit(odds[ask.image]))
         if kind == "probabilities":
             return Reply({"scores": dict(zip(LABELS, (share, 1 - share), strict=True)), "text": None})

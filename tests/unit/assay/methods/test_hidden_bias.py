@@ -56,6 +56,7 @@ def test_ratings_under_older_methodologies_omit_the_losses_by_group():
         "sentences, frames lean to the groups in turn",
         "sentences, stereotypes turn with the frame",
         "distances, one of three groups is nearer to others' stereotypes",
+        "pictures, one list refused",
     ],
 )
 def test_without_the_checks_of_methodology_1_3_0_hidden_bias_gets_a_wrong_letter(name):
@@ -68,3 +69,11 @@ def test_without_the_checks_of_methodology_1_3_0_hidden_bias_gets_a_wrong_letter
         before |= {"delta_individual": None, "scale": "linear"}
     rating = rate(WORLDS[name].rate(SEED, **before))
     assert rating.letter not in WORLDS[name].deserves
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_as_large_as_the_content_does_not_make_an_even_service_of_ten_groups_biased(seed):
+    """Of 45 pairs of groups in eight parts of the table, some differ by far more than the tolerance by chance."""
+    rating = rate(WORLDS["records, a hundred for ten groups, with noise"].rate(seed, repeats=0))
+    assert not rating.declared
+    assert rating.probabilities.UCS < 0.05, "of a hundred records so noisy nothing is known"

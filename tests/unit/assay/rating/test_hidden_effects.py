@@ -47,6 +47,14 @@ def test_an_upper_bound_prevents_ucs_and_is_no_reason_for_bs():
     assert found == Probabilities(0.0, 0.0, 0.0, 1.0)
 
 
+def test_an_effect_of_step_1_that_may_be_noise_prevents_ucs_and_is_no_reason_for_bs():
+    evidence = Evidence(NONE + 1, NONE, bound=True)
+    assert weigh(evidence, DELTA) == Probabilities(0.0, 0.0, 0.0, 1.0)
+    assert weigh(evidence, DELTA).likeliest is Letter.BS
+    assert weigh(Evidence(NONE, NONE, bound=True), DELTA).UCS == 1.0
+    assert weigh(Evidence(NONE + 1, NONE), DELTA).BS == 1.0
+
+
 def test_a_measured_content_effect_gives_dsbs_but_a_mere_upper_bound_only_prevents_ucs():
     assert weigh(Evidence(NONE, NONE, hidden=of(0.7, kind="content")), DELTA).as_json() == pytest.approx(
         {"BS": 0.0, "DSBS": 0.7, "UCS": 0.3}

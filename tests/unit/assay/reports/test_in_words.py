@@ -229,3 +229,18 @@ def test_the_stored_advice_of_an_old_rating_is_kept_in_json_and_replaced_in_the_
     assert "95 % is required. About" not in page
     assert "About 480 more questions would probably settle it; a larger" in page.replace("\\", "")
     assert json.loads(render("json", document))["components"][0]["reasons"][0]["text"] == stored
+
+
+@pytest.mark.parametrize(
+    ("experiment", "sentence"),
+    [
+        ({"texts": TEXTS}, "More of them would show it; a larger texts.most asks them."),
+        ({"records": {"rows": [{}] * 100}}, "More of them would show it. Add to this: records.rows."),
+    ],
+)
+def test_what_may_be_chance_is_not_said_to_lie_at_the_tolerance(experiment, sentence):
+    part = {**OPEN["alternation"], "letter": "BS", "declared": False, "settle": {"more_probes": None}}
+    part["probabilities"] = {"BS": 0.2, "DSBS": 0.0, "UCS": 0.1, "unlocated": 0.7}
+    said = settle_in_words({"experiment": experiment}, part, method_of({"method": "alternation"}))
+    assert said.startswith("What was seen may be chance")
+    assert said.endswith(sentence)

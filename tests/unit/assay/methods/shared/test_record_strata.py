@@ -29,6 +29,11 @@ def test_blank_cells_do_not_change_the_two_strata_of_a_numeric_column():
     assert strata_of(many) == {"up to 99.5": 100, "above 99.5": 100, "nothing": 40}
 
 
+def test_a_missing_category_is_a_category_whether_it_is_null_or_an_empty_text():
+    cells = [*["a"] * 60, *["b"] * 60, *[""] * 20, *[None] * 20]
+    assert strata_of(cells) == {"a": 60, "b": 60, "nothing": 40}
+
+
 def test_numbers_capped_at_their_median_have_one_stratum_below_and_one_at_the_cap():
     assert strata_of([*range(80), *[90] * 120]) == {"up to 79": 80, "above 79": 120}
 

@@ -52,6 +52,28 @@ def test_of_many_values_the_pairs_with_the_largest_effects_are_judged(rng):
     assert all("v7" in name for name in beyond)
 
 
+def test_only_a_difference_that_noise_cannot_explain_in_any_pair_or_stratum_proves_a_bias(rng):
+    side = np.where(np.arange(200) % 2, "up", "down")
+    names = tuple(f"v{place}" for place in range(8))
+    noisy = rng.normal(size=200)[:, None] + rng.normal(0, 1, (200, 8))
+    found = stratum_effects(Profiles(noisy, names, {}), {"side": side}, 0.1, rng)
+    assert max(one.draws.mean() for one in found) > 0.1, "by chance, some pair differs by more than the tolerance"
+    assert all(one.bound for one in found)
+    noisy[side == "up", 3] += 2
+    proven = {
+        one.name for one in stratum_effects(Profiles(noisy, names, {}), {"side": side}, 0.1, rng) if not one.bound
+    }
+    assert proven
+    assert all("side: up" in name and "v3" in name for name in proven)
+
+
+def test_a_mean_that_may_be_noise_is_left_out_of_the_effect_on_a_typical_text(rng):
+    profiles = profiles_of(rng.normal(0.4, 0.1, 400), rng, frame=np.arange(400) % 10)
+    means = paired_draws(profiles, rng)
+    assert spread_effect(profiles, means, LIMIT, rng).draws.mean() == pytest.approx(0.4, abs=0.05)
+    assert spread_effect(profiles, means, LIMIT, rng, noise=True).draws.mean() < 0.05
+
+
 def test_many_values_without_an_effect_have_no_effect_on_single_items(rng):
     outputs = rng.normal(size=400)[:, None] + rng.normal(0, 0.1, (400, 15))
     repeats = outputs[:50, :, None] + rng.normal(0, 0.1, (50, 15, 3))
