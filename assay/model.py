@@ -332,7 +332,7 @@ class HiddenEffect:
     limit: float | None = None
     """Largest size that counts as no effect; by default the limit of step 1."""
     bound: bool = False
-    """Whether the draws are only an upper bound, which can prevent a better letter but proves no worse one."""
+    """Whether the draws are only an upper bound: they can prevent a letter, but are no evidence for one."""
 
     def beyond(self, delta: float) -> NDArray[np.bool_]:
         """Return a mask of the draws in which the effect exceeds its limit; `delta` is the limit of step 1."""
@@ -353,7 +353,8 @@ class Evidence:
     """Effects that the overall mean can hide (methodology 1.3.0). Each can make the service biased on unbiased input
     (BS) or, if its kind is ``content``, make it follow the content (DSBS)."""
     bound: bool = False
-    """Whether `step_1` is only an upper bound: noise alone could be its cause, so that it proves no BS."""
+    """Whether `step_1` is only an upper bound, because the effect may be noise: it can prevent UCS and DSBS, but is no
+    evidence for BS."""
 
 
 @dataclass(frozen=True, slots=True)

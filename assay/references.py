@@ -64,7 +64,7 @@ class NamedCorpus:
     most: int = 10_000
     """Maximum number of items that a rating asks about."""
     may_be_empty: bool = False
-    """Whether the corpus may be empty, because an author makes the items."""
+    """Whether an empty corpus is allowed, because an author will write its items."""
 
 
 @dataclass(frozen=True)

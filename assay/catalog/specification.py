@@ -31,4 +31,3 @@ class Specification:
     citation: str
     """Source of the words."""
     words: AnyWords = field(repr=False)
-    """The words."""

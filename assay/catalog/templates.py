@@ -72,7 +72,7 @@ class Construction:
     title: str
     """Its name for people."""
     source: str
-    """Where it comes from."""
+    """Source of its frames."""
     frames: tuple[Frame, ...]
     """All frames of the construction, whichever attribute they fit."""
 

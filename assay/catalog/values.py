@@ -92,7 +92,7 @@ class Attribute:
     title: str
     """Its name for people."""
     source: str
-    """Where its values and words come from."""
+    """Source of its values and words."""
     values: tuple[Value, ...]
     """Its values without the residual, in the order of every table."""
     residual: str

@@ -43,23 +43,29 @@ def loss_effect(
     )
 
 
-def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float) -> Lost:
+def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float, *, of_no_group: int = 0) -> Lost:
     """Return the largest changes `step_1` and `step_2` of the effects by lost replies, and facts about the losses.
 
-    `limit` is the limit of `loss_effect`; if it is ``None``, the letter need not survive the worst case.
+    `limit` is the limit of `loss_effect`; if it is ``None``, the letter need not survive the worst case. `of_no_group`
+    is the number of lost replies that belong to no group.
     """
     groups = _groups(by_group)
     if limit is None or not groups:
         return NOTHING_LOST
     most, least = (pick(groups, key=lambda name: groups[name].share) for pick in (max, min))
     facts = {
-        "lost": sum(one.refused + one.failed for one in groups.values()),
+        "lost": sum(one.refused + one.failed for one in groups.values()) + of_no_group,
         "most": most,
         "share": groups[most].share,
         "least": least,
         "other_share": groups[least].share,
     }
     return Lost(step_1, step_2, facts)
+
+
+def lost_of_no_group(by_group: ByGroup, lost: int) -> int:
+    """Return how many of all `lost` replies are counted for no group."""
+    return lost - sum(counts["refused"] + counts["failed"] for counts in by_group.values())
 
 
 def _groups(by_group: ByGroup) -> dict[str, LostOfGroup]:

@@ -42,9 +42,9 @@ class Service:
     latency_s: float | None = None
     """Seconds of one call; ``None`` if no probe has measured it."""
     price_per_call: float | None = None
-    """In any currency."""
+    """Price of one call, in any currency."""
     price_per_1000_characters: float | None = None
-    """In the same currency."""
+    """Price of 1,000 characters, in the same currency."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Prediction:
     """Probability of the letter in the worst case of the unmeasured answers (those to text without a value); at most
     the letter's probability."""
     declared: bool
-    """Whether `assured` reaches the confidence of the first service's rating."""
+    """Whether `assured` is at least the confidence of the first service's rating."""
     basis: Basis
     """``pooled``: product of matrices. ``content-stratified``: the recorded answers to the same sentences were chained,
     and matrices replace missing answers."""

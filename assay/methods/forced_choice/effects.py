@@ -38,7 +38,7 @@ class ChoiceEffects:
     concept_spread: float
     """Standard deviation over the concepts."""
     common: Floats | None = None
-    """How far the concepts of both sides lean to one side (`shared_lean`), if sides are known; shape (draws,)."""
+    """Preference that the concepts of both sides share (`shared_lean`), if sides are known; shape (draws,)."""
     apart: Floats | None = None
     """Half the distance of both sides' mean points, positive if each leans to its own side; shape (draws,)."""
     whole: Floats | None = None

@@ -53,7 +53,7 @@ class Case:
     name: str
     """Unique in its experiment."""
     given: tuple[str | Record, ...]
-    """What is asked, for each value of the attribute in turn."""
+    """Sentence or record that is sent, for each value of the attribute."""
     clusters: Mapping[str, str] = field(default_factory=dict)
     """Parts that it may share with other profiles, by kind: its person, frame, content."""
     side: str | None = None

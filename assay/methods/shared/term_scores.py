@@ -16,7 +16,7 @@ from assay.methods.shared.coverage import Coverage, cover, uncovered
 from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
-from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
+from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_of_no_group, lost_replies
 from assay.statistics.bayes.stereotype_terms import StereotypeScore, TermScore
 from assay.statistics.intervals.credible import wilson
 
@@ -143,7 +143,13 @@ class TermScores(ABC, Generic[W, T, F]):
             Evidence(drawn.step_1, drawn.step_2, hidden=hidden),
             lambda letter: self._why(letter, neutral, score),
             drawn.intervals(),
-            lost=lost_replies(self.tally.by_group, self.delta_loss, share, share),
+            lost=lost_replies(
+                self.tally.by_group,
+                self.delta_loss,
+                share,
+                share,
+                of_no_group=lost_of_no_group(self.tally.by_group, self.tally.lost),
+            ),
         )
 
     def hidden(

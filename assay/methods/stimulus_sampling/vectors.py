@@ -32,7 +32,7 @@ class Supply:
     """Vectors of a cell in the order in which they are asked about."""
 
     vectors: Floats
-    """As they are sent; shape (n, dims)."""
+    """Numbers that are sent; shape (n, dims)."""
     scale: Floats
     """Importance weight of each vector: the prior's density over the density that it was drawn from; shape (n,). The
     mean of the weighted probabilities of yes is the cell's yes rate."""

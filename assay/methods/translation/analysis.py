@@ -36,7 +36,7 @@ from assay.model import (
     Reply,
 )
 from assay.rating.component import EARLY, Counts, Measurement, Tolerance, look_sizes
-from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
+from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_of_no_group, lost_replies
 from assay.statistics.bayes.transition import (
     StepEffects,
     draw_excess_concordance,
@@ -207,7 +207,7 @@ class TwoStepTest:
             weights = {key: count * times for key, count in by_rows.items()}
             content = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
         own = rng.spawn(1)[0]
-        mixed = found.failed + found.unusable - sum(one["refused"] + one["failed"] for one in found.by_group.values())
+        mixed = lost_of_no_group(found.by_group, found.failed + found.unusable)
         sure = self.tolerance.confidence
         hidden = loss_effect(found.by_group, self.delta_loss, sure, own, DRAWS, of_no_group=mixed)
         if self.strata:
@@ -246,13 +246,13 @@ class TwoStepTest:
         measurement.detail["content"] = {"pairs": pairs, "equal": equal}
         known = posterior or self.draw(found, rng)  # reuses the posterior of the last interim look, if there was one
         measurement.detail |= hidden_as_json(known.evidence.hidden) | losses_as_json(found.by_group, self.delta_loss)
-        share = found.lost_share
+        share, mixed = found.lost_share, lost_of_no_group(found.by_group, found.failed + found.unusable)
         return measurement.conclude(
             known.evidence,
             lambda letter: _letter_reasons(found, self.tolerance, known.evidence, letter, about),
             _intervals(found, known),
             lambda times: self.draw(found, rng, times).evidence,
-            lost_replies(found.by_group, self.delta_loss, share, share),
+            lost_replies(found.by_group, self.delta_loss, share, share, of_no_group=mixed),
         )
 
 

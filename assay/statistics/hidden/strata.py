@@ -18,7 +18,7 @@ from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance, 
 Families = Mapping[str, NDArray[np.str_]]
 
 SURE = 0.99
-"""Probability that noise alone makes no difference of an even service proof of bias, all pairs and strata together."""
+"""Probability that no pair of values in any stratum of an unbiased service differs significantly by chance."""
 
 LEAST_SHARE_VARIANCE = 1e-12
 """Lower bound of a share's variance where it is a divisor."""
@@ -93,12 +93,12 @@ def stratum_effects(
     estimates = differences.T @ shares / len(shares)
     # the influence of each profile on a stratum's mean; the error of that mean is the error of the mean influence
     influences = (differences[:, :, None] - estimates) * shares[:, None]
-    covariances = mean_covariance(influences, profiles.clusters)
-    reach = (np.abs(estimates) + 2 * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))).max(axis=1)
-    # the largest of many noisy differences exceeds any limit: those that may be 0, all things told, prove no bias
     error = mean_error(influences.reshape(len(shares), -1), profiles.clusters)
-    needed = special.stdtrit(error.freedom, 1 - (1 - SURE) / 2 / estimates.size) * np.sqrt(error.variance)
-    proven = np.abs(estimates) > needed.reshape(estimates.shape)
+    covariances = mean_covariance(influences, profiles.clusters, error)
+    reach = (np.abs(estimates) + 2 * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))).max(axis=1)
+    # some of many noisy differences exceed any limit by chance: only significant ones (Bonferroni) show a bias
+    critical = special.stdtrit(error.freedom, 1 - (1 - SURE) / 2 / estimates.size) * np.sqrt(error.variance)
+    significant = np.abs(estimates) > critical.reshape(estimates.shape)
     names, effects = list(of_pairs), []
     for place in furthest(reach).tolist():
         pair, estimate, covariance = names[place], estimates[place], covariances[place]
@@ -110,7 +110,7 @@ def stratum_effects(
             for at, each in zip(mine, found.each.T, strict=True):
                 name = f"{family}: {strata[at][1]}"
                 name = name if len(of_pairs) == 1 else f"{name}, {pair}"
-                effects.append(HiddenEffect("stratum", name, np.abs(each), bound=not proven[place, at]))
+                effects.append(HiddenEffect("stratum", name, np.abs(each), bound=not significant[place, at]))
     return tuple(effects)
 
 

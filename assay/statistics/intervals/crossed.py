@@ -145,7 +145,7 @@ def mean_draws(
     return np.asarray(centre + away * size * tails)
 
 
-def mean_covariance(values: Floats, clusters: Clusters) -> Floats:
+def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Floats:
     """Estimate the covariance that `mean_draws` would have, without drawing.
 
     Parameters
@@ -153,7 +153,9 @@ def mean_covariance(values: Floats, clusters: Clusters) -> Floats:
     values : ndarray, shape (n, sets, m)
         Sets of columns; covariances are computed between columns of the same set.
     clusters
-        As for `mean_error`, with the same errors.
+        As for `mean_error`.
+    error : MeanError
+        Result of `mean_error` for all columns, shape (n, sets * m).
 
     Returns
     -------
@@ -164,7 +166,6 @@ def mean_covariance(values: Floats, clusters: Clusters) -> Floats:
     Weights of rows that share clusters of ``k`` kinds have a covariance of ``2**k - 1``, the number of sets of kinds.
     """
     n = len(values)
-    error = mean_error(values.reshape(n, -1), clusters)
     kinds = [*_kinds(clusters, n).values()] or [np.arange(n)]
     away = values - values.mean(axis=0)
     covariance = np.zeros((values.shape[1], values.shape[2], values.shape[2]))

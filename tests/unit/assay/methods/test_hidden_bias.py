@@ -71,9 +71,9 @@ def test_without_the_checks_of_methodology_1_3_0_hidden_bias_gets_a_wrong_letter
     assert rating.letter not in WORLDS[name].deserves
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [4, 14, 18])
 def test_noise_as_large_as_the_content_does_not_make_an_even_service_of_ten_groups_biased(seed):
-    """Of 45 pairs of groups in eight parts of the table, some differ by far more than the tolerance by chance."""
+    """Some of 45 pairs of groups in parts of the table differ a lot by chance: without the rule these seeds are BS."""
     rating = rate(WORLDS["records, a hundred for ten groups, with noise"].rate(seed, repeats=0))
     assert not rating.declared
     assert rating.probabilities.UCS < 0.05, "of a hundred records so noisy nothing is known"

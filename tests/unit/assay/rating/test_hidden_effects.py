@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from assay.model import Evidence, HiddenEffect, Letter, Probabilities, Reason
 from assay.rating.component import Counts, Lost, Measurement, Tolerance
 from assay.rating.decision import vote_probabilities, weigh, worst_probabilities
+from assay.rating.losses import lost_of_no_group, lost_replies
 
 DELTA = 0.1
 NONE = np.zeros(1000)
@@ -130,3 +133,10 @@ def test_hidden_effects_can_have_a_lower_required_confidence_than_the_two_steps(
     assert not Tolerance(DELTA, 0.99).declares(evidence, Letter.UCS)
     assert Tolerance(DELTA, 0.99, hidden_confidence=0.95).declares(evidence, Letter.UCS)
     assert not Tolerance(DELTA, 0.99, hidden_confidence=0.98).declares(evidence, Letter.UCS)
+
+
+def test_the_number_of_lost_replies_includes_those_of_no_group():
+    """Neutral pictures, and texts about several groups, belong to no group."""
+    by_group = {"man": Counter(usable=90, refused=10), "woman": Counter(usable=98, failed=2)}
+    lost = lost_replies(by_group, 0.05, 0.1, 0.1, of_no_group=lost_of_no_group(by_group, 15))
+    assert lost.facts == {"lost": 15, "most": "man", "share": 0.1, "least": "woman", "other_share": 0.02}

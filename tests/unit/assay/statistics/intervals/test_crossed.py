@@ -191,7 +191,7 @@ def test_the_memory_of_drawing_means_does_not_grow_with_the_number_of_draws(rng)
 # ---------------------------------------------------------------------------- covariance without draws
 def test_the_covariance_of_independent_rows_equals_the_textbook_formula(rng):
     values = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3))
-    found = mean_covariance(values[:, None], {})[0]
+    found = mean_covariance(values[:, None], {}, mean_error(values, {}))[0]
     student = 39 / 37  # variance of Student's t with 39 degrees of freedom
     assert found == pytest.approx(np.cov(values.T) / 40 * student)
 
@@ -201,7 +201,7 @@ def test_the_covariance_computed_without_draws_equals_the_covariance_of_draws(rn
     shared = crossed_values(rng, crossing(9, 7), 1.0, 0.8, 0.5)
     values = np.column_stack([shared, shared + rng.normal(size=(63, 1)), rng.normal(size=63)])
     drawn = np.cov(mean_draws(values, clusters, rng, 40_000).T)
-    found = mean_covariance(values[:, None], clusters)[0]
+    found = mean_covariance(values[:, None], clusters, mean_error(values, clusters))[0]
     sd, drawn_sd = np.sqrt(np.diag(found)), np.sqrt(np.diag(drawn))
     assert sd == pytest.approx(drawn_sd, rel=0.05)
     assert found / np.outer(sd, sd) == pytest.approx(drawn / np.outer(drawn_sd, drawn_sd), abs=0.05)
@@ -210,8 +210,9 @@ def test_the_covariance_computed_without_draws_equals_the_covariance_of_draws(rn
 def test_covariances_of_several_sets_of_columns_equal_those_of_each_set_alone(rng):
     clusters = crossing(9, 7)
     values = rng.normal(size=(63, 4, 3))
-    together = mean_covariance(values, clusters)
-    assert together == pytest.approx(np.stack([mean_covariance(values[:, [one]], clusters)[0] for one in range(4)]))
+    together = mean_covariance(values, clusters, mean_error(values.reshape(63, -1), clusters))
+    alone = [mean_covariance(values[:, [one]], clusters, mean_error(values[:, one], clusters))[0] for one in range(4)]
+    assert together == pytest.approx(np.stack(alone))
 
 
 # ---------------------------------------------------------------------------- fewer weights than clusters
