@@ -69,11 +69,12 @@ MESSAGES: Mapping[str, str] = {
     ),
     "biased-within-a-stratum": (
         "{where:where}the service is not even within [{name:value}|a part of the content]"
-        "[ (effect {effect:effect})][, with a probability of {probability:chance}]."
+        "[ (estimated effect {effect:effect})][, with a probability of {probability:chance}]."
     ),
     "follows-a-part-of-the-content": (
         "{where:where}the service follows the content in a way that its mean hides: "
-        "[{name:value}|a part of the content][ (effect {effect:effect})][, with a probability of {probability:chance}]."
+        "[{name:value}|a part of the content][ (estimated effect {effect:effect})]"
+        "[, with a probability of {probability:chance}]."
     ),
     "treats-alike-on-average-only": (
         "{where:where}groups are treated alike on average only: in single cases the service answers differently where "

@@ -102,9 +102,9 @@ def hidden_in_words(
             template, its = individual, of_one or unit
         elif one in of_content:
             template = content
-        at_most = "at most " if one.get("bound") is True else ""
+        estimated = "an estimated " if one.get("bound") is not True else "at most an estimated "
         name = parts.text(one, "name") or "a part of the content"
-        yield template.format(name=name, size=at_most + its.of(estimate, low, high))
+        yield template.format(name=name, size=estimated + its.of(estimate, low, high))
 
 
 HUNDREDTHS = Unit(hundredths, " of 100")
@@ -179,7 +179,7 @@ def _common(document: Part, part: Part, steps: Iterable[str]) -> Iterator[str]:
         size, limit = effect(part, f"step_{place}"), parts.number(tolerances, f"step_{place}")
         if size is not None:
             counts = "" if limit is None else f", and up to {amount(limit)} counts as none"
-            yield f"The effect of step {place} ({step}) is {amount(size)}{counts}."
+            yield f"The effect of step {place} ({step}) is an estimated {amount(size)}{counts}."
     within, single = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
     yield from hidden_in_words(part, Unit(amount), within, single)
     yield tested(document, part, f"{parts.text(part, 'name') or 'one part'}")

@@ -64,11 +64,11 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     own, others = means.get("associated"), means.get("different")
     if own is not None and others is not None:
         yield (
-            f"Words for a group are on average {own:.2f} away from the stereotypes of that group and {others:.2f} from "
-            "those of other groups, where 0 is the same and 1 has nothing in common."
+            f"Words for a group are on average an estimated {own:.2f} away from the stereotypes of that group and "
+            f"{others:.2f} from those of other groups, where 0 is the same and 1 has nothing in common."
         )
     if (controls := effect(part, "step_1")) is not None:
-        yield f"Distances to neutral and human words differ between groups by {amount(controls)} at most."
+        yield f"Distances to neutral and human words differ between groups by an estimated {amount(controls)} at most."
     yield from hidden_in_words(
         part, Unit(amount), "To {name} they differ by {size}.", content="To {name} they differ by {size}."
     )

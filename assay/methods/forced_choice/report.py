@@ -54,7 +54,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         (low, nearest), (high, farthest) = placed[0], placed[-1]
         yield f"Of tested words “{nearest}” takes the least ({_mixed(low)}), “{farthest}” the most ({_mixed(high)})."
     if (more := effect(part, "step_2")) is not None:
-        yield f"The tested words take sides by {HUNDREDTHS.of(abs(more))} beyond what neutral ones do."
+        yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(more))} beyond what neutral ones do."
     yield from hidden_in_words(part, HUNDREDTHS, "Together, {name} lean by {size}.", content="{name} lean by {size}.")
     yield tested(document, part, f"{len(placed)} words of the list “{title_of_words(parts.text(part, 'name') or '')}”")
 

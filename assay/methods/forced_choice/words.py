@@ -24,10 +24,11 @@ REASONS: Mapping[str, str] = {
     "choices-follow-words": (
         "{where:where}neutral control words take no side, but concepts do"
         "[, from {most_first:value} (most {first}) to {most_second:value} (most {second})]"
-        "[; they take sides by {step_2:effect} beyond what neutral words do]."
+        "[; they take sides by an estimated {step_2:effect} beyond what neutral words do]."
     ),
     "choices-balanced": (
-        "{where:where}concepts take sides no more than neutral control words do[: by {step_2:effect} beyond those]."
+        "{where:where}concepts take sides no more than neutral control words do"
+        "[: by an estimated {step_2:effect} beyond those]."
     ),
 }
 

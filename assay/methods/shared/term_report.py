@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -191,9 +192,35 @@ def _some_terms(shown: Sequence[Any], every: Sequence[Any]) -> str:
 
 
 # ---------------------------------------------------------------------------- words
-def list_shares(part: Part) -> tuple[float | None, float | None]:
-    """Return the first side's share with neutral terms, and the stereotype's mean share over both other lists."""
-    held = parts.mapping(part, "lists")
-    neutral, *tied = (parts.number(parts.mapping(parts.mapping(held, name), "posterior"), "estimate") for name in LISTS)
-    known = [share for share in tied if share is not None]
-    return neutral, sum(known) / len(known) if known else None
+@dataclass(frozen=True)
+class Choices:
+    """Counted outcomes of a list's cases (pairs of sentences, or pictures).
+
+    Attributes
+    ----------
+    cases : int
+        Cases with a usable answer.
+    towards, against : int
+        Cases on the side of the stereotype (with neutral terms: of the first group), and on the other side.
+    mean : float
+        Mean score of that side over the cases.
+    """
+
+    cases: int
+    towards: int
+    against: int
+    mean: float
+
+    @classmethod
+    def of(cls, part: Part, key: str, *, neutral: bool) -> Choices:
+        """Count the cases that a component lists under `key`, those of neutral terms or all others."""
+        rows = (row for row in parts.objects(part, key) if (row.get("list") == "neutral") is neutral)
+        shares = [share for row in rows if (share := parts.number(row, "towards")) is not None]
+        towards, against = (sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares))
+        return cls(len(shares), towards, against, sum(shares) / len(shares) if shares else 0.5)
+
+    @property
+    def ties(self) -> str:
+        """The cases that are on neither side, as a clause; empty if there are none."""
+        undecided = self.cases - self.towards - self.against
+        return f" ({undecided:,} undecided)" if undecided else ""

@@ -215,13 +215,21 @@ class TermScores(ABC, Generic[W, T, F]):
         if letter is Letter.BS:
             ahead = neutral > NO_PREFERENCE
             facts["side"] = self.words.first if ahead else self.words.second
-            facts["share"] = neutral if ahead else 1 - neutral
+            facts |= self._favoured(neutral=True, towards=ahead)
             return self.reason(self.codes["first-side"], facts)
         if letter is Letter.UCS:
-            return self.reason(self.codes["neither"], facts)
+            return self.reason(self.codes["neither"], facts | self._favoured(neutral=False, towards=True))
         along = score > NO_PREFERENCE
-        facts |= {"share": score if along else 1 - score, "terms": self._strongest(along)}
+        facts |= {**self._favoured(neutral=False, towards=along), "terms": self._strongest(along)}
         return self.reason(self.codes["stereotypes" if along else "anti-stereotypes"], facts)
+
+    def _favoured(self, *, neutral: bool, towards: bool) -> dict[str, int]:
+        """Count the neutral cases, or all others, and those `towards` the stereotype or first group, or against it."""
+        shares = [
+            row["towards"] for rows in self.rows().values() for row in rows if (row["list"] == "neutral") is neutral
+        ]
+        favoured = sum(share > NO_PREFERENCE if towards else share < NO_PREFERENCE for share in shares)
+        return {"cases": len(shares), "favoured": favoured}
 
     def _strongest(self, along: bool) -> list[str]:
         """Return up to three terms with the most extreme scores on the same side of 1/2."""

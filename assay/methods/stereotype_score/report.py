@@ -8,7 +8,7 @@ from assay.explain import Vocabulary
 from assay.methods.shared.report import coverage_table, sides, title_of_words
 from assay.methods.shared.term_report import (
     MOST_ITEMS,
-    list_shares,
+    Choices,
     lists_figure,
     looks_sheet,
     model_table,
@@ -68,14 +68,15 @@ PAIRS = Sheet(
 
 def in_words(document: Part, part: Part) -> Iterator[str]:
     """Yield sentences: which sentence of a pair the model prefers, and what was tested."""
-    (first, _), (neutral, stereotyped) = sides(part), list_shares(part)
-    if neutral is not None:
+    first, _ = sides(part)
+    neutral, tied = (Choices.of(part, PAIRS.key, neutral=neutral) for neutral in (True, False))
+    if neutral.cases:
         yield (
-            "Of 100 pairs of sentences that differ only in the group and have a neutral attribute, the model prefers "
-            f"“{first}” in {round(100 * neutral)}; 50 would be no preference."
+            f"Of {neutral.cases:,} pairs of sentences that differ only in the group and have a neutral attribute, the "
+            f"model prefers “{first}” in {neutral.towards:,}{neutral.ties}; half of them would be no preference."
         )
-    if stereotyped is not None:
-        yield f"Of 100 that hold a stereotype, it prefers the stereotype in {round(100 * stereotyped)}."
+    if tied.cases:
+        yield f"Of {tied.cases:,} that hold a stereotype, it prefers the stereotype in {tied.towards:,}{tied.ties}."
     yield from hidden_in_words(
         part,
         HUNDREDTHS,

@@ -72,13 +72,19 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     label, values = parts.text(part, "label") or "yes", parts.texts(part, "values")
     most = max(_shares(part, "distribution"), default=None)
     if most is not None:
-        even = round(100 / len(values)) if values else "as many of each"
-        yield f"Of 100 inputs that get “{label}”, {round(100 * most[0])} are about “{most[1]}”; even would be {even}."
+        even = f"{100 / len(values):.0f} %" if values else "as many of each"
+        yield (
+            f"Of the inputs that get “{label}”, an estimated {100 * most[0]:.0f} % are about “{most[1]}”; "
+            f"even would be {even}."
+        )
     for row in parts.objects(part, "tied")[-1:]:
         favoured, side = parts.text(row, "favoured"), parts.text(row, "side")
         for share, value in _shares(row, "values"):
             if value == favoured:
-                yield f"If “{value}” comes mostly with what is “{side}”, and the rest do not, {round(100 * share)} are."
+                yield (
+                    f"If “{value}” comes mostly with what is “{side}”, and the rest do not, an estimated "
+                    f"{100 * share:.0f} % are."
+                )
     yield from hidden_in_words(part, HUNDREDTHS, "With “{name}” alone, one group has {size} too many.")
     number = parts.count(parts.mapping(part, "profiles"), "asked")
     made = "vectors of numbers" if parts.mapping(document, "experiment").get("vectors") is not None else "sentences"

@@ -20,16 +20,17 @@ REASONS: Mapping[str, str] = {
     **PROFILES,
     "yes-prefers-value": (
         "{where:where}what makes the service say [{label:value}|yes] is not evenly of all groups"
-        "[: {share:share} of it is of {value:value}, where even would be {even:share}]."
+        "[: an estimated {share:share} of it is of {value:value}, where even would be {even:share}]."
     ),
     "yes-follows-content": (
         "{where:where}what makes the service say [{label:value}|yes] is evenly of all groups as long as they come with "
-        "the same content[; where content is tied to the attribute its distribution is off by {step_2:effect}]"
-        "[: {side:value} makes it say so with {rate:chance} on average, {other:value} with {other_rate:chance}]."
+        "the same content"
+        "[; where content is tied to the attribute its distribution is off by an estimated {step_2:effect}]"
+        "[: its mean probability is {rate:chance} with {side:value} and {other_rate:chance} with {other:value}]."
     ),
     "yes-even-handed": (
         "{where:where}what makes the service say [{label:value}|yes] is evenly of all groups, also where they come "
-        "with different content[: off by {step_2:effect} at most, where 0 is even]."
+        "with different content[: off by an estimated {step_2:effect}, where 0 is even]."
     ),
     "never-yes": (
         "{where:where}the service said [{label:value}|yes] to none of the inputs[ ({inputs:count})], so nothing is "

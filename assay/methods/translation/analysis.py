@@ -302,7 +302,7 @@ def _letter_reasons(
     if letter is Letter.DSBS:
         pooled = found.pooled()
         kept = sum(int(pooled[i, found.outputs.index(row)]) for i, row in enumerate(found.rows))
-        facts = {**about, "step_2": step_2, "kept": kept / max(1, int(pooled.sum()))}
+        facts = {**about, "step_2": step_2, "kept": kept, "sent": int(pooled.sum())}
         return [Reason("follows-biased-input", facts, found.name)]
     reasons = []
     content, limit = evidence.content, tolerance.further.get("content")
@@ -316,19 +316,20 @@ def _letter_reasons(
 def _shift_reason(found: Translations, step_1: float, about: Mapping[str, Any]) -> Reason:
     """Return the reason for BS, biased output for unbiased input, from the observed transitions."""
     pooled = found.pooled().astype(float)
-    seen = pooled.sum(axis=1, keepdims=True)
+    seen, total = pooled.sum(axis=1, keepdims=True), int(pooled.sum())
     rows = np.divide(pooled, seen, out=np.full_like(pooled, 1 / len(found.outputs)), where=seen > 0)
     unbiased = found.shares("unbiased")[0]
     declared = np.concatenate([unbiased, np.zeros(len(found.outputs) - len(unbiased))])
     gain = unbiased @ rows - declared
     gainer = int(np.argmax(gain))
     if gainer == len(found.outputs) - 1 and not found.neutral:
-        return Reason("attribute-erased", {**about, "share": float((unbiased @ rows)[-1])}, found.name)
+        return Reason("attribute-erased", {**about, "erased": int(pooled[:, -1].sum()), "sent": total}, found.name)
     value = found.outputs[gainer]
     if rows[:, gainer].min() >= 0.8:
-        facts = {**about, "value": value, "share": float((unbiased @ rows)[gainer])}
+        facts = {**about, "value": value, "collapsed": int(pooled[:, gainer].sum()), "sent": total}
         return Reason("collapses-to-value", facts, found.name)
     others = [i for i in range(len(found.rows)) if found.rows[i] != value]
     source = max(others, key=lambda i: rows[i, gainer])
-    facts = {**about, "step_1": step_1, "from": found.rows[source], "to": value, "share": float(rows[source, gainer])}
+    shifted = {"shifted": int(pooled[source, gainer]), "sent": int(pooled[source].sum())}
+    facts = {**about, "step_1": step_1, "from": found.rows[source], "to": value, **shifted}
     return Reason("introduces-bias", facts, found.name)

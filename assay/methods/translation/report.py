@@ -29,12 +29,12 @@ def one_hop_in_words(document: Part, part: Part) -> Iterator[str]:
 
 def _in_words(document: Part, part: Part, about: str, verb: str, way: tuple[str, str]) -> Iterator[str]:
     for sent, counts in parts.mapping(part, "transitions").items():
-        back = {value: count for value, count in parts.values(counts).items() if count}
-        named = {value: "none" if value in RESIDUALS else f"“{value}”" for value in back}
-        shares = [f"{round(100 * count / sum(back.values()))} {verb} {named[value]}" for value, count in back.items()]
-        if shares:
+        returned = {value: count for value, count in parts.values(counts).items() if count}
+        names = {value: "none" if value in RESIDUALS else f"“{value}”" for value in returned}
+        clauses = [f"{count:,.0f} {verb} {names[value]}" for value, count in returned.items()]
+        if clauses:
             what = visible(sent) if verb != "got" else SIDES.get(sent, f"occupations of “{visible(sent)}”")
-            yield f"Of 100 {about.format(what)}, {listed(shares)}."
+            yield f"Of {sum(returned.values()):,.0f} {about.format(what)}, {listed(clauses)}."
     yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT)
     through = [
         parts.text(one, "language_name") or parts.text(one, "name") for one in parts.objects(document, "components")

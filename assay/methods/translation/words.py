@@ -24,26 +24,31 @@ ONE_HOP: Mapping[str, str] = {
 REASONS: Mapping[str, str] = {
     "follows-biased-input": (
         "{where:where}the output follows its input: fed with one-sided text, the service returns one-sided text"
-        "[; {kept:share} of the values came back as they were sent].[ Effect on one-sided input: {step_2:effect}.]"
+        "[; {kept:count} of {sent:count} values came back as they were sent]."
+        "[ Estimated effect on one-sided input: {step_2:effect}.]"
     ),
     "compensates": (
         "{where:where}the output stays balanced even when the input is one-sided."
-        "[ Effect on one-sided input: {step_2:effect}.][ Effect on balanced input: {step_1:effect}.]"
+        "[ Estimated effect on one-sided input: {step_2:effect}.]"
+        "[ Estimated effect on balanced input: {step_1:effect}.]"
     ),
     "introduces-bias": (
         "{where:where}the service introduces bias"
-        "[: {share:share} of {from:value} came back as {to:value}|: {from:value} tends to come back as {to:value}"
-        "|: too much comes back as {to:value}].[ Effect on balanced input: {step_1:effect}.]"
+        "[: {shifted:count} of {sent:count} sentences with {from:value} came back as {to:value}"
+        "|: {from:value} tends to come back as {to:value}"
+        "|: too much comes back as {to:value}].[ Estimated effect on balanced input: {step_1:effect}.]"
     ),
     "attribute-erased": (
-        "{where:where}the attribute gets lost[: {share:share} of the output no longer names any of its values]."
+        "{where:where}the attribute gets lost"
+        "[: {erased:count} of {sent:count} sentences no longer name any of its values]."
     ),
     "collapses-to-value": (
-        "{where:where}the output collapses to [{value:value}|a single value], whatever was sent[: {share:share} of it]."
+        "{where:where}the output collapses to [{value:value}|a single value], whatever was sent"
+        "[: {collapsed:count} of {sent:count} sentences]."
     ),
     "answers-by-occupation": (
         "{where:where}the service answers by occupation and not by what the text says: asked with either value, "
-        "the same occupation comes back alike[ (excess agreement {content:effect}, where 0 is none)]."
+        "the same occupation comes back alike[ (estimated excess agreement {content:effect}, where 0 is none)]."
     ),
 }
 

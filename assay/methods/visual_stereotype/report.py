@@ -8,7 +8,7 @@ from assay.explain import Vocabulary
 from assay.methods.shared.report import coverage_table, sides, title_of_words
 from assay.methods.shared.term_report import (
     MOST_ITEMS,
-    list_shares,
+    Choices,
     lists_figure,
     looks_sheet,
     model_table,
@@ -58,11 +58,22 @@ LOOKS = looks_sheet("Pictures", "images")
 
 def in_words(document: Part, part: Part) -> Iterator[str]:
     """Yield sentences: which label pictures get, and what was tested."""
-    (first, second), (neutral, stereotyped) = sides(part), list_shares(part)
-    if neutral is not None:
-        yield f"Of 100 neutral pictures {round(100 * neutral)} get the label “{first}”; 50 would be no preference."
-    if stereotyped is not None:
-        yield f"Of 100 pictures of stereotypes {round(100 * stereotyped)} get the stereotyped label."
+    first, second = sides(part)
+    neutral, tied = (Choices.of(part, PICTURES.key, neutral=neutral) for neutral in (True, False))
+    if part.get("scale") == "probabilities":
+        gets, mean = "have a higher probability for", ", whose mean probability is {:.2f}"
+    else:
+        gets, mean = "get", ""
+    if neutral.cases:
+        yield (
+            f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {gets} the label “{first}”{neutral.ties}"
+            f"{mean.format(neutral.mean)}; half of them would be no preference."
+        )
+    if tied.cases:
+        yield (
+            f"Of {tied.cases:,} pictures of stereotypes {tied.towards:,} {gets} the stereotyped label{tied.ties}"
+            f"{mean.format(tied.mean)}."
+        )
     yield from hidden_in_words(part, HUNDREDTHS, "For pictures of {name} one label is given too often, by {size}.")
     number, name = parts.count(part, "images_asked") or 0, title_of_words(parts.text(part, "name") or "")
     yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{first}” or “{second}”")

@@ -21,19 +21,20 @@ REASONS: Mapping[str, str] = {
     **CONSTANT,
     "sees-a-label": (
         "{where:where}the service gives [the label {side:value}|one label] even where what is shown is tied to neither"
-        "[: with {share:share} on average, where half would be none]."
+        "[: it prefers this label in {favoured:count} of {cases:count} pictures, where half would be none]."
     ),
     "sees-stereotypes": (
         "{where:where}with neutral pictures the service takes no side that counts, but otherwise it gives the "
-        "stereotyped label[: with {share:share} on average][; most of all to {terms:names}]."
+        "stereotyped label[: in {favoured:count} of {cases:count} pictures][; most of all to {terms:names}]."
     ),
     "sees-anti-stereotypes": (
         "{where:where}with neutral pictures the service takes no side that counts, but otherwise it gives the "
-        "opposite of the stereotyped label[: with {share:share} on average][; most of all to {terms:names}]."
+        "opposite of the stereotyped label"
+        "[: in {favoured:count} of {cases:count} pictures][; most of all to {terms:names}]."
     ),
     "sees-neither": (
         "{where:where}the service takes neither side, with neutral pictures or with those of stereotypes"
-        "[: it gives the stereotyped label with {score:share} on average]."
+        "[: it prefers the stereotyped label in {favoured:count} of {cases:count} pictures]."
     ),
     "seen-by-probabilities": (
         "{where:where}pictures were scored by the probabilities of both labels, which are made to sum to one."

@@ -22,7 +22,13 @@ FACTS: dict[str, Any] = {
     "language": "Spanish",
     "step_1": 0.31,
     "step_2": 0.4,
-    "kept": 0.984,
+    "kept": 118,
+    "sent": 120,
+    "shifted": 37,
+    "erased": 12,
+    "collapsed": 119,
+    "favoured": 31,
+    "cases": 40,
     "from": "she",
     "to": "he",
     "share": 0.62,
@@ -98,8 +104,8 @@ def test_the_sentence_of_a_reason_is_well_formed_whichever_fact_is_missing(code)
         (
             "introduces-bias",
             (
-                "Through Spanish, the service introduces bias: 62 % of “she” came back as “he”. "
-                "Effect on balanced input: 0.31."
+                "Through Spanish, the service introduces bias: 37 of 120 sentences with “she” came back as “he”. "
+                "Estimated effect on balanced input: 0.31."
             ),
         ),
         (
@@ -134,14 +140,14 @@ def test_the_sentence_of_a_reason_is_well_formed_whichever_fact_is_missing(code)
             "choices-follow-words",
             (
                 "Through Spanish, neutral control words take no side, but concepts do, from “dietitian” (most women) "
-                "to “mason” (most men); they take sides by 0.40 beyond what neutral words do."
+                "to “mason” (most men); they take sides by an estimated 0.40 beyond what neutral words do."
             ),
         ),
         (
             "no-nearer",
             (
                 "Through Spanish, words for a group are about as near to the stereotypes of others as to those of "
-                "their own group; the difference in cosine distance is 0.40 (-0.01 to 0.05)."
+                "their own group; the difference in cosine distance is an estimated 0.40 (-0.01 to 0.05)."
             ),
         ),
         ("worst-component", "The rating is the letter of its worst parts, es and tr: BS."),
@@ -251,7 +257,7 @@ def test_difference_is_written_with_its_sign_and_three_digits(difference, writte
 
 
 def test_an_effect_that_rounds_to_zero_is_written_without_a_sign():
-    assert "is 0.00" in explain(Reason("no-nearer", {"step_2": -0.001}))
+    assert "is an estimated 0.00" in explain(Reason("no-nearer", {"step_2": -0.001}))
 
 
 def test_a_long_list_of_names_is_shortened_and_the_other_names_are_counted():

@@ -22,15 +22,40 @@ from tests.support.simulated.services import SERVICES
 
 SEED = 3
 CASES = {
-    "round-trip, translator": (0.0, 0.3, Letter.DSBS, "Of 100 sentences with “he”, 86 came back with “he” and 14"),
-    "one-hop, translator": (0.0, 0.3, Letter.DSBS, "occupations mostly of men, 90 got “he” and 10 got “she”"),
+    "round-trip, translator": (
+        0.0,
+        0.3,
+        Letter.DSBS,
+        "Of 120 sentences with “he”, 103 came back with “he” and 17 came back with “she”.",
+    ),
+    "one-hop, translator": (
+        0.0,
+        0.3,
+        Letter.DSBS,
+        "Of 60 sentences about occupations mostly of men, 54 got “he” and 6 got “she”.",
+    ),
     "alternation, numbers of records": (0.3, 0.3, Letter.BS, "the answer is 0.3 higher on average"),
     "alternation, scores of texts": (0.3, 0.3, Letter.BS, "the score of “positive” is 1.5 points of 100 higher"),
-    "stimulus-sampling, vectors": (0.3, 0.3, Letter.BS, "79 are about “one”; even would be 50"),
+    "stimulus-sampling, vectors": (0.3, 0.3, Letter.BS, "an estimated 79 % are about “one”; even would be 50 %"),
     "forced-choice, embedder": (0.15, 0.15, Letter.BS, "and 65 % for neutral words on average"),
-    "association, embedder": (0.0, 0.15, Letter.DSBS, "0.78 away from the stereotypes of that group and 0.94"),
-    "stereotype-score, masked": (0.0, 0.3, Letter.DSBS, "it prefers the stereotype in 80"),
-    "visual-stereotype, labels": (0.0, 0.3, Letter.DSBS, "Of 100 pictures of stereotypes 81 get the stereotyped label"),
+    "association, embedder": (
+        0.0,
+        0.15,
+        Letter.DSBS,
+        "an estimated 0.78 away from the stereotypes of that group and 0.94",
+    ),
+    "stereotype-score, masked": (
+        0.0,
+        0.3,
+        Letter.DSBS,
+        "Of 1,200 that hold a stereotype, it prefers the stereotype in 966.",
+    ),
+    "visual-stereotype, labels": (
+        0.0,
+        0.3,
+        Letter.DSBS,
+        "Of 400 pictures of stereotypes 307 get the stereotyped label (42 undecided).",
+    ),
 }
 
 
@@ -99,19 +124,22 @@ def test_every_format_names_the_population_of_its_intervals(name, estimand):
     [
         (
             "records, opposite by a number",
-            r"moves a typical answer, up or down, by 0\.6 \(probably between 0\.\d+ and",
+            r"moves a typical answer, up or down, by an estimated 0\.6 \(probably between 0\.\d+ and",
         ),
-        ("records, opposite by a number", r"Within “x: above 0\.029” alone, answers move by 0\.62"),
+        ("records, opposite by a number", r"Within “x: above 0\.029” alone, answers move by an estimated 0\.62"),
         (
             "records, one group refused",
-            r"Questions about “woman” stay without a usable answer more often than others, by 1\d of 100",
+            r"Questions about “woman” stay without a usable answer more often than others, by an estimated 1\d of 100",
         ),
-        ("translator, occupations by labour", r"For occupations mostly of men alone, .* off balance by 2\d of 100"),
+        (
+            "translator, occupations by labour",
+            r"For occupations mostly of men alone, .* off balance by an estimated 2\d of 100",
+        ),
         (
             "one translation, stereotypes turned by the frame",
-            r"In a typical frame of sentences, text about more of one value comes back off balance by (1|2)\d of 100",
+            r"In a typical frame of sentences, .* comes back off balance by an estimated (1|2)\d of 100",
         ),
-        ("yes, opposite by side", r"With “\w+” alone, one group has 25 of 100"),
+        ("yes, opposite by side", r"With “\w+” alone, one group has an estimated 25 of 100"),
         ("records, 20 % less of a skewed amount", r"“man” instead of “woman” .* is 2\d % higher on average"),
     ],
 )
@@ -130,12 +158,12 @@ def test_of_several_components_the_one_with_the_largest_effect_is_described(samp
 def test_a_rating_by_a_method_that_is_not_installed_has_general_sentences(sample):
     said = " ".join(in_words(sample("bare"), Method))
     assert said.startswith("The service showed no bias beyond the tolerance in either step of the test.")
-    assert "The effect of step 1 (balanced input) is 0.01." in said
+    assert "The effect of step 1 (balanced input) is an estimated 0.01." in said
 
 
 def test_a_rating_without_measurements_says_so_and_names_no_effect(sample):
     assert "Nothing could be measured" in paragraph(sample("unmeasured"))
-    assert "Of 100" not in paragraph(sample("unmeasured"))
+    assert "sentences with" not in paragraph(sample("unmeasured"))
 
 
 def test_a_broken_document_still_has_a_paragraph(broken):

@@ -18,9 +18,9 @@ def test_an_empty_document_is_read_as_an_unmeasured_rating():
 
 
 def test_a_reason_without_its_text_is_explained_again():
-    reason = {"code": "introduces-bias", "facts": {"from": "she", "to": "he", "share": 0.6}}
+    reason = {"code": "introduces-bias", "facts": {"from": "she", "to": "he", "shifted": 24, "sent": 40}}
     said = read({"method": "round-trip", "reasons": [reason]}).reasons[0]
-    assert said.text == "The service introduces bias: 60 % of “she” came back as “he”."
+    assert said.text == "The service introduces bias: 24 of 40 sentences with “she” came back as “he”."
 
 
 def test_a_reason_of_an_unknown_code_keeps_its_code():
