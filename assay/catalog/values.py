@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 
+from assay.catalog.answer_text import normalise_answer
+from assay.catalog.inclusive_forms import InclusiveForms, marked_within
 from assay.catalog.tables import read_table
 from assay.catalog.terms import GAP
 from assay.errors import UnknownName
 
-_APOSTROPHES = dict.fromkeys(map(ord, "\u2019\u2018\u02bc\uff07`\u00b4"), "'")
-
 
 def plain(text: str) -> str:
-    """Normalise text so that words can be compared as strings: folded case, NFC, one kind of apostrophe."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold().translate(_APOSTROPHES))
+    """Normalise text so that words can be compared as strings: as `normalise_answer` does, and in lower case."""
+    return unicodedata.normalize("NFC", normalise_answer(text).casefold())
 
 
 class Lexicon:
@@ -40,8 +40,13 @@ class Lexicon:
 
     def mentions(self, text: str) -> Iterator[str]:
         """Yield the name that each matching word in `text` refers to, in order."""
-        for match in self._pattern.finditer(plain(text)):
-            yield self._name_of[_key(match.group())]
+        for _, _, name in self.places(plain(text)):
+            yield name
+
+    def places(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield the begin and the end of each matching word in a text in lower case, and the name it refers to."""
+        for match in self._pattern.finditer(text):
+            yield match.start(), match.end(), self._name_of[_key(match.group())]
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -63,7 +68,10 @@ def _ended(word: str) -> str:
 _ATTRIBUTES = ("gender", "race", "religion", "place-of-worship")
 
 NEUTRAL = "neutral"
-"""Result of `Attribute.read_one_hop` for an article or pronoun that fits every value."""
+"""Result of `Attribute.read_one_hop` for a form that fits every value: a neutral pronoun, or both genders at once."""
+
+UNREADABLE = frozenset({"elided", "plural"})
+"""Names, in the lexicons of `one_hop`, of articles that do not show the value of the person."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +109,8 @@ class Attribute:
     """By language, the words that mention a value; for reading the output of a service."""
     one_hop: Mapping[str, Lexicon]
     """By language, the articles and pronouns that mark a value, to read translations of sentences without one."""
+    inclusive: Mapping[str, InclusiveForms] = field(default_factory=dict)
+    """By language, the forms that name every value at once."""
 
     @cached_property
     def value_names(self) -> tuple[str, ...]:
@@ -138,27 +148,41 @@ class Attribute:
         UnknownName
             If there is no lexicon for the language.
         """
-        mentioned = set(_lexicon(self.lexicons, self.name, language).mentions(sentence))
+        lexicon = _lexicon(self.lexicons, self.name, language)
+        mentioned = set(lexicon.mentions(marked_within(normalise_answer(sentence))))
         return mentioned.pop() if len(mentioned) == 1 else self.residual
 
     def read_one_hop(self, sentence: str, language: str) -> str | None:
         """Return the value that the first article or pronoun of a translated sentence marks.
 
         Only the first article or pronoun counts: later ones may belong to another noun. The ending of a
-        noun is not read, so "L'infirmière" is neutral.
+        noun is not read, so "L'infirmière" cannot be read.
 
         Returns
         -------
         str or None
-            A value's name, ``"neutral"`` for an article or pronoun that fits every value, ``None`` if
-            the sentence has none that the lexicon knows.
+            A value's name, ``"neutral"`` for an article or pronoun that fits every value and for a form with
+            both genders (`InclusiveForms`), ``None`` if the sentence has no article or pronoun that the lexicon
+            knows, or if its article or a form in it does not show the value.
 
         Raises
         ------
         UnknownName
             If the language is not one of `one_hop_languages`.
         """
-        return next(_lexicon(self.one_hop, self.name, language).mentions(sentence), None)
+        lexicon, forms = _lexicon(self.one_hop, self.name, language), _of_language(self.inclusive, language)
+        text = plain(marked_within(normalise_answer(sentence)))
+        marks = list(lexicon.places(text))
+        if forms.include_both(text, [mark for mark in marks if mark[2] in self.value_names]):
+            return NEUTRAL
+        if not marks:
+            return None
+        _, end, value = marks[0]
+        return None if value in UNREADABLE or forms.unclear(text, end) else value
+
+    def elides(self, sentence: str, language: str) -> bool:
+        """Return whether the first article of a translated sentence is elided ("L'"), so that it shows no value."""
+        return next(_lexicon(self.one_hop, self.name, language).mentions(sentence), None) == "elided"
 
 
 def attributes() -> tuple[str, ...]:
@@ -185,7 +209,13 @@ def _attribute(name: str) -> Attribute:
         residual=table["residual"],
         lexicons={language: Lexicon(words) for language, words in table["lexicon"].items()},
         one_hop={language: Lexicon(words) for language, words in table.get("one_hop", {}).items()},
+        inclusive={language: InclusiveForms(**forms) for language, forms in table.get("inclusive", {}).items()},
     )
+
+
+def _of_language(forms: Mapping[str, InclusiveForms], language: str) -> InclusiveForms:
+    """Return the inclusive forms of a language; the region of the tag is ignored."""
+    return forms.get(language.partition("-")[0].lower(), InclusiveForms())
 
 
 def _lexicon(lexicons: Mapping[str, Lexicon], attribute: str, language: str) -> Lexicon:

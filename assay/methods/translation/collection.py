@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from assay.catalog import Attribute, split_sentences
+from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.experiment import BUDGET
 from assay.methods.shared.answer_tally import refuses
 from assay.methods.shared.distributions import BlockSpec
@@ -30,7 +31,11 @@ ECHO = 0.95
 MARKED = 0.5
 """Share of words with an engine's error mark from which a text is unusable."""
 
+MOST_ALIKE = 5
+"""Maximum number of different texts of a component with one and the same translation: synonyms are translated alike."""
+
 _WORD = re.compile(r"\w+")
+_LEAD = re.compile(r"\A[^:\n.!?]{2,80}:\s+(?=\S)")
 _MARKED_WORD = re.compile(r"(?:^|\s)[#@*]\w")
 
 
@@ -48,7 +53,7 @@ class Reading:
 
 def untranslated(before: str, after: str) -> bool:
     """Return whether a hop returned the text unchanged, or nearly unchanged (`ECHO`)."""
-    asked, given = (Counter(_WORD.findall(text.casefold())) for text in (before, after))
+    asked, given = (Counter(_WORD.findall(normalise_answer(text).casefold())) for text in (before, after))
     union = sum((asked | given).values())
     return union > 0 and sum((asked & given).values()) / union >= ECHO
 
@@ -61,12 +66,14 @@ def error_marked(text: str) -> bool:
 
 def unusable_hop(before: str, after: str) -> str | None:
     """Return the reason why one hop's output is unusable, or ``None``."""
-    if not after.strip():
+    if not _WORD.search(normalise_answer(after)):
         return "empty"
     if error_marked(after):
         return "error-marks"
     if untranslated(before, after):
         return "untranslated"
+    if refuses_in_words(after) and not refuses_in_words(before):
+        return "refused-in-words"
     return None
 
 
@@ -80,8 +87,11 @@ def read_hop(before: str, reply: Reply) -> Reading | None:
 
 
 def align(text: str, sentences: int) -> Sequence[str] | None:
-    """Split a returned text into sentences; return ``None`` if their number is not `sentences`."""
-    pieces = split_sentences(text)
+    """Split a returned text into sentences; return ``None`` if their number is not `sentences`.
+
+    Words before a colon ("Here is the translation:") are no part of the translation: no sentence that is sent has one.
+    """
+    pieces = split_sentences(_LEAD.sub("", normalise_answer(text)))
     return pieces if len(pieces) == sentences else None
 
 
@@ -146,6 +156,7 @@ class Translations:
     unusable_why: dict[str, int] = field(init=False, default_factory=dict)
     """Numbers of texts that came back but could not be read, by reason."""
     unasked: int = field(init=False, default=0)
+    _alike: Counter[str] = field(init=False, default_factory=Counter)
     _examples: dict[str, list[dict[str, Any]]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -153,7 +164,13 @@ class Translations:
         self._examples = {sort: [] for sort in SORTS}
 
     def count(self, text: Text, reading: Reading, *, middle: Any = None, returned: Any = None) -> None:
-        """Count one text: as read, as unusable, as failed, or as not asked."""
+        """Count one text: as read, as unusable, as failed, or as not asked.
+
+        One translation of many different texts (`MOST_ALIKE`) is none, whatever it says, so it is unusable.
+        """
+        if reading.values is not None:
+            self._alike[returned_text := str(returned).strip()] += 1
+            reading = Reading(unusable="same-answer") if self._alike[returned_text] > MOST_ALIKE else reading
         sort, why = "unusable", reading.unusable
         if reading.values is not None:
             self.usable += 1

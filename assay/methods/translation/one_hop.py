@@ -3,21 +3,24 @@
 A neutral sentence ("The nurse is here.") is translated into a language whose articles or pronouns
 mark gender, and the mark is read. The *row* of the transition matrix is the labour side of the
 occupation (mostly men, mostly women), so that step 2 asks whether the output follows a biased mix
-of occupations (METHODS section 2, "one-hop"). A sentence that marks no gender is harmless:
-effects are taken over the marked sentences only, weighted by their share.
+of occupations (METHODS section 2, "one-hop"). A sentence that leaves the gender open on purpose, such as
+one with both forms ("El/la enfermero/a"), is harmless: effects are taken over the marked sentences only,
+weighted by their share. A sentence whose gender cannot be read ("L'infirmière") is counted as lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
-from assay.catalog import Attribute
+from assay.catalog import Attribute, construction, occupations
+from assay.catalog.answer_text import normalise_answer
+from assay.catalog.inclusive_forms import without_dots
 from assay.catalog.values import NEUTRAL
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
@@ -31,6 +34,9 @@ from assay.model import Component, Probe, Translate
 
 BATCH = 500
 """Maximum number of texts sent at once."""
+
+ELIDED = "elided-article"
+"""Reason of a text whose article is elided, so that it does not show a gender."""
 
 
 @dataclass(frozen=True)
@@ -122,21 +128,44 @@ class OneHop(TranslationMethod):
         return self.adjusted_finding(components)
 
     def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
-        """Translate texts, and count the values that their translations mark."""
+        """Translate texts, and count the values that their translations mark.
+
+        A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
+        """
         named, language = self.catalog_attribute, found.about["language"]
-        for some in chunks(texts, BATCH):
-            replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in some]
-            for text, reply in zip(some, replies, strict=True):
+        for chunk in chunks(texts, BATCH):
+            replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in chunk]
+            again: list[Text] = []
+            for text, reply in zip(chunk, replies, strict=True):
+                reading = read_hop(text.text, reply) or read_marks(str(reply.value), text, language, named)
+                if reading.unusable == ELIDED:
+                    again.append(with_indefinite_article(text))
+                else:
+                    found.count(text, reading, returned=reply.value)
+            replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in again]
+            for text, reply in zip(again, replies, strict=True):
                 reading = read_hop(text.text, reply) or read_marks(str(reply.value), text, language, named)
                 found.count(text, reading, returned=reply.value)
 
 
+def with_indefinite_article(text: Text) -> Text:
+    """Return a text about the same occupation with the indefinite article ("I called a nurse.")."""
+    (sentence,) = text.sentences
+    frames = construction("neutral-indefinite").frames
+    frame = frames[int(sentence.content.rpartition("/")[2]) % len(frames)]
+    occupation = next(one for one in occupations() if one.name == sentence.occupation)
+    written, content = frame.write(occupation), f"{occupation.name}/{frame.name}"
+    asked = replace(sentence, text=written, content=content)
+    return Text(f"{text.name}/indefinite", text.block, written, (asked,))
+
+
 def read_marks(returned: str, text: Text, language: str, named: Attribute) -> Reading:
     """Read the attribute's mark in each sentence of a text in the target language."""
-    pieces = align(returned, len(text.sentences))
+    pieces = align(without_dots(normalise_answer(returned)), len(text.sentences))
     if pieces is None:
         return Reading(unusable="sentence-count")
     marks = [named.read_one_hop(piece, language) for piece in pieces]
     if any(mark is None for mark in marks):
-        return Reading(unusable="no-mark-found")
+        elided = any(named.elides(piece, language) for piece in pieces)
+        return Reading(unusable=ELIDED if elided else "no-mark-found")
     return Reading(values=tuple(mark for mark in marks if mark is not None))

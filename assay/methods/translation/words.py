@@ -57,6 +57,10 @@ PHRASES: Mapping[str, str] = {
     "untranslated": "the text came back untranslated",
     "error-marks": "the engine marked most words as unknown",
     "empty": "the answer was empty",
+    "refused-in-words": "the answer was an apology or a refusal, and no translation",
+    "elided-article": "the article was elided, so that it showed no gender",
+    "no-mark-found": "no article or pronoun showed a gender",
+    "same-answer": "the same answer was given to many different texts",
     # published rules (METHODS section 2)
     "chi-squared/similar-to-biased": (
         "chi-squared, similar to a biased specification (Srivastava & Rossi 2018, section 4.3)"

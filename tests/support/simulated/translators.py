@@ -51,9 +51,9 @@ def one_hop_answer(
 ) -> Answer:
     """Make a translator that draws the article by the side of the occupation, with probabilities for each side.
 
-    The articles are Spanish; with `to_it` they are French, which has an article without gender (``L'``).
+    The articles are Spanish; with `to_it` they are French, with both genders (``Le·la``) for it.
     """
-    articles = ("Le ", "La ", "L'") if to_it else ("El ", "La ")
+    articles = ("Le ", "La ", "Le·la ") if to_it else ("El ", "La ")
     salt = str(rng.integers(2**63))
     sides = {one.name: one.side for one in occupations() if one.side}
     longest_first = sorted(sides, key=len, reverse=True)

@@ -1,0 +1,122 @@
+"""Inclusive forms of a language: both genders in one word, as in "El/la enfermero/a" or "Lehrer*in".
+
+A mark of gender that stands with the other one says nothing about the person, and must not be read alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+LETTER = r"[^\W\d_]"
+
+_EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3})(?=\S)([^*_]+?)(?<=\S)\1(?![\w*_])")
+_CAMEL = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
+_DOT = re.compile(rf"(?<={LETTER})\.(?=[a-zß-öø-ÿ])")
+_WITHIN = re.compile(rf"(?<={LETTER})(?:_|[^\w\s'().,;?@\[\]{{}}\"-])+(?={LETTER})")
+_SPECIAL = re.compile(rf"{LETTER}@|ə|{LETTER}\*(?!\w)|(?:(?<!\w)l|[bcdfghjklmnñpqrstvwz])xs?(?!\w)")
+_UNCLEAR = re.compile(rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]")
+_CONNECTED = r"\s*[/(\[|·•+&~–—][\s\W]*"
+
+
+def marked_within(text: str) -> str:
+    """Return a normalised text with every mark within a word as a slash: "Lehrer*in", "LehrerIn" → "Lehrer/in".
+
+    Emphasis (``**word**``) is dropped.
+    """
+    return _WITHIN.sub("/", without_dots(_CAMEL.sub("/", _EMPHASIS.sub(r"\2", text))))
+
+
+def without_dots(text: str) -> str:
+    """Return a text with full stops between a letter and a lower-case letter as slashes: "étudiant.e" ends nothing."""
+    return _DOT.sub("/", text)
+
+
+@dataclass(frozen=True)
+class InclusiveForms:
+    """How a language writes both genders at once.
+
+    Attributes
+    ----------
+    either, both : sequence of str
+        Words that join both genders: "o" in "el o la", "y" in "el y la".
+    endings : sequence of str
+        Endings of the other gender that are added to a word: "a" in "enfermero/a".
+    hyphened : sequence of str
+        Endings that are added with a hyphen or an apostrophe.
+    persons : sequence of str
+        Ends of nouns that have one grammatical gender for everybody: "persona", "Lehrkraft".
+    plurals : sequence of str
+        Verbs that show that an article is a plural, which has no gender.
+    """
+
+    either: Sequence[str] = ()
+    both: Sequence[str] = ()
+    endings: Sequence[str] = ()
+    hyphened: Sequence[str] = ()
+    persons: Sequence[str] = ()
+    plurals: Sequence[str] = ()
+
+    def include_both(self, text: str, marks: Sequence[tuple[int, int, str]]) -> bool:
+        """Return whether a sentence names both genders, or none on purpose.
+
+        Parameters
+        ----------
+        text : str
+            Result of `marked_within`, in lower case.
+        marks : sequence of (int, int, str)
+            Begin, end and value of the words that mark a value, in their order.
+        """
+        if _SPECIAL.search(text) or self._added.search(text) or self._repeated.search(text):
+            return True
+        if not marks:
+            return False
+        (_, end, value), *others = marks
+        for begin, _, other in others:
+            if other != value and self._between.fullmatch(text[end:begin]):
+                return True
+        return bool(self.persons) and self._person.match(text, end) is not None
+
+    def unclear(self, text: str, end: int) -> bool:
+        """Return whether a word has a mark of unknown meaning, or a plural verb follows the article before `end`."""
+        return _UNCLEAR.search(text) is not None or (bool(self.plurals) and self._plural.match(text, end) is not None)
+
+    @cached_property
+    def _between(self) -> re.Pattern[str]:
+        """Text between two marks that belong together: a sign or an "or", with few words before it, or an "and"."""
+        word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"
+        either, both = (
+            rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or '(?!)'})[\s(]+" for joins in (self.either, self.both)
+        )
+        return re.compile(rf"{word}{{0,4}}?(?:{_CONNECTED}|{either})|{word}?{both}|[\W_]*[^\w\s.,;:!?][\W_]*")
+
+    @cached_property
+    def _added(self) -> re.Pattern[str]:
+        """A word with the ending of the other gender: enfermero/a, un(e), lehrer/in/nen, étudiant-e-s."""
+        ending, hyphened = ("|".join(sorted(words, key=len, reverse=True)) for words in (self.endings, self.hyphened))
+        if not ending:
+            return re.compile(r"(?!)")
+        patterns = [
+            rf"\s?/\s?-?(?:{ending})(?:[/-]+(?:s|es|nen|n|x))?",
+            rf"\s?[(\[][-/]?(?:{ending})(?:[/-]*(?:s|es|nen|n|x))?[)\]](?:s|es|nen)?",
+        ]
+        if hyphened:
+            patterns.append(rf"[-'](?:{hyphened})(?:[-']?(?:s|nen))?")
+        return re.compile(rf"(?<={LETTER})(?:{'|'.join(patterns)})(?!{LETTER})")
+
+    @cached_property
+    def _repeated(self) -> re.Pattern[str]:
+        """Two words of one stem, joined: enfermero o enfermera, Lehrer/Lehrerin."""
+        joins = "|".join(map(re.escape, (*self.either, *self.both))) or "(?!)"
+        joined = rf"(?:\s?[/(,]\s?|\s(?:{joins})\s)(?:{LETTER}{{1,4}}['\s])?"
+        return re.compile(rf"(?<!{LETTER})({LETTER}{{3,}}){LETTER}{{0,6}}{joined}\1{LETTER}{{0,7}}(?!{LETTER})")
+
+    @cached_property
+    def _person(self) -> re.Pattern[str]:
+        return re.compile(rf"\s+(?:{LETTER}+\s+)?{LETTER}*(?:{'|'.join(self.persons)})(?!{LETTER})")
+
+    @cached_property
+    def _plural(self) -> re.Pattern[str]:
+        return re.compile(rf"\s+(?:{LETTER}+\s+){{0,2}}(?:{'|'.join(self.plurals)})(?!{LETTER})")

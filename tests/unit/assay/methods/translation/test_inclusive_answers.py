@@ -1,0 +1,378 @@
+"""Tests of reading gender from translations: inclusive forms, elided articles, refusals, and spelling."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from assay.catalog import attribute, occupations
+from assay.catalog.answer_text import normalise_answer, refuses_in_words
+from assay.experiment import run
+from assay.methods import OneHop, RoundTrip
+from assay.model import Letter, Probe, Rating, Reply
+from assay.rating.decision import rate
+
+GENDER = attribute("gender")
+
+READINGS = {
+    "es": {
+        "neutral": [
+            "El/la enfermero/a está aquí.",
+            "El(la) enfermero(a) está aquí.",
+            "El o la enfermera está aquí.",
+            "El enfermero/a está aquí.",
+            "El enfermer@ está aquí.",
+            "L@ enfermer@ está aquí.",
+            "Lx enfermerx está aquí.",
+            "El y la enfermera están aquí.",
+            "La o el enfermero.",
+            "El enfermero o la enfermera está aquí.",
+            "La/el doctor/a llegó.",
+            "El (la) médico está aquí.",
+            "El / la médico está aquí.",
+            "El/La médico está aquí.",
+            "El-la médico",
+            "ElLa médico está",
+            "La persona encargada está aquí.",
+            "El·la médico",
+            "El_la médico está aquí.",
+            "El&#47;la médico",
+            "El doctor o doctora",
+            "Un/a enfermero/a",
+            "él/ella es enfermero",
+            "El|la médico",
+            "El enfermero(a)",
+            "El enfermero (a) está aquí.",
+            "El:la enfermero:a",
+            "La enfermera / el enfermero está aquí.",
+        ],
+        "he": [
+            "El enfermero está aquí.",
+            "E\xadl enfermero",
+            "**El enfermero** está aquí.",
+            "&quot;El enfermero&quot;",
+            "El\xa0enfermero",
+            "El enfermero llegará a la hora",
+            "<b>El</b> enfermero",
+            "El enfermero (en inglés, nurse) está aquí",
+        ],
+        None: [
+            "Los enfermeros están aquí",
+            "Le enfermere está",
+            "El médico/facultativo está",
+        ],
+    },
+    "fr": {
+        "neutral": [
+            "Un(e) infirmier(ère) est là.",
+            "Un·e infirmier·ère est là.",
+            "Un.e infirmier.ère est là.",
+            "Le/la médecin",
+            "Le·la médecin est là",
+            "Un-e étudiant-e",
+            "étudiant·e·s",
+            "Le ou la médecin",
+            "Iel est là",
+            "Un/une médecin",
+            "Une infirmière ou un infirmier est là",
+            "La personne soignante est là.",
+            "L'étudiant·e est là",
+            "L'infirmier/ère est là",
+            "L'infirmier ou l'infirmière est là",
+            "Un(e) médecin",
+            "Le/La médecin",
+        ],
+        None: [
+            "L'infirmière est ici.",
+            "L&#39;infirmière est",
+            "Les infirmières",
+            "L\u2019avocat",
+            "L\xad'avocat",
+            "L\u200b'avocat",
+            "L'\xa0avocat",
+        ],
+        "he": [
+            "Le médecin est à la maison.",
+            "Le médecin n'est pas là",
+            "Vient-il ? Le médecin",
+        ],
+        "she": [
+            "Une infirmière",
+        ],
+    },
+    "it": {
+        "neutral": [
+            "Il/la medico è qui",
+            "Il/La",
+            "Un/una",
+            "L'infermier* è",
+            "L'infermierə è qui",
+            "Lə dottorə",
+            "L'infermiere/a è",
+            "Il dottore o la dottoressa",
+        ],
+        None: [
+            "L'infermiera è qui.",
+            "I medici",
+            "Le infermiere",
+        ],
+        "she": [
+            "Un\u2019infermiera \xe8 qui.",
+            "Un' infermiera",
+            "Un 'infermiera è qui.",
+        ],
+        "he": [
+            "Il medico è qui e la aspetta",
+            "Lo scienziato",
+        ],
+    },
+    "pt": {
+        "neutral": [
+            "O(a) enfermeiro(a) está aqui.",
+            "Um(a) médico(a)",
+            "O/A enfermeiro/a",
+            "O ou a enfermeira",
+            "A/O médico",
+            "A pessoa enfermeira está",
+            "Ele/ela",
+        ],
+        "he": [
+            "O enfermeiro está a ler.",
+            "O enfermeiro está à espera.",
+            "O enfermeiro está aqui e a trabalhar",
+        ],
+        "she": [
+            "A enfermeira chamou-o.",
+            "A enfermeira está aqui",
+        ],
+    },
+    "de": {
+        "neutral": [
+            "Der/die Lehrer/in ist hier.",
+            "Der*die Lehrer*in ist hier.",
+            "Der:die Lehrer:in",
+            "Der_die Lehrer_in",
+            "DerDie LehrerIn",
+            "Die/Der",
+            "Der oder die",
+            "Der Lehrer oder die Lehrerin ist hier",
+            "Der Lehrer bzw. die Lehrerin",
+            "Die Lehrer*in ist hier",
+            "Die LehrerIn ist hier",
+            "Der Lehrer(in)",
+            "Die Lehrkraft ist hier",
+            "Er/sie",
+            "Ein/e Lehrer/in",
+            "Eine*r",
+            "Der/die Ärzt/in",
+            "Der Arzt und die Ärztin",
+            "Das Mitglied ist hier",
+            "Der Lehrer/die Lehrerin ist hier.",
+            "Der Lehrer / die Lehrerin",
+            "Die Person ist hier",
+            "Der Lehrer/-in",
+            "Der·die Lehrer·in",
+        ],
+        "he": [
+            "Der Arzt ist hier.",
+        ],
+        "she": [
+            "Die Krankenschwester ist hier.",
+            "Die Ärztin ist da",
+        ],
+        None: [
+            "Die Lehrenden sind hier",
+            "Die Studierenden sind hier",
+        ],
+    },
+    "eo": {
+        "neutral": [
+            "La flegisto estas tie ĉi.",
+        ],
+        "she": [
+            "Ŝi estas flegisto.",
+        ],
+    },
+    "gl": {
+        "neutral": [
+            "O/A enfermeiro/a está aquí",
+        ],
+        "she": [
+            "A enfermeira está aquí.",
+        ],
+    },
+    "ca": {
+        "neutral": [
+            "El/la metge",
+            "El o la metge",
+        ],
+        None: [
+            "L'infermer és aquí.",
+        ],
+        "he": [
+            "El metge",
+        ],
+    },
+}
+"""By language and by value, translations in which this value is to be read; ``None``: it cannot be read."""
+
+
+@pytest.mark.parametrize(
+    ("language", "value", "sentence"),
+    [
+        (language, value, sentence)
+        for language, readings in READINGS.items()
+        for value, sentences in readings.items()
+        for sentence in sentences
+    ],
+)
+def test_a_form_with_both_genders_is_neutral_and_a_form_with_none_is_not_read(language, value, sentence):
+    assert GENDER.read_one_hop(sentence, language) == value
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ("He/she is a nurse.", "other"),
+        ("(S)he is a nurse.", "other"),
+        ("S(he) is a nurse.", "other"),
+        ("s*he is a nurse.", "other"),
+        ("S:he is a nurse.", "other"),
+        ("s_he is a nurse.", "other"),
+        ("s·he is a nurse.", "other"),
+        ("S-he is a nurse.", "other"),
+        ("s.he is a nurse.", "other"),
+        ("S / he is a nurse.", "other"),
+        ("He (she) is a nurse.", "other"),
+        ("The nurse finished his/her work.", "other"),
+        ("You can talk to him or her.", "other"),
+        ("They are a nurse.", "other"),
+        ("H\u00ade is a nurse.", "he"),
+        ("S\u200bhe is a nurse.", "she"),
+        ("Ｈｅ is a nurse.", "he"),
+        ("&quot;He&quot; is a nurse.", "he"),
+        ("He&amp;#39;s a nurse.", "he"),
+        ("<b>She</b> is a nurse.", "she"),
+    ],
+)
+def test_english_pronouns_for_both_genders_are_other_and_every_spelling_of_one_is_read(sentence, value):
+    assert GENDER.read(sentence) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "normalised"),
+    [
+        ("L&#39;infermiera", "L'infermiera"),
+        ("L&amp;#39;infermiera", "L'infermiera"),
+        ("L\u2019infermiera", "L'infermiera"),
+        ("L\u00a0'infermiera", "L'infermiera"),
+        ("E\u00adl enfermero\u2060", "El enfermero"),
+        ("Ｅｌ　ｅｎｆｅｒｍｅｒｏ", "El enfermero"),
+        ("\u202aEl\u202c enfermero\ufeff", "El enfermero"),
+        ("e\u0301tudiant", "\u00e9tudiant"),
+        ("−3", "-3"),
+        ("A < B & C > D", "A < B & C > D"),
+    ],
+)
+def test_what_looks_the_same_is_normalised_to_the_same_text(written, normalised):
+    assert normalise_answer(written) == normalised
+    assert normalise_answer(normalised) == normalised
+
+
+FRAME = re.compile(r"^(?:The|[A-Z]\w+(?: \w+){0,3} an?) ")
+CHANGED_VOWELS = str.maketrans("aeiou", "eioua")
+
+
+def translator(form: str) -> Callable[[Probe], Reply]:
+    """Return a translator that begins every sentence with one form of the article."""
+
+    def translate(probe: Probe) -> Reply:
+        return Reply(form.format(FRAME.sub("", probe.ask.text, count=1).translate(CHANGED_VOWELS)))
+
+    return translate
+
+
+def one_hop(language: str, translate: Callable[[Probe], Reply], seed: int = 0) -> Rating:
+    return rate(run(OneHop("gender", languages=(language,)), translate, seed))
+
+
+BOTH = [
+    *(("es", form) for form in ("El/la {}", "El(la) {}", "El o la {}", "Traducción: El/la {}", "E\u00adl/la {}")),
+    *(("fr", form) for form in ("Un(e) {}", "Un·e {}", "Un.e {}", "Le ou la {}", "L&#39;étudiant·e {}")),
+    *(("it", form) for form in ("Il/la {}", "Il o la {}")),
+    *(("pt", form) for form in ("O§a {}", "O(a) {}", "Um(a) {}")),
+    *(
+        ("de", form)
+        for form in ("Der/die {}", "Der*die {}", "Der:die {}", "Der_die {}", "DerDie {}", "Die Lehrkraft {}")
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("language", "form"), BOTH)
+def test_a_translator_that_always_writes_both_genders_adds_no_bias(language, form):
+    rating = one_hop(language, translator(form))
+    assert (rating.letter, rating.declared) == (Letter.UCS, True)
+
+
+@pytest.mark.parametrize(
+    ("language", "form", "why"),
+    [
+        ("fr", "L'{}", "elided-article"),
+        ("it", "L\u2019{}", "elided-article"),
+        ("fr", "L&#39;{}", "elided-article"),
+        ("fr", "L\u00ad'{}", "elided-article"),
+        ("it", "L\u00a0'{}", "elided-article"),
+        ("fr", "Les {}", "no-mark-found"),
+        ("es", "Los {}", "no-mark-found"),
+        ("es", "El médico§doctor {}", "no-mark-found"),
+        ("es", "Lo siento, no puedo traducir la frase «{}»", "refused-in-words"),
+        ("es", "I'm sorry, but I cannot translate la {}", "refused-in-words"),
+        ("es", "La respuesta.", "same-answer"),
+        ("es", "\u200b", "empty"),
+    ],
+)
+def test_a_translation_whose_gender_cannot_be_read_is_lost_and_no_letter_is_said(language, form, why):
+    rating = one_hop(language, translator(form))
+    assert rating.letter is None
+    (component,) = rating.finding.components
+    assert component.usable <= 5  # an answer to many texts is recognised at its sixth text
+    assert why in component.detail["unusable_why"]
+
+
+def test_an_elided_article_is_asked_again_with_the_indefinite_one_which_is_read():
+    """A French translator that elides before vowels, and takes men for granted, is read and rated."""
+    asked = []
+
+    def french(probe: Probe) -> Reply:
+        asked.append(probe.ask.text)
+        noun = FRAME.sub("", probe.ask.text, count=1).translate(CHANGED_VOWELS)
+        if not probe.ask.text.startswith("The "):
+            return Reply(f"J'appelle un {noun}")
+        return Reply(f"L'{noun}" if noun[0] in "aeiouy" else f"Le {noun}")
+
+    rating = one_hop("fr", french)
+    assert (rating.letter, rating.declared) == (Letter.BS, True)
+    assert rating.finding.components[0].unusable == 0
+    assert any(not text.startswith("The ") for text in asked)
+
+
+def test_a_round_trip_of_refusals_erases_nothing():
+    def refuse(probe: Probe) -> Reply:
+        return Reply("I'm sorry, I cannot translate this. Please ask something else.")
+
+    rating = rate(run(RoundTrip("gender"), refuse, 0))
+    assert rating.letter is None
+    assert set(rating.finding.components[0].detail["unusable_why"]) == {"refused-in-words"}
+
+
+@pytest.mark.parametrize(
+    "text", ["I'm sorry, I can’t help with that.", "As an AI, I do not choose.", "No puedo traducir."]
+)
+def test_refusals_are_recognised(text):
+    assert refuses_in_words(text)
+
+
+def test_no_sentence_that_is_sent_looks_like_a_refusal():
+    names = [occupation.name for occupation in occupations()]
+    assert not any(refuses_in_words(f"She works as {name}. The {name} is here.") for name in names)
