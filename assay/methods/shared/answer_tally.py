@@ -20,8 +20,8 @@ BATCH = 500
 UNREADABLE = frozenset({"no-echo", "no-choice", "unknown-word", "unknown-label"})
 """Failure codes of answers that the service gave, but that cannot be used."""
 
-_REFUSING = re.compile(r"http-4(?!08|29)\d\d")
-"""Failure codes of requests that a service refuses; after 408 and 429, the same request may be sent again."""
+_REFUSING = re.compile(r"http-4(?!08|29)\d\d|declined")
+"""Failure codes of questions that a service refuses; after 408 and 429, the same request may be sent again."""
 
 
 def refuses(code: str) -> bool:

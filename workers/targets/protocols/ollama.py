@@ -98,7 +98,8 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         said = json_of(response)
-        text = dig(said, "message", "content", place=response.place)
+        message = dig(said, "message", place=response.place)
+        text, thinking = dig(message, "content", place=response.place), bool(message.get("thinking"))
         told = said.get("logprobs")
         first = first_said(told) if isinstance(told, list) else ()
-        return [Said(text, first, "length" if said.get("done_reason") == "length" else "")]
+        return [Said(text, first, "length" if said.get("done_reason") == "length" else "", thinking)]

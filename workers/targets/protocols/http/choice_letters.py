@@ -1,33 +1,75 @@
-"""Multiple-choice prompts with lettered options, and parsing of the chosen letter.
+"""Multiple-choice prompts with lettered options, and reading of the option that an answer chooses.
 
-Parsing is strict: an answer with several letters, or none, is no choice; nor is the article in "A nurse came."
+Reading is strict: an answer that names several options, or none, is no choice; nor is the article in "A nurse came."
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Sequence
 from string import ascii_uppercase
+from typing import Any
 
+from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.model import Choose
 
 LETTERS = ascii_uppercase
 
 INSTRUCTION = "Answer with one letter only: the letter of the option that you choose."
 
-_FORMS = (
-    re.compile(r"\W*(?P<letter>[A-Za-z])(?P<rest>[\W_]*)", re.DOTALL),
-    re.compile(r"\W*(?P<letter>[A-Z])(?=[^\w\s'’-]|\s+[-–—:]|\s*\n)(?P<rest>.*)", re.DOTALL),
-    re.compile(
-        r"\W*(?i:(?:(?:the|my)\s+)?(?:(?:correct|best)\s+)?(?:answer|option|choice)(?:\s+is)?\W+)+"
-        r"(?P<letter>[A-Z])(?![\w'’])(?P<rest>.*)",
-        re.DOTALL,
+LEAST_SHARE = 0.5
+"""Smallest probability of all letters together, as first tokens, from which they are the model's choice."""
+
+_CUES = (
+    r"answer|option|choice|letter|choose|pick|select|prefer|respuesta|opci[oó]n|r[eé]ponse|choix|antwort|wahl"
+    r"|risposta|opzione|scelta|resposta|op[cç][aã]o|escolha|antwoord|optie|odpowied[zź]|svar(?:et)?|ответ|答案|回答|选项"
+)
+_NOUNS = (
+    r"(?:sentence|option|choice|statement|one|frase|oraci[oó]n|opci[oó]n|phrase|satz|aussage|opzione|op[cç][aã]o|zin)"
+)
+_ORDINALS = (
+    (
+        rf"former|first\s+{_NOUNS}|primera|première|erste[rn]?\s+(?:satz|option|aussage)|prim[ao]\s+(?:frase|opzione)"
+        r"|primeira|eerste\s+zin"
+    ),
+    (
+        rf"latter|second\s+{_NOUNS}|segunda|(?:deuxi[eè]me|seconde)|zweite[rn]?\s+(?:satz|option|aussage)"
+        r"|second[ao]\s+(?:frase|opzione)|tweede\s+zin"
     ),
 )
-"""Answers that choose a letter: the letter alone, the letter and punctuation, or "the answer is" and the letter."""
+"""Words for the first and the second option."""
 
-_ALONE = re.compile(r"(?<![\w'’])[A-Z](?![\w'’])")
+_EDGE, _END = r"(?<![A-Za-zÀ-ɏ0-9'])", r"(?![A-Za-zÀ-ɏ0-9'])"
+_ALONE = re.compile(rf"{_EDGE}[A-Z]{_END}(?!-\w)")
+_WORD_AFTER = re.compile(
+    r"\s+(?!(?:or|and|is|was|would|seems|sounds|because|since|as|for|o|u|y|e|et|ou|und|oder|es|est|ist|è|é)\b)[a-zà-ÿ]"
+)
+_CUED = re.compile(rf"(?i:{_CUES})\W+(?:[a-zà-ÿ]+\W+){{0,3}}\Z")
+_BARE = re.compile(r"[^\w?]*_*([A-Za-z])(?:[^\w?]|_)*")
+_LED = re.compile(r"[\W_]*([A-Z])(?=[^\w\s'?&/-]|\s+[-–—:]|\s*\n)")
+_LOWER = re.compile(
+    rf"(?i:(?:{_CUES}))[\W_]*(?:is|es|est|ist|è|é)?[\W_]*{_EDGE}([a-z])(?=[\W_]*(?:\Z|[.),:]))|\(([a-z])\)"
+)
+_NUMBERED = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
+_NEITHER = re.compile(
+    r"(?<!\w)(?:no|not|n't|never|neither|nor|none|both|either|equal(?:ly)?|instead|unsure|ni|ningun[ao]|amb[ao]s|aucune?"
+    r"|les\s+deux|pas|keine?[rns]?|beide|weder|nicht|nessun[ao]?|entramb[ei]|non|nenhuma?|não|geen|niet|не|ни|обе)(?!\w)",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
+_THOUGHTS = re.compile(
+    r"\A.*(?:</(?:think|thinking|thought|reasoning|reflection)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>)",
+    re.DOTALL | re.IGNORECASE,
+)
+_THINKING = re.compile(
+    r"\A\s*(?:<(?:think|thinking|thought|reasoning|reflection)>|\[THINK\]|◁think▷|<\|channel\|>analysis)", re.IGNORECASE
+)
+_KEYS = frozenset({"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred"})
+
+LONGEST_CUE = 80
+"""Maximum length of the words before a letter among which "answer" or "option" is searched for, in characters."""
 
 Likelihoods = Sequence[tuple[str, float]]
 """Likely first tokens with their log-probabilities."""
@@ -46,46 +88,127 @@ def completed_by_letter(ask: Choose, instruction: str) -> str:
 
 def first_line(text: str) -> str:
     """Return the first line that is not blank; a model that completes texts may add questions of its own."""
-    return next((line for line in text.splitlines() if line.strip()), "")
+    return next((line for line in without_thoughts(text).splitlines() if line.strip()), "")
 
 
-def letter_in(said: str, options: Sequence[str]) -> int | None:
+def without_thoughts(text: str) -> str:
+    """Return what a reasoning model wrote after its thoughts; empty if it was still thinking."""
+    text = _THOUGHTS.sub("", text, count=1)
+    return "" if _THINKING.match(text) else text
+
+
+def bare_letter(text: str) -> bool:
+    """Return whether a text is one letter with marks around it, or empty."""
+    return not text.strip() or _BARE.fullmatch(text) is not None
+
+
+def letter_in(answer: str, options: Sequence[str]) -> int | None:
     """Return the index of the chosen option; ``None`` if none or several are chosen.
 
-    These answers are choices: "B", "(b)", "**B.**", "The answer is B", "B. She is a nurse", the words of an option.
+    These answers are choices: "B", "(b)", "**B.**", "The answer is B", "B. She is a nurse", the words of an option,
+    "I would choose the second sentence", ``{"answer": "B"}``. An answer that also names another option, says
+    "neither" or refuses to choose is none.
     """
-    words = said.strip()
-    same = [place for place, option in enumerate(options) if _plain(option) == _plain(words)]
-    if len(same) == 1:
-        return same[0]
-    led = next((found for form in _FORMS if (found := form.fullmatch(words))), None)
-    if led is None:
+    text = normalise_answer(without_thoughts(answer)).strip()
+    text = fenced[1] if (fenced := _FENCE.match(text)) else text
+    if (inner := _in_json(text)) is not None:
+        return letter_in(inner, options) if inner.strip() != text else None
+    exact = [index for index, option in enumerate(options) if _plain(option) == _plain(text)]
+    if exact:
+        return exact[0] if len(exact) == 1 else None
+    if bare := _BARE.fullmatch(text):
+        return _index(bare[1], len(options))
+    if refuses_in_words(text) or text.endswith("?"):
         return None
-    place, rest = LETTERS.index(led["letter"].upper()), led["rest"]
-    if place >= len(options):
+    text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
+    named = _named(text, options)
+    if len(named) != 1 or (not _LED.match(text) and _NEITHER.search(_without_options(text, options))):
         return None
-    if _plain(rest) in {"", _plain(options[place])}:
-        return place
-    others = {LETTERS.index(letter) for letter in _ALONE.findall(rest)} - {place}
-    return None if any(other < len(options) for other in others) else place
+    return named.pop()
+
+
+def _named(text: str, options: Sequence[str]) -> set[int]:
+    """Return the indices of all options that a text names by letter, number, position or words."""
+    count = len(options)
+    outside = _without_options(text, options)
+    letters = [match[0] for match in _ALONE.finditer(outside) if not _is_article(outside, match)]
+    letters += [match[1] or match[2] for match in _LOWER.finditer(outside)]
+    named = {index for letter in letters if letter != "I" and (index := _index(letter, count)) is not None}
+    named |= {int(match[1]) - 1 for match in _NUMBERED.finditer(outside) if int(match[1]) <= count}
+    if count >= len(_ORDINALS):
+        named |= {at for at, words in enumerate(_ORDINALS) if re.search(rf"(?i:{_EDGE}(?:{words}){_END})", outside)}
+    return named | set(_quoted(text, options))
+
+
+def _is_article(text: str, letter: re.Match[str]) -> bool:
+    """Return whether a capital letter is the first word of "A nurse": a word follows, and no "answer is" precedes."""
+    if _WORD_AFTER.match(text, letter.end()) is None:
+        return False
+    return _CUED.search(text[max(0, letter.start() - LONGEST_CUE) : letter.start()]) is None
+
+
+def _quoted(text: str, options: Sequence[str]) -> list[int]:
+    """Return the indices of the options whose words a text contains, except within a longer option."""
+    words = f" {_spaced(text)} "
+    held = [(f" {_spaced(option)} ", index) for index, option in enumerate(options) if _spaced(option)]
+    held = [(option, index) for option, index in held if option in words]
+    return [index for option, index in held if not any(option in other and option != other for other, _ in held)]
+
+
+def _without_options(text: str, options: Sequence[str]) -> str:
+    """Return a text without the words of the options, whose articles and negations are no part of the choice."""
+    for option in sorted(options, key=len, reverse=True):
+        if words := r"[\W_]+".join(map(re.escape, _spaced(option).split())):
+            text = re.sub(rf"(?<!\w){words}(?!\w)", " … ", text)
+    return text
+
+
+def _index(letter: str, count: int) -> int | None:
+    index = LETTERS.find(letter.upper())
+    return index if 0 <= index < count else None
+
+
+def _in_json(text: str) -> str | None:
+    """Return the choice in an answer of JSON, ``""`` if it has none, or ``None`` if the answer is no JSON."""
+    if text[:1] not in {"{", "[", '"'}:
+        return None
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, list) and len(value) == 1:
+        (value,) = value
+    if isinstance(value, dict):
+        named = [value[key] for key in value if str(key).casefold() in _KEYS]
+        value = named[0] if len(named) == 1 else next(iter(value.values())) if len(value) == 1 else None
+    return value if isinstance(value, str) else ""
 
 
 def likeliest_letter(tokens: Likelihoods, count: int) -> int | None:
-    """Return the index of the likeliest of `count` letters; ``None`` if no token is a letter, or for a tie."""
+    """Return the index of the likeliest of `count` letters.
+
+    ``None`` for a tie, and if all letters together are less probable than `LEAST_SHARE`: the model then begins a
+    sentence, in which the letters may be articles.
+    """
     shares = letter_shares(tokens, count)
     largest = max(shares, default=0.0)
-    return shares.index(largest) if largest > 0 and shares.count(largest) == 1 else None
+    return shares.index(largest) if sum(shares) >= LEAST_SHARE and shares.count(largest) == 1 else None
 
 
 def letter_shares(tokens: Likelihoods, count: int) -> list[float]:
     """Return the probability of each letter, summed over its spellings (" A", "A", "a)"); 0 for a missing letter."""
     shares = [0.0] * count
     for token, log_probability in tokens:
-        bare = re.sub(r"[\W_]+", "", token.replace("▁", " ").replace("Ġ", " ")).upper()
+        bare = re.sub(r"[\W_]+", "", normalise_answer(token.replace("▁", " ").replace("Ġ", " "))).upper()
         if len(bare) == 1 and bare in LETTERS[:count]:
             shares[LETTERS.index(bare)] += math.exp(log_probability)
     return shares
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[\W_]+", " ", text).strip().casefold()
+    return _spaced(text).casefold()
+
+
+def _spaced(text: str) -> str:
+    """Return the words of a text with single blanks; upper and lower case stay, as a quotation keeps them."""
+    return re.sub(r"[\W_]+", " ", normalise_answer(text)).strip()

@@ -25,6 +25,11 @@ from workers.targets.settings import CalledSettings
 LONGEST_TEXT = 100_000
 """Maximum length of a written text in characters."""
 
+LONGEST_QUOTED = 80
+"""Maximum length of an answer that a message quotes, in characters."""
+
+CHOICE_TOKENS = "settings.choice_tokens (null: no limit)"
+
 REFUSALS = frozenset({400, 405, 422, 501})
 """HTTP statuses with which engines refuse to echo the prompt's tokens."""
 
@@ -82,11 +87,14 @@ class Said:
         Likely first tokens with their log-probabilities; empty if the service does not return them.
     ended : str
         ``"length"`` at the limit of tokens, ``"declined"`` if the model refused to answer.
+    thinking : bool
+        Whether the model wrote thoughts beside the text, as reasoning models do.
     """
 
     text: Any
     first: choice_letters.Likelihoods = ()
     ended: Literal["", "length", "declined"] = ""
+    thinking: bool = False
 
 
 class HttpLanguageModel(HttpAdapter[M, Worded]):
@@ -160,24 +168,40 @@ def accept_worded(said: Any, ask: Ask, place: str) -> Reply:
 
 
 def _chosen(said: Said, ask: Choose, place: str) -> Reply:
-    choice = choice_letters.likeliest_letter(said.first, len(ask.options))
+    """Read the choice from the probabilities of the first token if that is the answer, otherwise from the text."""
+    text = choice_letters.without_thoughts(said.text) if isinstance(said.text, str) else ""
+    choice = None
+    if choice_letters.bare_letter(text):
+        choice = choice_letters.likeliest_letter(said.first, len(ask.options))
     if choice is None and (failure := _unsaid(said, place)) is not None:
         return Reply(failure=failure)
     if choice is None:
         choice = choice_letters.letter_in(said.text, ask.options)
-    if choice is None:
-        cut = ", at its limit of tokens" if said.ended == "length" else ""
-        last = choice_letters.LETTERS[len(ask.options) - 1]
-        return Reply(failure=Failure("no-choice", f"the model at {place} answered with none of A to {last}{cut}"))
-    return Reply({"choice": choice})
+    if choice is not None:
+        return Reply({"choice": choice})
+    if said.ended == "length":
+        thoughts = said.thinking or not text.strip()
+        before = "it was still thinking" if thoughts else f"it had written {quoted(text)}"
+        why = f"the model at {place} reached its limit of tokens before it chose ({before}); raise {CHOICE_TOKENS}"
+        return Reply(failure=Failure("no-choice", why))
+    last = choice_letters.LETTERS[len(ask.options) - 1]
+    why = f"the model at {place} answered {quoted(text)}, which is not one of A to {last}"
+    return Reply(failure=Failure("no-choice", why))
+
+
+def quoted(text: str) -> str:
+    """Return the beginning of an answer in quotation marks, for a message."""
+    words = " ".join(text.split())
+    return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
 def _written(said: Said, place: str) -> Reply:
     if (failure := _unsaid(said, place)) is not None:
         return Reply(failure=failure)
+    text = choice_letters.without_thoughts(said.text).strip()
     if said.ended == "length":
-        return Reply(failure=Failure("cut-short", f"the model at {place} stopped at its limit of tokens"))
-    text = said.text.strip()
+        why = f"the model at {place} stopped at its limit of tokens; raise settings.writing_tokens"
+        return Reply(failure=Failure("cut-short", why))
     if not text:
         return Reply(failure=Failure("declined", f"the model at {place} wrote nothing"))
     if len(text) > LONGEST_TEXT:

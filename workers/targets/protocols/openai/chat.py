@@ -14,7 +14,7 @@ from assay.model import Choose, Failure, Kind, Reply, Translate, Write
 from workers.egress import CallFailed, Response
 from workers.targets.adapter import Worded
 from workers.targets.protocols.http.adapter import Request, dig, post_json, without_nulls
-from workers.targets.protocols.http.choice_letters import Likelihoods, lettered
+from workers.targets.protocols.http.choice_letters import Likelihoods, lettered, without_thoughts
 from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said
 from workers.targets.protocols.http.predictor import json_of
 from workers.targets.protocols.http.translator import HttpTranslator, named
@@ -26,6 +26,9 @@ INSTRUCTION = (
     "Answer with the translation only: no explanation, no alternatives, no quotation marks. "
     "Keep the number of sentences and their order."
 )
+
+THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+"""Names under which services return the thoughts of a reasoning model, beside its text."""
 
 _FENCED = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.DOTALL)
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "‘": "’", "'": "'", "「": "」", "`": "`"}
@@ -89,13 +92,15 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
         choice = dig(response.json(), "choices", 0, place=place)
         said = dig(choice, "message", "content", place=place)
         reason = choice.get("finish_reason")
+        said = joined_parts(said)
         if reason == "length":
-            return [Reply(failure=Failure("cut-short", f"the model at {place} stopped at its limit of tokens"))]
+            why = f"the model at {place} stopped at its limit of tokens; raise settings.max_tokens (null: no limit)"
+            return [Reply(failure=Failure("cut-short", why))]
         if reason == "content_filter" or choice["message"].get("refusal") or said is None:
             return [Reply(failure=Failure("declined", f"the model at {place} chose not to answer"))]
         if not isinstance(said, str):
             raise CallFailed("wrong-shape", f"{place} gave {type(said).__name__} where the model's text is due")
-        return [unwrapped(said, asks[0].text)]
+        return [unwrapped(without_thoughts(said), asks[0].text)]
 
 
 class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
@@ -139,9 +144,20 @@ def said_in(response: Response) -> Said:
     reason, told = choice.get("finish_reason"), choice.get("logprobs")
     content = told.get("content") if isinstance(told, dict) else None
     first: Likelihoods = first_said(content) if isinstance(content, list) else ()
+    said = joined_parts(said)
+    thinking = any(message.get(name) for name in THOUGHTS)
+    if reason == "length" and not said:
+        return Said("", (), "length", thinking)
     if reason == "content_filter" or message.get("refusal") or said is None:
-        return Said(said, first, "declined")
-    return Said(said, first, "length" if reason == "length" else "")
+        return Said(said, first, "declined", thinking)
+    return Said(said, first, "length" if reason == "length" else "", thinking)
+
+
+def joined_parts(content: Any) -> Any:
+    """Join the texts of a message in parts, without the parts of its thoughts; return any other value unchanged."""
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        return content
+    return "".join(part["text"] for part in content if part.get("type") == "text" and isinstance(part.get("text"), str))
 
 
 def messages_of(ask: Worded, settings: LanguageModelSettings) -> list[dict[str, str]]:

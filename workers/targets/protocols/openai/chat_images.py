@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from assay.model import Choose, Failure, Look, Reply, Write
 from workers.egress import Response
 from workers.targets.protocols.http.adapter import Request, post_json, without_nulls
-from workers.targets.protocols.http.choice_letters import Likelihoods, letter_shares
+from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, bare_letter, letter_shares
 from workers.targets.protocols.http.images import HttpLooker, accept_look, data_url, picture_of
 from workers.targets.protocols.http.language_model import Said, accept_worded, why_unasked
 from workers.targets.protocols.openai.chat import OpenAIChat, OpenAIChatSettings, messages_of, said_in
@@ -65,7 +65,9 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
         if isinstance(reply.value, str):
             return accept_look(reply.value, ask, place)
         label = ask.labels[reply.value["choice"]]
-        return Reply({"scores": scores_in(said.first, ask.labels), "text": label})
+        # in a sentence, the first token is no choice
+        first = said.first if isinstance(said.text, str) and bare_letter(said.text) else ()
+        return Reply({"scores": scores_in(first, ask.labels), "text": label})
 
 
 def question_of(ask: Look) -> Choose | Write:
@@ -76,8 +78,11 @@ def question_of(ask: Look) -> Choose | Write:
 
 
 def scores_in(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
-    """Return the probabilities of labels, those of their letters scaled to a sum of 1; ``None`` if one is missing."""
+    """Return the probabilities of labels, those of their letters scaled to a sum of 1.
+
+    ``None`` if one is missing, or if the letters are no likely first tokens (`LEAST_SHARE`).
+    """
     shares = letter_shares(tokens, len(labels))
-    if not all(shares):
+    if not all(shares) or sum(shares) < LEAST_SHARE:
         return None
     return {label: share / sum(shares) for label, share in zip(labels, shares, strict=True)}
