@@ -23,6 +23,7 @@ _SIGNS = str.maketrans(
 """Signs with several forms: apostrophes, quotes, hyphens and minus signs, line ends, and marks within words."""
 
 _LOOSE_APOSTROPHE = re.compile(r"\b(l|d|un|quell|quest|dell|all) +'(?=\s*\w)", re.IGNORECASE)
+_LABEL_EDGES = " .,;:!\"'«»*"
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>")
 _IGNORED = {chr(code) for code in (0x034F, *range(0x180B, 0x180F), *range(0xFE00, 0xFE10))}
 """Invisible characters that Unicode does not count as format characters: joiners and variation selectors."""
@@ -56,6 +57,20 @@ def normalise_answer(text: str) -> str:
     text = _TAG.sub("", text).translate(_SIGNS)
     visible = (char for char in text if char not in _IGNORED and (char in "\n\t" or category(char) not in {"Cf", "Cc"}))
     return _LOOSE_APOSTROPHE.sub(r"\1'", normalize("NFKC", "".join(visible)).translate(_SIGNS))
+
+
+def plain_label(label: str) -> str:
+    """Return a label normalised, with single blanks, and without outer blanks, quotes and stops.
+
+    A label of marks only, such as "+", stays as it is.
+    """
+    words = " ".join(normalise_answer(label).split())
+    return words.strip(_LABEL_EDGES) or words
+
+
+def label_key(label: str) -> str:
+    """Return the form by which labels are compared: "Good", "good " and "GOOD." are one label."""
+    return normalize("NFC", plain_label(label).casefold())
 
 
 def refuses_in_words(text: str) -> bool:

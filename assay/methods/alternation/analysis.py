@@ -45,6 +45,12 @@ SMALL_GROUP = 30
 TIMES = 3
 """Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
 
+MOST_LABELS = 50
+"""Maximum number of labels that are judged: a classifier with more of them returns numbers, free text or its input."""
+
+LABELS_NAMED, LONGEST_NAMED = 3, 40
+"""Maximum number of labels that a reason quotes, and of characters of each."""
+
 MOST_TESTED = 20
 """Maximum number of pairs of values, over all labels, with divergences and tests: those with the farthest means."""
 
@@ -144,6 +150,10 @@ def judge_answers(judged: Judged, tolerance: Tolerance, rng: np.random.Generator
     detail = _common(answers, whole) | ({"not_within": list(judged.not_within)} if judged.not_within else {})
     if not labels or not whole or too_few(answers, len(whole)):
         return [Measurement("output", answers.counts, tolerance, detail).give_up(lost_reason(answers, len(whole)))]
+    if len(labels) > MOST_LABELS:
+        named = [label[:LONGEST_NAMED] for label in list(labels)[:LABELS_NAMED]]
+        reason = Reason("too-many-labels", {"labels": len(labels), "most": MOST_LABELS, "seen": named})
+        return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
     sure, hidden = tolerance.confidence, tolerance.hidden_confidence
     each = 1 / len(labels)
     tolerance = replace(tolerance, confidence=sure**each, hidden_confidence=None if hidden is None else hidden**each)
@@ -449,7 +459,7 @@ def _labels(answers: Answers, wanted: Sequence[str]) -> tuple[str, ...]:
     """Return the labels to judge."""
     seen = sorted({label for read in answers.replies.values() for label in read})
     if wanted:
-        return tuple(label for label in wanted if label in seen)
+        return tuple(label for label in dict.fromkeys(map(answers.spellings.first, wanted)) if label in seen)
     return tuple(seen[1:] if len(seen) == 2 else seen)
 
 

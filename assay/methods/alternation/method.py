@@ -201,7 +201,7 @@ class Alternation(Bounded, Method):
             assert self.texts is not None  # noqa: S101
             cases = text_cases(self.texts, writing)
         answers = Answers((), self.values, numbers=self.answers == "numbers")
-        again = Answers((), self.values, numbers=answers.numbers)
+        again = Answers((), self.values, numbers=answers.numbers, spellings=answers.spellings)
         components: list[Component] = []
         looks: list[dict[str, Any]] = []
         for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
@@ -216,7 +216,7 @@ class Alternation(Bounded, Method):
                 # judge again with a copy of the generator: the letters are the same, and the details are added
                 components = components if last else self._judge(answers, again, whole, EARLY, brief=False)
                 break
-        return self.finding(components, {"looks": looks})
+        return replace(self.finding(components, {"looks": looks}), reasons=answers.spellings.reasons())
 
     def _judge(
         self, answers: Answers, again: Answers, rng: np.random.Generator, doubt: float, *, brief: bool

@@ -35,6 +35,11 @@ REASONS: Mapping[str, str] = {
         "and groups that come with different content are answered alike"
         "[: they differ by {step_2:effect} standard deviations]."
     ),
+    "too-many-labels": (
+        "{where:where}the service gave {labels:count} different labels, and at most {most:count} are compared: are "
+        "they numbers (kind regressor), free text, or the wrong place of the answer (settings.output)?"
+        "[ It gave {seen:names}.]"
+    ),
     "carried-by-one": (
         "{where:where}what the output does change with the attribute goes with one "
         "[{kind:words}, {carrier:value}|cluster]"

@@ -7,12 +7,48 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.catalog.answer_text import label_key, plain_label
 from assay.methods.shared.answer_tally import Tally, read_number
 from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
 
+LABELS_NAMED, SPELLINGS_NAMED = 5, 5
+"""Maximum numbers of labels with several spellings that are reported, and of spellings of each."""
+
 LOST_SHARE = 0.2
 """Largest share of incompletely answered profiles with which a letter is still given."""
+
+
+@dataclass
+class LabelSpellings:
+    """All spellings of each label; the first one stands for the others, so that "Good" and "good" are one label."""
+
+    by_key: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Spellings of a label in the order of their first answer, by `label_key`."""
+
+    def unify(self, read: Mapping[str, float]) -> dict[str, float]:
+        """Return labels with their scores under the first spelling of each label.
+
+        Labels that differ in spelling only and have scores of their own in one answer are different labels.
+        """
+        if len({label_key(label) for label in read}) < len(read):
+            return dict(read)
+        for label in read:
+            self.by_key.setdefault(label_key(label), {}).setdefault(label)
+        return {self.first(label): score for label, score in read.items()}
+
+    def first(self, label: str) -> str:
+        """Return the first spelling of a label, without outer blanks and marks; the label itself if it never came."""
+        spellings = self.by_key.get(label_key(label))
+        return plain_label(next(iter(spellings))) if spellings else label
+
+    def reasons(self) -> tuple[Reason, ...]:
+        """Return a reason for each label that came in several spellings."""
+        several = [tuple(spellings) for spellings in self.by_key.values() if len(spellings) > 1]
+        return tuple(
+            Reason("label-respelt", {"label": first, "spellings": [repr(one) for one in others[:SPELLINGS_NAMED]]})
+            for first, *others in several[:LABELS_NAMED]
+        )
 
 
 @dataclass
@@ -22,6 +58,7 @@ class Answers(Tally):
     cases: tuple[Case, ...]
     values: tuple[str, ...]
     numbers: bool
+    spellings: LabelSpellings = field(default_factory=LabelSpellings)
     replies: dict[tuple[int, int], Any] = field(default_factory=dict)
 
     def take(self, place: int, value: int, reply: Reply) -> None:
@@ -30,7 +67,7 @@ class Answers(Tally):
         wrong = None if read is not None else "no-number" if self.numbers else "no-label"
         self.count_reply(reply, wrong, self.values[value])
         if reply.failure is None and read is not None:
-            self.replies[place, value] = read
+            self.replies[place, value] = self.spellings.unify(read) if isinstance(read, dict) else read
 
     @property
     def whole(self) -> list[int]:
@@ -48,7 +85,7 @@ def read_classes(value: Any) -> dict[str, float] | None:
         read = {str(label): read_number(score) for label, score in scores.items()}
         return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
     label = value.get("label")
-    return {label: 1.0} if isinstance(label, str) and label else None
+    return {label: 1.0} if isinstance(label, str) and label_key(label) else None
 
 
 def too_few(answers: Answers, whole: int) -> bool:

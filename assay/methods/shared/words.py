@@ -9,7 +9,11 @@ PROFILES: Mapping[str, str] = {
     "profiles-incomplete": (
         "{where:where}too few profiles were answered under every value[: {whole:count} of {total:count}], "
         "so nothing is compared."
-    )
+    ),
+    "label-respelt": (
+        "{where:where}the label {label:value} came in other spellings as well[: {spellings:names}]; they count as one "
+        "label."
+    ),
 }
 """Reasons about profiles."""
 

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.catalog.answer_text import label_key
 from assay.methods.shared.answer_tally import Tally
-from assay.methods.shared.answers import LOST_SHARE, Answers, read_classes
+from assay.methods.shared.answers import LOST_SHARE, Answers, LabelSpellings, read_classes
 from assay.methods.shared.profiles import Case
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import SLACK
@@ -37,6 +38,7 @@ class Heard:
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
     own: dict[str, int] = field(default_factory=dict)
+    spellings: LabelSpellings = field(default_factory=LabelSpellings)
 
     def take(self, case: Case, replies: Sequence[Reply]) -> None:
         """Store the replies about an input."""
@@ -46,7 +48,7 @@ class Heard:
 
     def answers(self, cases: Sequence[Case], values: Sequence[str]) -> Answers:
         """Return the answers to some of the profiles."""
-        answers = Answers(tuple(cases), tuple(values), numbers=False)
+        answers = Answers(tuple(cases), tuple(values), numbers=False, spellings=self.spellings)
         for place, case in enumerate(answers.cases):
             for value, reply in enumerate(self.replies.get(case.name, ())):
                 answers.take(place, value, reply)
@@ -79,6 +81,8 @@ def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None, of_
     alone = all(len(read) == 1 and next(iter(read.values())) == 1.0 for read in replies)
     scored = len(seen) == 1 and not alone
     if wanted is not None:
+        spelled = [*seen, *(NOT + label for label in seen)]
+        wanted = next((label for label in spelled if label_key(label) == label_key(wanted)), wanted)
         if wanted in seen or (scored and wanted == NOT + seen[0]):
             return wanted
         code = "never-yes" if alone else "labels-unknown"

@@ -28,7 +28,6 @@ CHOSEN = {
     "A nurse came": 2,
     "The answer is A.": 0,
     "**A**": 0,
-    "Option A because it is usual": 0,
     "I would choose the first sentence": 0,
     'I would rather expect "She is a nurse."': 0,
     '{"answer": "A"}': 0,
