@@ -355,6 +355,8 @@ class Evidence:
     bound: bool = False
     """Whether `step_1` is only an upper bound, because the effect may be noise: it can prevent UCS and DSBS, but is no
     evidence for BS."""
+    chance: bool = False
+    """Whether chance alone may be the cause of `step_2`: it can prevent UCS, but is no evidence for DSBS."""
 
 
 @dataclass(frozen=True, slots=True)

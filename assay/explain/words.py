@@ -67,6 +67,14 @@ MESSAGES: Mapping[str, str] = {
         "|: {leaning} leads with {probability:chance}|: {leaning} leads]."
         "[ What follows speaks for {leaning} and is not certain.]"
     ),
+    "too-few-to-judge": (
+        "{where:where}there is too little to judge, so no letter is given and none leads"
+        "[: {usable} with a usable answer, where {needed:count} are needed]."
+    ),
+    "may-be-chance": (
+        "{where:where}no letter is declared[: {leaning} leads, but|, because] chance alone may be the cause of the "
+        "difference in step 2, because so few answers vary so much."
+    ),
     "biased-within-a-stratum": (
         "{where:where}the service is not even within [{name:value}|a part of the content]"
         "[ (estimated effect {effect:effect})][, with a probability of {probability:chance}]."

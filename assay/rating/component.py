@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import numpy as np
+
 from assay.errors import EvidenceError
 from assay.experiment import BUDGET
 from assay.model import Component, Evidence, Floats, Interval, Letter, Probabilities, Reason
@@ -32,6 +34,19 @@ HIDDEN = {
     "content": "follows-a-part-of-the-content",
 }
 """Code of the reason for each kind of hidden effect."""
+
+TOO_FEW = "too-few-to-judge"
+"""Code of the reason that a component has fewer independent units than a letter needs."""
+
+LEAST_UNITS = 8
+"""Minimum number of words, terms, people or rows: with fewer, how much they vary is unknown."""
+
+LEAST_ANSWERS = 0.6
+"""Minimum number of yes-no answers, times the square of the tolerance: 60 for .1.
+
+A share of `n` answers errs by ``.5 / sqrt(n)`` at most. With `LEAST_ANSWERS` this is two thirds of the tolerance, so
+that chance alone seldom looks like an effect. Found by simulation of the smallest designs (docs/decisions/0098).
+"""
 
 EvidenceAt = Callable[[int], Evidence]
 """Function of `times`: predicts the evidence after `times` as many questions."""
@@ -56,6 +71,34 @@ class Counts:
     def asked(self) -> int:
         """Number of questions that were asked."""
         return (self.usable + self.unusable + self.failed) * self.probes_each
+
+
+@dataclass(frozen=True)
+class Units:
+    """Independent units of one kind (texts, words, rows) and the number of them that a letter needs.
+
+    `unit` names one of them, with a regular plural: "text", "neutral term".
+    """
+
+    unit: str
+    count: int
+    needed: int = LEAST_UNITS
+
+    def reason(self, component: str, about: Mapping[str, Any]) -> Reason:
+        """Return the reason that the units are too few."""
+        usable = f"{self.count:,} {self.unit}{'' if self.count == 1 else 's'}"
+        facts = {"unit": self.unit, "count": self.count, "needed": self.needed, "usable": usable}
+        return Reason(TOO_FEW, {**about, **facts}, component)
+
+
+def answers_needed(delta: float) -> int:
+    """Return the number of yes-no answers that a letter needs for a tolerance in shares."""
+    return math.ceil(round(LEAST_ANSWERS / delta**2, 6))
+
+
+def has_too_few(component: Component) -> bool:
+    """Return whether a component has no letter because its units are too few: more questions may give it one."""
+    return component.letter is None and any(reason.code == TOO_FEW for reason in component.reasons)
 
 
 @dataclass(frozen=True)
@@ -126,7 +169,9 @@ class Tolerance:
         return self.delta if self.step_1 is None else self.step_1
 
     def declares(self, evidence: Evidence, letter: Letter) -> bool:
-        """Return whether the evidence is enough to declare a letter."""
+        """Return whether the evidence is enough to declare a letter; what may be chance is no evidence for DSBS."""
+        if letter is Letter.DSBS and evidence.chance:
+            evidence = replace(evidence, step_2=np.zeros_like(evidence.step_2))
         if self.weigh(evidence).of(letter) >= self.confidence:
             return True
         if letter is Letter.BS or self.hidden_confidence is None:
@@ -161,6 +206,13 @@ class Measurement:
     """The letter of each published rule."""
     about: Mapping[str, Any] = field(default_factory=dict)
     """Facts, such as the language, for the reasons that do not come from the method."""
+    units: Sequence[Units] = ()
+    """Independent units behind the effects. If one kind has fewer than it needs, `conclude` gives no letter."""
+
+    @property
+    def too_few(self) -> tuple[Reason, ...]:
+        """The reasons that there are too few units for a letter; empty if there are enough."""
+        return tuple(units.reason(self.name, self.about) for units in self.units if units.count < units.needed)
 
     def conclude(
         self,
@@ -184,6 +236,9 @@ class Measurement:
         lost : Lost, optional
             Largest change that the lost replies could make.
         """
+        effects = _intervals(evidence) if intervals is None else intervals
+        if short := self.too_few:
+            return self.give_up(*short, seen=effects)
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
         enough = self.tolerance.declares(evidence, letter)
@@ -202,11 +257,12 @@ class Measurement:
         }
         if enough and not survives:
             reasons.insert(0, Reason("letter-depends-on-what-was-lost", dict(lost.facts), self.name))
+        elif not declared and self.tolerance.declares(replace(evidence, chance=False), letter):
+            reasons.insert(0, Reason("may-be-chance", {**self.about, "leaning": letter.value}, self.name))
         elif not declared:
             more = probes_to_settle(evidence_at or shrinking(evidence), self.tolerance, self.counts.asked)
             detail["settle"] = {"more_probes": more}
             reasons.insert(0, self._undecided(probabilities, more))
-        effects = _intervals(evidence) if intervals is None else intervals
         return self._component(reasons, effects, detail, self.published, probabilities, declared=declared)
 
     def _survives(self, evidence: Evidence, letter: Letter, lost: Lost) -> bool:
@@ -239,7 +295,7 @@ class Measurement:
             for chance, each in likely[:MOST_NAMED]
         ]
 
-    def give_up(self, *reasons: Reason, seen: Mapping[str, Interval] | None = None) -> Component:
+    def give_up(self, *reasons: Reason, seen: Mapping[str, Interval | None] | None = None) -> Component:
         """Return the component without a letter, with the reasons; its detail stays.
 
         `seen` holds effects that were measured but must not decide the letter, such as those of too few words.
@@ -333,7 +389,7 @@ def shrinking(evidence: Evidence) -> EvidenceAt:
     def at(times: int) -> Evidence:
         named = tuple(replace(each, draws=draws(times)) for each, draws in hidden)
         now = None if content is None else content(times)
-        return Evidence(step_1(times), step_2(times), now, named, evidence.bound)
+        return replace(evidence, step_1=step_1(times), step_2=step_2(times), content=now, hidden=named)
 
     return at
 

@@ -121,7 +121,7 @@ def weigh(
     return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs - unlocated), unlocated=unlocated)
 
 
-WITHHELD = frozenset({"letter-depends-on-what-was-lost", "letter-depends-on-scale"})
+WITHHELD = frozenset({"letter-depends-on-what-was-lost", "letter-depends-on-scale", "may-be-chance"})
 """Codes of reasons that withhold a component's letter, however probable the letter is."""
 
 

@@ -18,8 +18,9 @@ from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov
 from assay.methods.shared.answers import Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case, like_those_asked, numbered_clusters
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Letter, Reason
-from assay.rating.component import Lost, Measurement, Tolerance
+from assay.rating.component import Lost, Measurement, Tolerance, Units
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
+from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
 from assay.statistics.hidden.strata import (
     MOST_PAIRS,
@@ -41,6 +42,9 @@ from assay.statistics.intervals.worst_block import largest_interval
 
 SMALL_GROUP = 30
 """Groups with fewer records are flagged (METHODS section 3)."""
+
+LEAST_PROFILES = 30
+"""Minimum number of different records or sentences for a letter."""
 
 TIMES = 3
 """Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
@@ -239,7 +243,8 @@ class _Output:
             hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
         except EvidenceError as error:
             return measurement.impossible(error)
-        measurement = replace(measurement, tolerance=tolerance, published=self._published(measurement.detail))
+        published = self._published(measurement.detail)
+        measurement = replace(measurement, tolerance=tolerance, published=published, units=_units(judged.cases))
         worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
         leverage = Leverage(profiles, judged.cases, worst)
         measurement.detail |= {
@@ -257,7 +262,9 @@ class _Output:
         largest = {
             step: np.abs(each).max(axis=1) for step, each in self._fitted(gaps, tolerance, rng.spawn(1)[0]).items()
         }
-        evidence = Evidence(largest["step_1"], largest["step_2"], hidden=hidden, bound=noise)
+        evidence = Evidence(
+            largest["step_1"], largest["step_2"], hidden=hidden, bound=noise, chance=may_be_chance(gaps["step_2"])
+        )
         component = measurement.conclude(
             evidence,
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
@@ -453,6 +460,12 @@ class _Output:
             return Reason("responds-to-attribute", facts | named, self.name)
         code = "follows-tied-content" if letter is Letter.DSBS else "even-handed"
         return Reason(code, facts, self.name)
+
+
+def _units(cases: Sequence[Case]) -> tuple[Units, ...]:
+    """Count the independent units: different records, or sentences."""
+    kind = "sentence" if cases[0].own is None else "different record"
+    return (Units(kind, len({case.given for case in cases}), LEAST_PROFILES),)
 
 
 def _labels(answers: Answers, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ from assay.methods.shared.profiles import (
     text_cases,
 )
 from assay.model import Classify, Component, Kind, Probe, Regress
-from assay.rating.component import EARLY, Tolerance, look_sizes
+from assay.rating.component import EARLY, Tolerance, has_too_few, look_sizes
 from assay.references import NOTHING, Found, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
@@ -212,7 +212,9 @@ class Alternation(Bounded, Method):
             look, whole = deepcopy(own := numbers.spawn(1)[0]), own
             components = self._judge(answers, again, look, 1.0 if last else EARLY, brief=not last)
             looks.append({"profiles": size, "letters": {one.name: one.letter for one in components}})
-            if answers.unasked or all(one.declared or one.letter is None for one in components):
+            if answers.unasked or all(
+                one.declared or (one.letter is None and not has_too_few(one)) for one in components
+            ):
                 # judge again with a copy of the generator: the letters are the same, and the details are added
                 components = components if last else self._judge(answers, again, whole, EARLY, brief=False)
                 break

@@ -28,11 +28,12 @@ from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
 from assay.methods.shared.one_specification import OneSpecification
 from assay.methods.shared.report import title_of_words
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
-from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
+from assay.rating.component import LEAST_UNITS, Counts, Measurement, Tolerance, Units, result_or_why
 from assay.rating.losses import hidden_as_json
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.embeddings.weat import cosines
+from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.strata import fitted_together
 from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import equal_tailed, hpdi, interval_of
@@ -42,8 +43,14 @@ from assay.statistics.intervals.worst_block import largest_interval
 THESE = "these words"
 LIKE_THESE = "control words and stereotypes like these with these words for the groups"
 
+SHARED = "words of all stereotypes"
+"""Name of the stratum of the difference that all lists of stereotypes share."""
+
 MANY_GROUPS = 3
 """Number of groups from which each list of stereotypes is judged by itself, besides the mean of all lists."""
+
+LEAST_WORD_PAIRS = 12
+"""Minimum number of pairs of a group's word and a word of its stereotype: those of the shortest shipped lists."""
 
 MASS = 0.89
 """Probability of the intervals that P2 prints."""
@@ -148,6 +155,7 @@ class Association(OneSpecification[AssociationWords]):
             evidence, stated = effects_of(words, posterior, rows, self.delta, rng.spawn(1)[0] if self.strata else None)
         except EvidenceError as error:
             return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
+        measurement.units = _units(words, vectors)
         measurement.detail |= {
             "connections": _connections(posterior),
             "protected": _protected(words, posterior),
@@ -240,14 +248,29 @@ def effects_of(
     follows = step_2
     if rng is not None:
         gaps, strata, lists = group_gaps(words, rows, len(step_2), rng)
-        hidden = tuple(HiddenEffect("stratum", name, np.abs(of).max(axis=1)) for name, of in strata.items())
+        few = {
+            name
+            for name, listed in (("human words", words.human), ("neutral words", words.neutral))
+            if len({*listed} & {*rows.attribute.tolist()}) < LEAST_UNITS
+        }
+        uncertain = few | {name for name, of in strata.items() if may_be_chance(of)}
+        if any(map(may_be_chance, lists.values())):
+            uncertain.add(SHARED)
+        hidden = tuple(
+            HiddenEffect("stratum", name, np.abs(of).max(axis=1), bound=name in uncertain)
+            for name, of in strata.items()
+        )
         if len(words.protected) >= MANY_GROUPS:
             hidden += tuple(
-                HiddenEffect("content", name, np.abs(fitted_together(of, delta, rng)).max(axis=1))
+                HiddenEffect(
+                    "content", name, np.abs(fitted_together(of, delta, rng)).max(axis=1), bound=may_be_chance(of)
+                )
                 for name, of in lists.items()
             )
         follows = np.abs(step_2)
-    evidence = Evidence(np.abs(gaps).max(axis=1), follows, hidden=hidden)
+    evidence = Evidence(
+        np.abs(gaps).max(axis=1), follows, hidden=hidden, bound=may_be_chance(gaps), chance=may_be_chance(step_2)
+    )
     return evidence, {"step_1": largest_interval(gaps), "step_2": interval_of(step_2)}
 
 
@@ -281,11 +304,18 @@ def group_gaps(
     lists: dict[str, Floats] = {}
     with suppress(TooFewObservations):
         lists = {f"stereotypes of {name}": gaps_of(listed) for name, listed in words.attributes.items()}
-        strata["words of all stereotypes"] = shared_lean([*lists.values()])
+        strata[SHARED] = shared_lean([*lists.values()])
     for name, listed in (("human words", words.human), ("neutral words", words.neutral)):
         with suppress(TooFewObservations):
             strata[name] = gaps_of(listed)
     return controls, strata, lists
+
+
+def _units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:
+    """Count the independent units: control words, and in the shortest list of stereotypes pairs with a group's word."""
+    groups, lists = ([len(vectors.among(of)) for of in each.values()] for each in (words.protected, words.attributes))
+    controls = len({*vectors.among((*words.human, *words.neutral))})
+    return Units("control word", controls), Units("word pair", min(groups) * min(lists), LEAST_WORD_PAIRS)
 
 
 def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> Floats | None:

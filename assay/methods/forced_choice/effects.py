@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.errors import TooFewObservations
-from assay.model import Floats, HiddenEffect, Integers, Interval
+from assay.model import Evidence, Floats, HiddenEffect, Integers, Interval
 from assay.statistics.bayes.population import Margin, draw_population
+from assay.statistics.hidden.chance import CLEAR, may_be_chance
 from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import bounded_interval, size_interval
 
@@ -41,6 +42,8 @@ class ChoiceEffects:
     """Preference that the concepts of both sides share (`shared_lean`), if sides are known; shape (draws,)."""
     apart: Floats | None = None
     """Half the distance of both sides' mean points, positive if each leans to its own side; shape (draws,)."""
+    leans: Sequence[Floats] = ()
+    """``mean PSE of a side - 1/2``, with its sign, for each side; shape (draws,) each."""
     whole: Floats | None = None
     """``mean PSE of all concepts - 1/2``, with its sign, if their sides are not known; shape (draws,)."""
 
@@ -62,9 +65,27 @@ class ChoiceEffects:
     @property
     def hidden(self) -> tuple[HiddenEffect, ...]:
         """The shift that concepts of both sides share; if sides are not known, the shift of all concepts."""
-        both = () if self.common is None else (HiddenEffect("stratum", "concepts of both sides", self.common),)
-        whole = () if self.whole is None else (HiddenEffect("content", "All concepts together", np.abs(self.whole)),)
-        return (*both, *whole)
+        hidden: tuple[HiddenEffect, ...] = ()
+        if self.common is not None:
+            bound = any(map(may_be_chance, self.leans))
+            hidden += (HiddenEffect("stratum", "concepts of both sides", self.common, bound=bound),)
+        if self.whole is not None:
+            bound = may_be_chance(self.whole)
+            hidden += (HiddenEffect("content", "All concepts together", np.abs(self.whole), bound=bound),)
+        return hidden
+
+    @property
+    def evidence(self) -> Evidence:
+        """Draws of the effects, and which of them may be chance."""
+        spread = float(np.quantile(self.beyond, (1 - CLEAR) / 2)) > 0
+        apart = self.apart is not None and not may_be_chance(self.apart)
+        return Evidence(
+            self.step_1,
+            self.step_2,
+            hidden=self.hidden,
+            bound=may_be_chance(self.lean),
+            chance=not (spread or apart),
+        )
 
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals: the size of the signed lean, and the root of the signed variance.
@@ -138,6 +159,7 @@ def _effects_of(lean: Floats, beyond: Floats, points: Floats, concepts: int, lea
         control_mean=float(points[concepts:].mean()),
         control_spread=float(points[concepts:].std()),
         concept_spread=float(points[:concepts].std()),
+        leans=leans,
         common=shared_lean(leans) if both else None,
         apart=(leans[0] - leans[1]) / 2 if both else None,
         whole=leans[0] if len(leans) == 1 else None,

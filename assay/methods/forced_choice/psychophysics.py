@@ -13,8 +13,8 @@ from assay.errors import EvidenceError, ZeroVariance
 from assay.methods.forced_choice.choice_trials import Trials, judge_trials
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
 from assay.methods.shared.coverage import ENOUGH, Coverage, Vectors, cover, uncovered
-from assay.model import Component, Evidence, Floats, Integers, Letter, Reason
-from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
+from assay.model import Component, Floats, Integers, Letter, Reason
+from assay.rating.component import Counts, Measurement, Tolerance, Units, result_or_why
 from assay.rating.losses import hidden_as_json
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.intervals.correlation import pearson, slope
@@ -90,8 +90,9 @@ def judge_vectors(
         "estimand": "models, cue pairs, templates and words like these",
     }
     mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
+    measurement.units = _units(words, concepts, controls)
     return measurement.conclude(
-        Evidence(effects.step_1, effects.step_2, hidden=effects.hidden),
+        effects.evidence,
         lambda letter: _why(letter, words, concepts, mean, effects),
         effects.intervals(),
     )
@@ -244,14 +245,22 @@ def judge_choices(
     measurement.detail |= _beside(table, effects, rng) | hidden_as_json(effects.hidden)
     measurement.detail["estimand"] = "words like these"
     mean = np.array([made.fits[word].pse.estimate for word in concepts])
+    measurement.units = _units(words, concepts, controls)
     return measurement.conclude(
-        Evidence(effects.step_1, effects.step_2, hidden=effects.hidden),
+        effects.evidence,
         lambda letter: _why(letter, words, concepts, mean, effects),
         effects.intervals(),
     )
 
 
 GROUPS = {"concepts": "concept", "controls": "control"}
+
+
+def _units(words: ChoiceWords, concepts: Sequence[str], controls: Sequence[str]) -> tuple[Units, ...]:
+    """Count the independent units: control words, and concepts (of the smaller side, if sides are declared)."""
+    sides = _sides(words, concepts)
+    kind = "concept" if len(sides) == 1 else "smaller-side concept"
+    return Units("control word", len(controls)), Units(kind, min(map(len, sides)))
 
 
 # ---------------------------------------------------------------------------- shared by vectors and choices

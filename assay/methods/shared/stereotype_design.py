@@ -21,7 +21,7 @@ from assay.methods.shared.one_specification import refuse_other_attribute
 from assay.methods.shared.report import title_of_words
 from assay.methods.shared.term_scores import TermScores
 from assay.model import Component, Probe, Reply
-from assay.rating.component import EARLY, Tolerance, look_sizes
+from assay.rating.component import EARLY, Tolerance, has_too_few, look_sizes
 from assay.references import FoundWords, NamedWords
 
 W = TypeVar("W", StereotypeWords, VisualWords)
@@ -152,7 +152,7 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
             tolerance = self.tolerance(1.0 if last else EARLY)
             component = found.judge(tolerance, look, brief=True)
             found.looks.append(found.looked(size, component))
-            if last or component.declared or component.letter is None:
+            if last or component.declared or (component.letter is None and not has_too_few(component)):
                 break
         # judge again with a copy of the generator: the letter is the same, and the details are added
         return found.judge(tolerance, again)

@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from assay.errors import TooFewObservations
-from assay.model import Floats, Interval
+from assay.model import Evidence, Floats, HiddenEffect, Interval
+from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import size_interval
 
@@ -57,6 +58,16 @@ class StereotypeEffects:
         if len(self.lists) != 2:
             return None
         return shared_lean((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
+
+    @property
+    def common_may_be_chance(self) -> bool:
+        """Whether chance alone may be the cause of `common`: the lean of either list may be 0."""
+        return any(may_be_chance(score - NO_PREFERENCE) for score in self.lists)
+
+    def evidence(self, hidden: tuple[HiddenEffect, ...]) -> Evidence:
+        """Return the draws of both effects with the hidden ones, and which of them may be chance."""
+        bound, chance = (may_be_chance(score - NO_PREFERENCE) for score in (self.neutral, self.stereotyped))
+        return Evidence(self.step_1, self.step_2, hidden=hidden, bound=bound, chance=chance)
 
     def for_groups_like_these(self, shift: Floats) -> StereotypeEffects:
         """Return the effects for other group words; `shift`, shape (draws,), is added to the first group's share."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
@@ -14,8 +15,8 @@ from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import AnswerTally
 from assay.methods.shared.coverage import Coverage, cover, uncovered
 from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
-from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
-from assay.rating.component import Measurement, Tolerance
+from assay.model import Component, Floats, HiddenEffect, Interval, Letter, Reason
+from assay.rating.component import Measurement, Tolerance, Units, answers_needed
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_of_no_group, lost_replies
 from assay.statistics.bayes.stereotype_terms import StereotypeScore, TermScore
 from assay.statistics.intervals.credible import wilson
@@ -25,6 +26,9 @@ LOST_SHARE = 0.2
 
 LEAST_TERMS = 2
 """Minimum number of terms in a list: a single term does not show how terms differ."""
+
+LEAST_TIED = 5
+"""Minimum number of terms in a list of stereotypes for a letter; together they are at least ten."""
 
 ROLES: tuple[Role, ...] = ("neutral", "first", "second")
 """The lists of terms, in the order in which their scores are drawn."""
@@ -138,9 +142,10 @@ class TermScores(ABC, Generic[W, T, F]):
         groups = "with these words for the groups" if shift is None else "and words for the groups like these"
         judged.detail["estimand"] = f"terms like these {groups}"
         judged.detail |= hidden_as_json(hidden) | losses_as_json(self.tally.by_group, self.delta_loss)
+        judged.units = self.units(tolerance.delta)
         share = 1 - len(self.tally.results) / self.tally.asked if self.tally.asked else 0.0
         return judged.conclude(
-            Evidence(drawn.step_1, drawn.step_2, hidden=hidden),
+            drawn.evidence(hidden),
             lambda letter: self._why(letter, neutral, score),
             drawn.intervals(),
             lost=lost_replies(
@@ -158,7 +163,11 @@ class TermScores(ABC, Generic[W, T, F]):
         """Draw the preference for a group that the mean score can hide, and the difference in lost replies."""
         hidden = loss_effect(self.tally.by_group, self.delta_loss, tolerance.confidence, rng.spawn(1)[0])
         if self.strata and drawn.common is not None:
-            hidden += (HiddenEffect("stratum", "attributes of both stereotypes", drawn.common),)
+            hidden += (
+                HiddenEffect(
+                    "stratum", "attributes of both stereotypes", drawn.common, bound=drawn.common_may_be_chance
+                ),
+            )
         return hidden
 
     def looked(self, size: int, component: Component) -> dict[str, Any]:
@@ -170,6 +179,23 @@ class TermScores(ABC, Generic[W, T, F]):
             "letter": None if component.letter is None else component.letter.value,
             "probabilities": None if given is None else given.as_json(),
         }
+
+    def units(self, delta: float) -> tuple[Units, ...]:
+        """Count the independent units: terms of each list, and answers that prefer one of two sides."""
+        terms = {role: self.coverage()[LISTS[role]].found for role in ROLES if self.words.terms(role)}
+        answers = Counter(item.role == "neutral" for item in self.tally.results)
+        tied = min(terms[role] for role in TIED if role in terms)
+        enough = self.answers_needed(delta)
+        return (
+            Units("neutral term", terms["neutral"]),
+            Units("stereotype term", tied, LEAST_TIED),
+            Units(f"neutral {self.items.rstrip('s')}", answers[True], enough),
+            Units(f"stereotype {self.items.rstrip('s')}", answers[False], enough),
+        )
+
+    def answers_needed(self, delta: float) -> int:
+        """Return the number of answers that a letter needs about neutral terms, and about the others."""
+        return answers_needed(delta)
 
     def coverage(self) -> dict[str, Coverage]:
         """Count, for each list, the terms with a usable answer."""

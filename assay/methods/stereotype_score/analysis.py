@@ -16,7 +16,7 @@ from assay.methods.shared.stereotype_effects import DRAWS, NO_PREFERENCE, Stereo
 from assay.methods.shared.term_scores import ROLES, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
 from assay.model import Floats, HiddenEffect, Reason
-from assay.rating.component import Tolerance, result_or_why
+from assay.rating.component import Tolerance, answers_needed, result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, TermScore, fit_terms, score_choices
 from assay.statistics.hidden.strata import typical_effect
@@ -24,6 +24,10 @@ from assay.statistics.hidden.varying import cluster_means
 
 LEAST_GROUP_PAIRS = 8
 """Minimum number of pairs of group words to generalise to other words; with fewer, scores are about these only."""
+
+
+SEVERAL_FRAMES = 2
+"""Pairs that the effect of a typical frame needs, in multiples of `answers_needed`: each frame has only some."""
 
 
 @dataclass
@@ -94,7 +98,8 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         for kind, name, preferred, score in of_frames:
             found = _typical_frame(preferred, score - NO_PREFERENCE, tolerance.of_step_1, rng.spawn(1)[0])
             if found is not None:
-                hidden += (HiddenEffect(kind, name, found[0], tolerance.of_step_1, bound=found[1]),)
+                few = len(preferred) < SEVERAL_FRAMES * answers_needed(tolerance.of_step_1)
+                hidden += (HiddenEffect(kind, name, found[0], tolerance.of_step_1, bound=found[1] or few),)
         return hidden
 
     # ------------------------------------------------------------------------ reasons

@@ -17,6 +17,7 @@ from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.bayes.importance import HEAVY
+from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.strata import share_effects
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS
@@ -75,7 +76,10 @@ def judge(
     if effects.within:
         hidden += _within_sides(heard, effects, rules, tolerance.delta, own)
     measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group, rules.delta_loss)
-    evidence = Evidence(effects.step_1, effects.step_2, hidden=hidden)
+    even, tied = effects.even.drawn, np.hstack(effects.halves)
+    evidence = Evidence(
+        effects.step_1, effects.step_2, hidden=hidden, bound=may_be_chance(even), chance=may_be_chance(tied)
+    )
     # how much a value's share of the yes answers would grow if every lost reply were a yes for that value
     share = tally.lost / max(1, tally.counts.asked)
     most = share / (share + float(heard.rates.mean(axis=1).sum()))

@@ -35,7 +35,7 @@ from assay.model import (
     Reason,
     Reply,
 )
-from assay.rating.component import EARLY, Counts, Measurement, Tolerance, look_sizes
+from assay.rating.component import EARLY, Counts, Measurement, Tolerance, Units, answers_needed, look_sizes
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_of_no_group, lost_replies
 from assay.statistics.bayes.transition import (
     StepEffects,
@@ -170,18 +170,16 @@ class TwoStepTest:
             if found.unasked or _lost(found):
                 posterior = None
                 break
-            posterior = self.draw(found, rng)
-            probabilities = self.tolerance.weigh(posterior.evidence)
-            stopped = self._clear(posterior.evidence, probabilities) or size == self.sizes[-1]
-            looks.append(
-                {
-                    "look": len(looks) + 1,
-                    "texts_per_block": size,
-                    "probabilities": probabilities.as_json(),
-                    "letter": probabilities.likeliest,
-                    "stopped": stopped,
-                }
-            )
+            look: dict[str, Any] = {"look": len(looks) + 1, "texts_per_block": size}
+            stopped = size == self.sizes[-1]
+            if self._measurement(found).too_few:
+                look |= {"probabilities": None, "letter": None}
+            else:
+                posterior = self.draw(found, rng)
+                probabilities = self.tolerance.weigh(posterior.evidence)
+                look |= {"probabilities": probabilities.as_json(), "letter": probabilities.likeliest}
+                stopped = stopped or self._clear(posterior.evidence, probabilities)
+            looks.append({**look, "stopped": stopped})
             if stopped:
                 break
         return self._conclude(found, looks, posterior, rng)
@@ -214,6 +212,18 @@ class TwoStepTest:
             hidden += hidden_effects(found, self.tolerance, own, DRAWS, times)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
 
+    def _measurement(self, found: Translations) -> Measurement:
+        """Return the measurement of the texts so far, without its details. The independent units are the texts."""
+        sentences = 1 if found.neutral else len(found.rows)
+        needed = -(-answers_needed(self.tolerance.delta) // sentences)
+        return Measurement(
+            name=found.name,
+            counts=Counts(found.usable, found.unusable, found.failed, found.unasked, found.probes_each),
+            tolerance=self.tolerance,
+            about={"language": languages().get(found.about["language"].split("-")[0].lower(), found.name)},
+            units=(Units("text", found.usable, needed),),
+        )
+
     def _conclude(
         self,
         found: Translations,
@@ -221,12 +231,11 @@ class TwoStepTest:
         posterior: Posterior | None,
         rng: np.random.Generator,
     ) -> Component:
-        about = {"language": languages().get(found.about["language"].split("-")[0].lower(), found.name)}
+        measurement = self._measurement(found)
+        about = measurement.about
         analyses = analyse_blocks(found, self.alpha, rng, self.reading, self.statistic, self.join)
-        measurement = Measurement(
-            name=found.name,
-            counts=Counts(found.usable, found.unusable, found.failed, found.unasked, found.probes_each),
-            tolerance=self.tolerance,
+        measurement = replace(
+            measurement,
             detail={
                 **found.about,
                 "language_name": about["language"],
@@ -238,7 +247,6 @@ class TwoStepTest:
                 "estimand": f"{'occupations like these' if self.strata else 'these occupations'}, in these frames",
             },
             published=analyses.letters,
-            about=about,
         )
         if _lost(found):
             return measurement.give_up(*measurement.cut_short(), _lost_reason(found, about))

@@ -15,7 +15,7 @@ import numpy as np
 from assay.catalog import occupations
 from assay.methods.translation.collection import Translations
 from assay.model import Floats, HiddenEffect, Integers
-from assay.rating.component import Tolerance
+from assay.rating.component import Tolerance, answers_needed
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.transition import draw_transitions, outputs_under
 from assay.statistics.hidden.strata import share_effects
@@ -25,8 +25,8 @@ from assay.statistics.hypothesis_tests.distribution import pad_to
 LEAST_OCCUPATIONS = 8
 """Minimum number of occupations to estimate the spread between them."""
 
-LEAST_SENTENCES = 60
-"""Minimum number of sentences of a stratum that can cause BS; with fewer, an effect can only prevent other letters."""
+SEVERAL_PARTS = 2
+"""Sentences that a typical frame or place needs, in multiples of `answers_needed`: each part has only some of them."""
 
 DOUBT = 0.15
 """Probability of an effect in a small stratum alone, above which it is not fitted together with the other strata."""
@@ -51,8 +51,11 @@ def hidden_effects(
     for (name, parts), own in zip(typical.items(), others, strict=True):
         counted = {part: counts * times for part, counts in parts.items() if all(counts.sum(axis=1))}
         for kind, role in (("stratum", "unbiased"), ("content", "biased")):
+            few = sum(int(counts.sum()) for counts in counted.values()) < SEVERAL_PARTS * answers_needed(
+                tolerance.delta
+            )
             if each := [effect.draws for effect, _ in _strata(found, counted, tolerance.delta, own, DRAWS, role)]:
-                hidden += (HiddenEffect(kind, name, np.sqrt(np.mean(np.square(each), axis=0))),)
+                hidden += (HiddenEffect(kind, name, np.sqrt(np.mean(np.square(each), axis=0)), bound=few),)
     # drawn with fewer draws and then repeated: 20,000 draws of each would take longer than everything else
     return tuple(replace(effect, draws=np.resize(effect.draws, draws)) for effect in hidden)
 
@@ -85,7 +88,8 @@ def _halves(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the total variation from unbiased within each group of occupations (`SIDES`).
 
-    If a group with few sentences looks biased by its own answers, its own draws are used instead of the joint fit.
+    With fewer sentences than a letter needs (`answers_needed`), a group can only prevent other letters than BS. If it
+    looks biased by its own answers, its own draws are used instead of the joint fit.
     """
     side_of = {one.name: one.side for one in occupations()}
     counted = {}
@@ -95,7 +99,7 @@ def _halves(
             counted[name] = np.sum(mine, axis=0) * times
     effects = []
     for effect, alone in _strata(found, counted, delta, rng, draws):
-        few = bool(counted[effect.name].sum() < LEAST_SENTENCES)
+        few = bool(counted[effect.name].sum() < answers_needed(delta))
         unlike = few and float((alone > delta).mean()) > DOUBT
         effects.append(replace(effect, bound=few, draws=alone if unlike else effect.draws))
     return tuple(effects)

@@ -27,7 +27,7 @@ from assay.methods.visual_stereotype.label_scores import (
 )
 from assay.methods.visual_stereotype.labelling import PictureTally, Seen
 from assay.model import Floats, Interval, Reason
-from assay.rating.component import result_or_why
+from assay.rating.component import answers_needed, result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, fit_terms
 from assay.statistics.intervals.credible import interval_of
@@ -68,6 +68,10 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         seen = self.tally.results.values()
         scored = self.answers == "auto" and bool(seen) and all(one.share is not None for one in seen)
         return "probabilities" if scored else "labels"
+
+    def answers_needed(self, delta: float) -> int:
+        """Return the number of pictures that a letter needs; probabilities vary between terms, which are counted."""
+        return answers_needed(delta) if self.scale == "labels" else 0
 
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> Fit:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from assay.catalog.choices import ChoiceWords
 from assay.methods import ForcedChoice
-from assay.methods.forced_choice.choice_trials import Questions
+from assay.methods.forced_choice.choice_trials import Questions, Trials
 from assay.model import Ask, Classify, Embed, Reply
 from tests.support.simulated.base import SimulatedService, letter_of
 
-CUES, CONCEPTS, CONTROLS = 8, 60, 60
+CUES, CONCEPTS = 8, 60
 
 
 def choice_service(
-    step_1: float, step_2: float, seed: int, *, common: float = 0.0, apart: float = 0.0, sided: bool = False
+    step_1: float,
+    step_2: float,
+    seed: int,
+    *,
+    common: float = 0.0,
+    apart: float = 0.0,
+    sided: bool = False,
+    count: int = CONCEPTS,
+    own: float = 0.03,
 ) -> SimulatedService:
     """Make a space of words with known points of subjective equality.
 
@@ -34,13 +43,16 @@ def choice_service(
         Shift of the PSE with alternating sign from word to word, for concepts and control words.
     sided : bool
         Whether the concepts are declared to belong alternately to the first and to the second side.
+    count : int
+        Number of concepts, and of control words.
+    own : float
+        Standard deviation of the control words' PSEs.
     """
     rng = np.random.default_rng([seed, 3])
-    own = 0.03  # standard deviation of the controls
-    words = tuple(f"concept-{place}" for place in range(CONCEPTS))
-    controls = tuple(f"control-{place}" for place in range(CONTROLS))
+    words = tuple(f"concept-{place}" for place in range(count))
+    controls = tuple(f"control-{place}" for place in range(count))
     points = 0.5 + np.concatenate(
-        [rng.normal(step_1 + common, math.hypot(own, step_2), CONCEPTS), rng.normal(step_1, own, CONTROLS)]
+        [rng.normal(step_1 + common, math.hypot(own, step_2), count), rng.normal(step_1, own, count)]
     )
     points += apart * np.where(np.arange(len(points)) % 2, 1, -1)
     of_cue = rng.normal(0, 0.02, CUES)
@@ -72,18 +84,34 @@ def choice_service(
     return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)
 
 
-def observer_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
-    """Make an observer who answers questions by cumulative normal curves with lapses; see `choice_service`."""
+def observer_service(
+    step_1: float, step_2: float, seed: int, *, many: int = 30, levels: int = 11, repeats: int = 8, upload: bool = False
+) -> SimulatedService:
+    """Make an observer who answers questions by cumulative normal curves with lapses; see `choice_service`.
+
+    `many` is the number of concepts, and of control words. With `upload`, the choices are recorded trials.
+    """
     rng = np.random.default_rng([seed, 4])
-    own, sigma, lapse, many = 0.02, 0.15, 0.03, 30
+    own, sigma, lapse = 0.02, 0.15, 0.03
     words = tuple(f"concept-{place}" for place in range(many))
     controls = tuple(f"control-{place}" for place in range(many))
     drawn = [rng.normal(step_1, math.hypot(own, step_2), many), rng.normal(step_1, own, many)]
     points = dict(zip((*words, *controls), 0.5 + np.concatenate(drawn), strict=True))
     listed = ChoiceWords("gender", "women", "men", (("she", "he"),), dict.fromkeys(words), controls, name="simulated")
-    levels = tuple(round(float(level), 2) for level in np.linspace(0, 1, 11))
-    asked = Questions(first_label="women", second_label="men", levels=levels, mixed=20, repeats=8)
-    method = ForcedChoice(words=listed, questions=asked)
+    shown = tuple(round(float(level), 2) for level in np.linspace(0, 1, levels))
+    asked = Questions(first_label="women", second_label="men", levels=shown, mixed=20, repeats=repeats)
+
+    def chance(word: str, level: float) -> float:
+        return lapse / 2 + (1 - lapse) * 0.5 * math.erfc((points[word] - level) / (sigma * math.sqrt(2)))
+
+    method = ForcedChoice(words=listed, questions=None if upload else asked)
+    if upload:
+        trials = (
+            Trials(word, level, int(rng.binomial(repeats, chance(word, level))), repeats)
+            for word in points
+            for level in shown
+        )
+        method = replace(method, trials=tuple(trials))
 
     def answer(ask: Ask) -> Reply:
         assert isinstance(ask, Classify)
@@ -91,8 +119,7 @@ def observer_service(step_1: float, step_2: float, seed: int) -> SimulatedServic
         mixture, _, rest = ask.given.partition(".")
         level = mixture.split().count("he") / asked.mixed
         word = rest.removeprefix(" Who is the ").removesuffix("?")
-        chance = lapse / 2 + (1 - lapse) * 0.5 * math.erfc((points[word] - level) / (sigma * math.sqrt(2)))
-        return Reply({"label": "men" if rng.random() < chance else "women", "scores": None})
+        return Reply({"label": "men" if rng.random() < chance(word, level) else "women", "scores": None})
 
     truths = {"effects.step_1": step_1, "effects.step_2": step_2, "words.0.pse": float(points[words[0]])}
     return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)

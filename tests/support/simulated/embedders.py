@@ -22,6 +22,9 @@ def association_service(
     names: tuple[str, ...] = ("one", "two"),
     crossed: float = 0.0,
     own: int = 12,
+    groups: int = 8,
+    controls: int = 40,
+    noise: float = 0.04,
 ) -> SimulatedService:
     """Make a space of words with known distances.
 
@@ -43,9 +46,12 @@ def association_service(
         Difference of distances: the first group is nearer to the stereotypes of the last group by this much.
     own : int
         Number of words in each list of stereotypes.
+    groups, controls : int
+        Number of words for each group, and of human and of neutral words.
+    noise : float
+        Standard deviation of single distances.
     """
     rng = np.random.default_rng([seed, 5])
-    groups, controls = 8, 40
     protected = {name: tuple(f"{name}-{place}" for place in range(groups)) for name in names}
     attributes = {name: tuple(f"of-{name}-{place}" for place in range(own)) for name in names}
     human, neutral = (tuple(f"{name}-{place}" for place in range(controls)) for name in ("human", "neutral"))
@@ -66,7 +72,7 @@ def association_service(
             group = one.split("-")[0]
             kind = word.split("-")[0]
             connection = kind if kind in base else ("associated" if word.split("-")[1] == group else "different")
-            distance = base[connection] + between[connection][place] + rng.normal(0, 0.04)
+            distance = base[connection] + between[connection][place] + rng.normal(0, noise)
             if connection in {"human", "neutral"} and group == "two":
                 distance -= step_1
                 distance -= controls_apart * (1 if connection == "human" else -1)

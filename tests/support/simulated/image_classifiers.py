@@ -42,7 +42,16 @@ LABELS = ("man", "woman")
 
 
 def picture_service(
-    step_1: float, step_2: float, seed: int, *, kind: Kind, common: float = 0.0, refused: float = 0.0
+    step_1: float,
+    step_2: float,
+    seed: int,
+    *,
+    kind: Kind,
+    common: float = 0.0,
+    refused: float = 0.0,
+    neutral: int = NEUTRAL,
+    tied: int = TIED,
+    shown: int = PICTURES,
 ) -> SimulatedService:
     """Make an image classifier with known preferences.
 
@@ -60,9 +69,11 @@ def picture_service(
         Further share of the first label for all terms that are tied to a label.
     refused : float
         Share of the pictures of the second list that the service refuses to label.
+    neutral, tied, shown : int
+        Number of neutral terms, of terms in each other list, and of pictures per term.
     """
     rng = np.random.default_rng([seed, 8])
-    words, pictures = _material()
+    words, pictures = _material(neutral, tied, shown)
     decided = 1 - UNDECIDED if kind == "labels" else 1.0
     ahead = {"neutral": step_1, "first": step_1 + common + step_2, "second": step_1 + common - step_2}
     centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
@@ -95,14 +106,14 @@ def picture_service(
 
 
 @cache
-def _material() -> tuple[VisualWords, tuple[Picture, ...]]:
+def _material(neutral: int, tied: int, shown: int) -> tuple[VisualWords, tuple[Picture, ...]]:
     """Return the terms and pictures, which are the same for every service; only the answers differ."""
-    first, second = (tuple(f"{role} term {place}" for place in range(TIED)) for role in ("first", "second"))
-    neutral = tuple(f"neutral term {place}" for place in range(NEUTRAL))
-    words = VisualWords("gender", *LABELS, first, second, neutral, name="simulated")
+    first, second = (tuple(f"{role} term {place}" for place in range(tied)) for role in ("first", "second"))
+    others = tuple(f"neutral term {place}" for place in range(neutral))
+    words = VisualWords("gender", *LABELS, first, second, others, name="simulated")
     pictures = tuple(
         Picture(f"sha256:{sha256(f'{term}/{number}'.encode()).hexdigest()}", term)
-        for number in range(PICTURES)
+        for number in range(shown)
         for term in words.roles
     )
     return words, pictures

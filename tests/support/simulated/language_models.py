@@ -53,6 +53,7 @@ def stereotype_service(
     common: float = 0.0,
     groups_apart: float = 0.0,
     neutral: int = NEUTRAL,
+    tied: int = STEREOTYPED,
     frames_apart: float = 0.0,
     stereotypes_apart: float = 0.0,
     tied_apart: float = 0.0,
@@ -77,6 +78,8 @@ def stereotype_service(
         Standard deviation, in log-odds, between pairs of group words.
     neutral : int
         Number of neutral terms.
+    tied : int
+        Number of terms in each list of stereotypes.
     frames_apart : float
         Preference, in log-odds, with alternating sign from frame to frame: for the first group, then the second.
     stereotypes_apart : float
@@ -85,16 +88,16 @@ def stereotype_service(
         The same as `frames_apart`, only for the words of stereotypes.
     """
     rng = np.random.default_rng([seed, 7])
-    words = _words(neutral)
+    words = _words(neutral, tied)
     decided = 1 - UNDECIDED if rung == "choice" else 1.0
     ahead = {"neutral": step_1, "first": step_1 + common + step_2, "second": step_1 + common - step_2}
     centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
     of_term = {term: centre[role] + APART * rng.normal() for term, role in words.roles.items()}
-    tied = frames_apart + tied_apart
+    turned = frames_apart + tied_apart
     turns: dict[Role, float] = {
         "neutral": frames_apart,
-        "first": tied + stereotypes_apart,
-        "second": tied - stereotypes_apart,
+        "first": turned + stereotypes_apart,
+        "second": turned - stereotypes_apart,
     }
     model = _Model(of_term, rng, groups_apart, turns)
     method = StereotypeScore(words=(words,), scoring=rung, stop_early=stop_early)
@@ -131,7 +134,7 @@ def drawn_model(seed: int) -> SimulatedService:
 
 
 @cache
-def _words(neutral: int = NEUTRAL) -> StereotypeWords:
+def _words(neutral: int = NEUTRAL, tied: int = STEREOTYPED) -> StereotypeWords:
     def terms(role: Role, many: int) -> tuple[str, ...]:
         return tuple(f"{role}thing{place}" for place in range(many))
 
@@ -140,8 +143,8 @@ def _words(neutral: int = NEUTRAL) -> StereotypeWords:
         first="men",
         second="women",
         pairs=tuple((f"Adam{place}", f"Eve{place}") for place in range(PAIRS)),
-        first_terms=terms("first", STEREOTYPED),
-        second_terms=terms("second", STEREOTYPED),
+        first_terms=terms("first", tied),
+        second_terms=terms("second", tied),
         neutral=terms("neutral", neutral),
         frames=tuple(f"{{The_group}} {verb} {{attribute}}." for verb in VERBS),
         name="simulated",

@@ -42,7 +42,9 @@ class Latent:
         return math.sqrt(max(1e-4, 1 - taken - self.response**2 / 2 - self.single**2))
 
 
-def text_service(step_1: float, step_2: float, seed: int, *, kind: str) -> SimulatedService:
+def text_service(
+    step_1: float, step_2: float, seed: int, *, kind: str, profiles: TextProfiles | None = None
+) -> SimulatedService:
     """Make a classifier or regressor of texts; effects are in standard deviations of the output.
 
     Parameters
@@ -55,13 +57,15 @@ def text_service(step_1: float, step_2: float, seed: int, *, kind: str) -> Simul
         Seed of all random draws.
     kind : str
         ``numbers``, ``scores`` or ``labels``.
+    profiles : TextProfiles, optional
+        Sentences; the catalog's if they are left out.
     """
     rng = np.random.default_rng([seed, 1])
     tie = 0.9
     # the gap between two blocks tied in opposite ways is (2 tie - 1) times the side's effect; the shift cancels
     latent = Latent(step_1, step_2 / (2 * tie - 1))
-    profiles = TextProfiles().filled_in("gender")
-    method = Alternation("gender", answers="numbers" if kind == "numbers" else "labels")
+    profiles = (profiles or TextProfiles()).filled_in("gender")
+    method = Alternation("gender", texts=profiles, answers="numbers" if kind == "numbers" else "labels")
     people = len(next(iter(profiles.people.values())))
     of_person, responds = rng.normal(0, latent.person, people), rng.normal(0, latent.response, people)
     of_frame = rng.normal(0, latent.frame, len(profiles.frames))
@@ -94,7 +98,9 @@ def text_service(step_1: float, step_2: float, seed: int, *, kind: str) -> Simul
     return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)
 
 
-def record_service(step_1: float, step_2: float, seed: int, *, kind: str, rows: int = 8000) -> SimulatedService:
+def record_service(
+    step_1: float, step_2: float, seed: int, *, kind: str, rows: int = 8000, again: float = 0.0
+) -> SimulatedService:
     """Make a classifier or regressor of records; another column causes a part of the gap between groups.
 
     Parameters
@@ -103,6 +109,8 @@ def record_service(step_1: float, step_2: float, seed: int, *, kind: str, rows: 
         As for `text_service`; step 2 is the gap between the groups in the unchanged table.
     rows : int
         Number of records.
+    again : float
+        Standard deviation by which answers to the same question differ.
     """
     rng = np.random.default_rng([seed, 2])
     sex = rng.integers(2, size=rows)
@@ -114,12 +122,13 @@ def record_service(step_1: float, step_2: float, seed: int, *, kind: str, rows: 
         {"id": place, "sex": "female" if sex[place] else "male", "years": round(float(proxy[place]), 6)}
         for place in range(rows)
     )
-    records = RecordProfiles(column="sex", values=("male", "female"), rows=table, most=rows)
+    records = RecordProfiles(column="sex", values=("male", "female"), rows=table, most=max(rows, 10))
     method = Alternation("sex", records=records, answers="numbers" if kind == "numbers" else "labels")
 
     def output(ask: Ask) -> float:
         row = dict(_about(ask))
-        return float(row["years"] + noise[row["id"]] + step_1 * (row["sex"] == "female"))
+        own = again * rng.standard_normal() if again else 0.0
+        return float(row["years"] + noise[row["id"]] + step_1 * (row["sex"] == "female") + own)
 
     truths = {"pairs.0.effect": step_1, "effects.step_1": step_1, "effects.step_2": step_2}
     answer: Answer = (

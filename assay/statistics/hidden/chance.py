@@ -1,0 +1,28 @@
+"""Whether chance alone can explain an effect, so that it is no evidence of a bias.
+
+If errors are large beside a tolerance, most draws of a size lie beyond it, also those of an effect of 0. So the size
+alone proves nothing: the draws with their signs must exclude 0 as well.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.model import Floats
+from assay.statistics.intervals.worst_block import largest_interval
+
+CLEAR = 0.998
+"""Probability of the interval that must exclude 0: a component has several effects, each of which may err."""
+
+
+def may_be_chance(signed: Floats, level: float = CLEAR) -> bool:
+    """Return whether an effect may be 0.
+
+    Parameters
+    ----------
+    signed : ndarray, shape (draws,) or (draws, differences)
+        Draws with their signs; of several differences, all may be 0 together.
+    level : float
+        Probability of the interval that must exclude 0.
+    """
+    return largest_interval(signed if signed.ndim == 2 else np.reshape(signed, (-1, 1)), level).low <= 0

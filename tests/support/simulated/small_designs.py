@@ -1,0 +1,150 @@
+"""Services rated with the smallest designs: the smallest that a method accepts, and the smallest that get a letter.
+
+An even service, a noisy one, one with half a tolerance in either step, and one with half a tolerance that follows the
+content must not get a wrong letter declared, however few units they were asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from assay.catalog import attribute
+from assay.catalog.profiles import contents, frames, people
+from assay.methods import AnyMethod
+from assay.methods.shared.profiles import TextProfiles
+from tests.support.simulated.base import SimulatedService
+from tests.support.simulated.choosers import choice_service, observer_service
+from tests.support.simulated.embedders import association_service
+from tests.support.simulated.hidden_bias import Answer, World
+from tests.support.simulated.image_classifiers import picture_service
+from tests.support.simulated.language_models import stereotype_service
+from tests.support.simulated.predictors import record_service, text_service
+from tests.support.simulated.sampling import sampling_service, vector_service
+from tests.support.simulated.translators import translator_service
+
+Rng = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Design:
+    """A small design: `make` returns a service with given effects and seed; `fields` of the method are replaced."""
+
+    make: Callable[[float, float, int], SimulatedService]
+    fields: Mapping[str, Any]
+    delta: float = 0.1
+    follows: float = 3.0
+    """Effect of step 2 of the service that follows the content, in multiples of `delta`."""
+
+    def world(self, step_1: float, step_2: float) -> World:
+        """Return the services with given effects, in multiples of the tolerance."""
+
+        def make(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
+            made = self.make(size * step_1 * self.delta, size * step_2 * self.delta, int(rng.integers(2**31)))
+            return replace(made.method, **self.fields), lambda probe: made.answer(probe.ask)
+
+        letter = self.make(step_1 * self.delta, step_2 * self.delta, 0).letter
+        return World(make, frozenset({letter}))
+
+
+def _few_texts(of_people: int, of_frames: int, of_contents: int) -> TextProfiles:
+    """Return the first people, frames and contents of the catalog."""
+    return TextProfiles(
+        frames=frames()[:of_frames],
+        people={value: tuple(words)[:of_people] for value, words in people(attribute("gender")).items()},
+        contents={side: tuple(words)[:of_contents] for side, words in contents().items()},
+    )
+
+
+ONE_LOOK = {"stop_early": False}
+
+DESIGNS: Mapping[str, Design] = {
+    "round-trip, 1 text a block": Design(translator_service, {"texts_per_block": 1} | ONE_LOOK, follows=4),
+    "round-trip, 4 texts a block": Design(translator_service, {"texts_per_block": 4} | ONE_LOOK, follows=4),
+    "round-trip, looks from 1 to 10 texts a block": Design(
+        translator_service, {"texts_per_block": 1, "max_texts_per_block": 10, "look_growth": 1.2}, follows=4
+    ),
+    "one-hop, 1 text a block": Design(
+        partial(translator_service, hop=True), {"texts_per_block": 1} | ONE_LOOK, follows=4
+    ),
+    "one-hop, 20 texts a block": Design(
+        partial(translator_service, hop=True), {"texts_per_block": 20} | ONE_LOOK, follows=4
+    ),
+    "alternation, 5 records": Design(partial(record_service, kind="numbers", rows=5), {}, follows=5),
+    "alternation, labels of 10 records": Design(partial(record_service, kind="labels", rows=10), {}, follows=5),
+    "alternation, 30 records": Design(partial(record_service, kind="numbers", rows=30), {}, follows=5),
+    "alternation, 30 records with noise": Design(
+        partial(record_service, kind="numbers", rows=30, again=1.0), {}, follows=8
+    ),
+    "alternation, labels of 30 records": Design(partial(record_service, kind="labels", rows=30), {}, follows=5),
+    "alternation, 10 texts": Design(partial(text_service, kind="numbers", profiles=_few_texts(5, 1, 1)), {}, follows=5),
+    "alternation, 50 texts": Design(partial(text_service, kind="numbers", profiles=_few_texts(5, 1, 5)), {}, follows=5),
+    "alternation, labels of 50 texts": Design(
+        partial(text_service, kind="labels", profiles=_few_texts(5, 1, 5)), {}, follows=5
+    ),
+    "forced-choice, 3 words of a kind": Design(partial(choice_service, count=3), {}, 0.05),
+    "forced-choice, 8 words of a kind": Design(partial(choice_service, count=8), {}, 0.05),
+    "forced-choice, 8 words of a side": Design(partial(choice_service, count=16, sided=True), {}, 0.05),
+    "forced-choice, 8 noisy words of a kind": Design(partial(choice_service, count=8, own=0.12), {}, 0.05, 6),
+    "forced-choice, questions about 8 words of a kind": Design(
+        partial(observer_service, many=8, levels=3, repeats=1), {}, 0.05
+    ),
+    "forced-choice, uploaded trials of 3 words of a kind": Design(
+        partial(observer_service, many=3, levels=3, repeats=1, upload=True), {}, 0.05
+    ),
+    "forced-choice, uploaded trials of 8 words of a kind": Design(
+        partial(observer_service, many=8, levels=3, repeats=2, upload=True), {}, 0.05
+    ),
+    "association, one word of a kind": Design(
+        partial(association_service, own=1, groups=1, controls=1), {"draws": 1000}, 0.05
+    ),
+    "association, 3 words of a stereotype": Design(
+        partial(association_service, own=3, groups=4, controls=4), {"draws": 1000}, 0.05
+    ),
+    "association, one noisy word of a group": Design(
+        partial(association_service, own=12, groups=1, controls=4, noise=0.08), {"draws": 1000}, 0.05
+    ),
+    **{
+        f"stereotype-score, {rung}, {name}": Design(
+            partial(stereotype_service, rung=rung, neutral=neutral, tied=tied), fields
+        )
+        for rung in ("echo", "choice")
+        for name, neutral, tied, fields in (
+            ("2 terms of a list, once", 2, 2, {"per_term": 1} | ONE_LOOK),
+            ("8 terms, 60 pairs", 8, 5, {"per_term": 8} | ONE_LOOK),
+            ("60 terms, once", 60, 30, {"per_term": 1} | ONE_LOOK),
+        )
+    },
+    **{
+        f"visual-stereotype, {kind}, {name}": Design(
+            partial(picture_service, kind=kind, neutral=neutral, tied=tied, shown=shown), {"per_term": shown} | ONE_LOOK
+        )
+        for kind in ("labels", "probabilities")
+        for name, neutral, tied, shown in (
+            ("5 terms of a list, one picture", 5, 5, 1),
+            ("8 terms, 60 pictures", 8, 5, 8),
+            ("60 terms, one picture", 60, 30, 1),
+        )
+    },
+    "stimulus-sampling, scores of 50 texts": Design(sampling_service, {"samples": 50, "looks": 1}),
+    "stimulus-sampling, labels of 50 texts": Design(partial(sampling_service, hard=True), {"samples": 50, "looks": 1}),
+    "stimulus-sampling, labels of 50 to 400 texts": Design(
+        partial(sampling_service, hard=True), {"samples": 50, "looks": 4}
+    ),
+    "stimulus-sampling, 50 vectors": Design(vector_service, {"samples": 50, "looks": 1}),
+}
+"""Small designs by name."""
+
+EFFECTS: Mapping[str, tuple[float, float]] = {"even": (0.0, 0.0), "half a tolerance": (0.5, 0.5)}
+"""Effects of step 1 and step 2, in multiples of the tolerance."""
+
+SMALL_WORLDS: Mapping[str, World] = {
+    f"{name}: {kind}": design.world(*effects)
+    for name, design in DESIGNS.items()
+    for kind, effects in {**EFFECTS, "half a tolerance, follows": (0.5, design.follows)}.items()
+}
+"""The services of each small design."""
