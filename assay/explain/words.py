@@ -86,8 +86,10 @@ MESSAGES: Mapping[str, str] = {
     ),
     "treats-alike-on-average-only": (
         "{where:where}groups are treated alike on average only: in single cases the service answers differently where "
-        "nothing but the attribute differs[ (typical effect {effect:effect}, where {limit:effect} counts as none)"
-        "| (typical effect {effect:effect})][, with a probability of {probability:chance}]."
+        "nothing but the attribute differs[: the label changes in {changed:count} of {of:count} of them; an estimated "
+        "{effect:share} change by the attribute itself, where {limit:share} counts as none"
+        "| (an estimated effect of {effect:effect}, where {limit:effect} counts as none)"
+        "| (an estimated effect of {effect:effect})][, with a probability of {probability:chance}]."
     ),
     "refuses-one-group": (
         "{where:where}questions about one group stay without a usable answer more often"

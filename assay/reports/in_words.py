@@ -104,7 +104,8 @@ def hidden_in_words(
             template = content
         estimated = "an estimated " if one.get("bound") is not True else "at most an estimated "
         name = parts.text(one, "name") or "a part of the content"
-        yield template.format(name=name, size=estimated + its.of(estimate, low, high))
+        sentence = template.format(name=name, size=estimated + its.of(estimate, low, high))
+        yield sentence[:1].upper() + sentence[1:]
 
 
 HUNDREDTHS = Unit(hundredths, " of 100")

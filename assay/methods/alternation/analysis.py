@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.errors import EvidenceError, TooFewObservations
+from assay.methods.alternation.changes import changes, names_reason
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.influence import Carrier, Leverage
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.shared.answers import Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case, like_those_asked, numbered_clusters
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Letter, Reason
-from assay.rating.component import Lost, Measurement, Tolerance, Units
+from assay.rating.component import HIDDEN, Lost, Measurement, Tolerance, Units
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
+from assay.statistics.hidden.single_cases import LABELS, RECORD, TEXT, SingleCases, item_effect, text_effect
 from assay.statistics.hidden.strata import (
     MOST_PAIRS,
     SURE,
     Families,
     fitted_together,
     furthest,
-    item_effect,
-    spread_effect,
     stratum_effects,
 )
 from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon
@@ -60,6 +61,11 @@ MOST_TESTED = 20
 
 NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "rank"}
 """Name of each scale in the reasons; the linear scale is not named."""
+
+TEXT_PARTS = ("frame", "content")
+"""Kinds of cluster that make a sentence, beside its person."""
+
+A = TypeVar("A", bound=NDArray[Any])
 
 LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 """Share of labels without scores that may change with the attribute if `delta_individual` is `USUAL_LIMIT`."""
@@ -92,7 +98,8 @@ class Judged:
     """Answers to judge, answers to repeated questions (`again`), and the strata of the profiles by family.
 
     A family is a column, or the frames, or the sides. `not_within` names columns that could have strata and were left
-    out. If `brief`, the details beside the letter are left out: they take longer to compute than the letter.
+    out. If `brief`, the details beside the letter are left out: they take longer to compute than the letter. `names`:
+    the people of sentences differ in more than the attribute (`differ_by_group_alone`).
     """
 
     answers: Answers
@@ -101,6 +108,7 @@ class Judged:
     rules: Rules
     brief: bool
     not_within: Sequence[str] = ()
+    names: bool = False
 
     @cached_property
     def whole(self) -> Sequence[int]:
@@ -126,15 +134,52 @@ class Judged:
     @cached_property
     def label_tests(self) -> list[dict[str, Any]]:
         """Comparisons of the likeliest labels under every two values: Bowker's test, Jensen-Shannon divergence."""
-        replies, values = self.answers.replies, self.answers.values
-        said = [[replies[place, at] for at in range(len(values))] for place in self.whole]
-        chosen = np.array([[max(sorted(scores), key=scores.__getitem__) for scores in each] for each in said])
+        values, chosen = self.answers.values, self.likeliest(self.answers, self.whole)
         written = []
         for a, b in combinations(range(len(values)), 2):
             x, y = chosen[:, a], chosen[:, b]
             works = {"bowker_p": lambda x=x, y=y: bowker(x, y).p, "jensen_shannon": partial(jensen_shannon, x, y)}
             written.append({"from": values[a], "to": values[b], "changed": int((x != y).sum())} | _numbers(works))
         return written
+
+    @cached_property
+    def repeated(self) -> Sequence[int]:
+        """Indices of the profiles that were asked several times and answered each time under every value."""
+        count = len(self.again.cases) // (TIMES - 1)
+        again = {*self.again.whole}
+        turns = range(TIMES - 1)
+        return [place for place in self.whole if place < count and all(place + turn * count in again for turn in turns)]
+
+    def times(self, of: Callable[[Answers, Sequence[int]], A]) -> A:
+        """Return the results of `of` for the repeated profiles, shape (profiles, values, times)."""
+        count = len(self.again.cases) // (TIMES - 1)
+        later = [of(self.again, [place + turn * count for place in self.repeated]) for turn in range(TIMES - 1)]
+        return np.stack([of(self.answers, self.repeated), *later], axis=2)  # type: ignore[return-value]
+
+    @cached_property
+    def cells(self) -> tuple[Integers, int]:
+        """Number of each sentence in `cases` without its person, and the count of such sentences in the material."""
+        kinds = [np.unique([case.clusters[kind] for case in self.cases], return_inverse=True) for kind in TEXT_PARTS]
+        (frames, frame), (contents, content) = kinds
+        return frame * len(contents) + content, len(frames) * len(contents)
+
+    def likeliest(self, answers: Answers, places: Sequence[int]) -> NDArray[np.str_]:
+        """Return the likeliest label of profiles under each value, shape (profiles, values)."""
+        replies, values = answers.replies, range(len(answers.values))
+        said = [[replies[place, at] for at in values] for place in places]
+        return np.array([[max(sorted(scores), key=scores.__getitem__) for scores in each] for each in said])
+
+    @cached_property
+    def label_numbers(self) -> tuple[Integers, Integers | None]:
+        """Number of the likeliest label, of `cases` and of the repeated profiles; labels not to be judged are one."""
+        labels = self.likeliest(self.answers, self.whole)
+        again = self.times(self.likeliest) if self.repeated else labels[:0, :, None]
+        names, numbers = np.unique(np.concatenate([labels.ravel(), again.ravel()]), return_inverse=True)
+        if self.rules.labels:
+            numbers = np.where(np.isin(names, self.rules.labels), np.arange(len(names)) + 1, 0)[numbers]
+        return numbers[: labels.size].reshape(labels.shape), (
+            numbers[labels.size :].reshape(again.shape) if self.repeated else None
+        )
 
     def table(self, answers: Answers, label: str | None) -> Floats:
         """Return the outputs of all profiles, shape (profiles, values); NaN where there is no answer."""
@@ -258,6 +303,7 @@ class _Output:
             beside = {"leverage": leverage.as_json(), "divergence": self._divergences(profiles.clusters, third)}
             by_group = losses_as_json(judged.answers.by_group, judged.rules.delta_loss)
             measurement.detail |= beside | self._as_given(third) | hidden_as_json(hidden) | by_group
+            measurement.detail |= {"changes": self.changes} if self.changes else {}
         carrier = leverage.carrier()
         largest = {
             step: np.abs(each).max(axis=1) for step, each in self._fitted(gaps, tolerance, rng.spawn(1)[0]).items()
@@ -271,9 +317,17 @@ class _Output:
             {name: largest_interval(drawn) for name, drawn in gaps.items()},
             lost=self._lost(profiles),
         )
-        if carrier is None or component.letter is Letter.BS:  # for BS, the main reason names the carrying cluster
-            return component
-        return replace(component, reasons=(*component.reasons, Reason("carried-by-one", carrier.facts, self.name)))
+        reasons = [self._counted(reason) for reason in component.reasons]
+        if carrier is not None and component.letter is not Letter.BS:  # for BS, the main reason names the cluster
+            reasons.append(Reason("carried-by-one", carrier.facts, self.name))
+        reasons += names_reason(self.changes, hidden, profiles.scale, self.name)
+        return replace(component, reasons=tuple(reasons))
+
+    def _counted(self, reason: Reason) -> Reason:
+        """Add the counted change of labels to the reason about single cases, whose effect is an estimate."""
+        if reason.code != HIDDEN["individual"] or not self.bare or not self.changes:
+            return reason
+        return replace(reason, facts={**reason.facts, **{key: self.changes[0][key] for key in ("changed", "of")}})
 
     def _published(self, detail: dict[str, Any]) -> Mapping[str, str | None]:
         """Return the letter of the published rule if it is requested, and add its tests to `detail`."""
@@ -332,25 +386,73 @@ class _Output:
             gaps = np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1)
             drawn = np.abs(fitted_together(gaps, most, rng)).max(axis=1)
             hidden += (HiddenEffect("stratum", name, drawn, most, bound=_may_be_noise(gaps)),)
-        limit = rules.delta_individual
-        if limit is None:
+        if rules.delta_individual is None:
             return hidden
-        if np.isin(self.table, (0.0, 1.0)).all():  # labels without scores: a share of changed labels
-            limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT / profiles.scale
-        if self.judged.groups is None:
-            return (*hidden, spread_effect(profiles, pairs, limit, rng, noise=noise))
-        return (*hidden, item_effect(profiles, self._repeats(), limit, rng, self.draws))
+        return (*hidden, *self._individual(profiles, pairs, rules.delta_individual, rng, noise=noise))
+
+    def _individual(
+        self,
+        profiles: Profiles,
+        pairs: Mapping[tuple[str, str], Floats],
+        limit: float,
+        rng: np.random.Generator,
+        *,
+        noise: bool,
+    ) -> tuple[HiddenEffect, ...]:
+        """Draw the effect on a typical profile; of labels without scores, the share of profiles whose label changes."""
+        judged = self.judged
+        if self.bare:
+            limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT
+            cases = SingleCases.of_labels(*judged.label_numbers, profiles.clusters, profiles.most_weights)
+        else:
+            cases = SingleCases.of_numbers(profiles, self._repeats())
+        if judged.groups is not None:
+            effects: tuple[HiddenEffect, ...] = (item_effect(cases, limit, rng, self.draws),)
+        else:
+            means = np.stack([*pairs.values()], axis=1) ** 2
+            if self.bare:  # of several labels, each has a mean difference
+                means = cases.mean_squares(rng, self.draws)
+            means = np.zeros_like(means) if noise else means
+            effects = text_effect(cases, judged.cells, means, limit, rng, names=judged.names)
+        if not self.bare:
+            return effects
+        return tuple(
+            replace(
+                effect,
+                name=LABELS + effect.name.removeprefix(TEXT).removeprefix(RECORD),
+                draws=effect.draws**2,
+                limit=limit**2,
+            )
+            for effect in effects
+        )
+
+    @cached_property
+    def changes(self) -> list[dict[str, Any]]:
+        """Counts of answers that differ (`changes`); empty if effects on single cases are not judged."""
+        judged = self.judged
+        if self.brief or judged.rules.delta_individual is None:
+            return []
+        cells = judged.cells[0] if judged.groups is None and judged.names else None
+        if self.bare:
+            labels, again = judged.label_numbers
+            return changes(labels, judged.answers.values, again, cells, labels=True)
+        return changes(self.table, judged.answers.values, self._repeats(), cells, labels=False)
+
+    @cached_property
+    def bare(self) -> bool:
+        """Whether the answers are labels without scores."""
+        return not self.judged.answers.numbers and bool(np.isin(self.table, (0.0, 1.0)).all())
 
     def _repeats(self) -> Floats | None:
-        """Return the outputs of the records that were asked about several times, shape (items, values, times)."""
-        again = self.judged.again
-        count = len(again.cases) // (TIMES - 1)
-        if not count:
+        """Return the outputs of the profiles that were asked several times, shape (items, values, times)."""
+        if self.scale == "rank" or not self.judged.repeated:
             return None
-        turns = self.judged.table(again, self.label).reshape(TIMES - 1, count, -1)
-        outputs = np.concatenate([self.everything[None, :count], turns]).transpose(1, 2, 0)
+        with np.errstate(all="ignore"):  # repeated answers may be outside the range of the scale: not compared
+            outputs = on_scale(
+                self.judged.times(lambda of, places: self.judged.table(of, self.label)[places]), self.scale
+            )
         outputs = outputs[np.isfinite(outputs).all(axis=(1, 2))]
-        return on_scale(outputs, self.scale) if self.scale != "rank" and len(outputs) else None
+        return outputs if len(outputs) else None
 
     def _lost(self, profiles: Profiles) -> Lost:
         """Return the largest change that lost replies could make, if they lay at the ends of the range of outputs."""

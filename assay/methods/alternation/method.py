@@ -31,6 +31,7 @@ from assay.methods.shared.profiles import (
     Case,
     RecordProfiles,
     TextProfiles,
+    differ_by_group_alone,
     record_cases,
     record_strata,
     text_cases,
@@ -90,7 +91,7 @@ class Alternation(Bounded, Method):
     join : str
         How that rule combines a step's comparisons: ``worst`` (biased if any is) or ``vote`` (if at least half are).
     repeats : int
-        Number of records that are asked about three times, to separate the service's noise from its differences.
+        Number of profiles that are asked about three times, to separate the service's noise from its differences.
     """
 
     attribute: Annotated[str, MaxLen(100)]
@@ -185,8 +186,8 @@ class Alternation(Bounded, Method):
         return given.expected()
 
     def _probes(self, profiles: int) -> int:
-        """Count the questions about a number of `profiles`, and the repeated questions about the first records."""
-        again = 0 if self.records is None else min(self.repeats, profiles) * (TIMES - 1)
+        """Count the questions about a number of `profiles`, and the repeated questions about the first of them."""
+        again = min(self.repeats, profiles) * (TIMES - 1)
         return (profiles + again) * len(self.values)
 
     def _first(self, most: int) -> int:
@@ -206,7 +207,7 @@ class Alternation(Bounded, Method):
         looks: list[dict[str, Any]] = []
         for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
             yield from self._ask(answers, cases[:size], ordering)
-            if self.records is not None and self.repeats and not again.cases:
+            if self.repeats and not again.cases:
                 yield from self._ask(again, cases[: self.repeats], ordering, times=TIMES)
             last = size == len(cases) or not self.stop_early
             look, whole = deepcopy(own := numbers.spawn(1)[0]), own
@@ -230,7 +231,8 @@ class Alternation(Bounded, Method):
         most_weights = None if self.strata is None else MOST_WEIGHTS
         rules = Rules(self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights)
         families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)
-        judged = Judged(answers, again, families, rules, brief, not_within)
+        names = self.texts is not None and not differ_by_group_alone(self.texts.people)
+        judged = Judged(answers, again, families, rules, brief, not_within, names)
         return judge_answers(judged, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
 
     def _families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:

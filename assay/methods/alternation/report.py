@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from assay.experiment import Room
 from assay.explain import listed
+from assay.methods.alternation.changes import ANOTHER_PERSON, ASKED_AGAIN, SWAPPED
 from assay.methods.shared.report import looks_table, profiles_room, profiles_table
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import Unit, amount, effect, hidden_in_words, hundredths, tested
@@ -26,6 +27,18 @@ SHEETS = (
             ("In standard deviations", "effect", cells.intervals),
             ("d_z", "d_z", cells.numbers),
             ("Profiles changed", "changed", cells.numbers),
+        ),
+    ),
+    Sheet(
+        "changes",
+        "What changes a single answer",
+        (
+            ("Compared with", "what", cells.texts),
+            ("From", "from", cells.texts),
+            ("To", "to", cells.texts),
+            ("Comparisons", "of", cells.numbers),
+            ("Answers changed", "changed", cells.numbers),
+            ("Root mean square", "size", cells.numbers),
         ),
     ),
     Sheet(
@@ -78,8 +91,14 @@ RATIOS = Sheet(
 
 
 STRATUM = "Within “{name}” alone, answers move by {size}."
-INDIVIDUAL = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
-FLIPS = "Swapping nothing but the attribute changes the label of {size}."
+INDIVIDUAL = (
+    "Of that, the attribute itself moves a typical answer by {size}; the rest is what also differs when "
+    "the same question is asked again{persons}."
+)
+FLIPS = (
+    "{size} change by the attribute itself, where up to {limit} of 100 count as none; the rest are labels "
+    "that also differ when the same question is asked again{persons}."
+)
 
 
 def in_words(document: Part, part: Part) -> Iterator[str]:
@@ -88,17 +107,11 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     records, labels = experiment.get("records") is not None, parts.text(experiment, "answers") == "labels"
     scales = [parts.text(one, "scale") for one in parts.objects(part, "scales")] or [parts.text(experiment, "scale")]
     deviation = parts.number(part, "scale") or 1.0
+    rows = {parts.text(row, "what"): row for row in parts.objects(part, "changes")}
+    bare = labels and SWAPPED in rows and "size" not in rows[SWAPPED]
     unit = _unit(scales[0] or "linear", deviation, labels)
-    pairs = parts.objects(part, "pairs")
-    largest = max(pairs, key=lambda one: abs(parts.number(one, "shift") or 0.0), default={})
-    shift, before, after = parts.number(largest, "shift"), parts.text(largest, "from"), parts.text(largest, "to")
-    if shift is not None and before and after:
-        if shift < 0:  # from the smaller to the larger value, so that a ratio above 1 is written
-            shift, before, after = -shift, after, before
-        answer = f"the score of “{parts.text(part, 'name')}”" if labels else "the answer"
-        moved = f"{unit.of(shift / deviation)} higher" if shift else "the same"
-        yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {moved} on average."
-    if scales[0] != "log":
+    yield from _means_in_words(part, unit, deviation, labels=labels, bare=bare)
+    if scales[0] != "log" and not bare:
         yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
     if (gap := effect(part, "step_2")) is not None:
         where = (
@@ -106,12 +119,14 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
             if records
             else "Where one group comes mostly with one kind of content, and another with another kind"
         )
-        yield f"{where}, the groups' averages differ by {unit.of(abs(gap))}."
-    flips = Unit(lambda size: hundredths((size * deviation) ** 2), " of 100 inputs")
-    limits = [parts.number(one, "limit") for one in parts.objects(part, "hidden") if one.get("kind") == "individual"]
-    # labels without scores have another limit: the root of the share of labels that may change
-    bare = labels and limits != [parts.number(experiment, "delta_individual")]
-    yield from hidden_in_words(part, unit, STRATUM, *((FLIPS, flips) if bare else (INDIVIDUAL, unit)))
+        yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}."
+    yield from _counted(rows, unit, deviation)
+    persons = " or another person of the same group is named" if ANOTHER_PERSON in rows else ""
+    limit = next((one.get("limit") for one in parts.objects(part, "hidden") if one.get("kind") == "individual"), None)
+    shares = Unit(hundredths, " of 100 inputs")
+    template = FLIPS if bare else INDIVIDUAL if rows else OLDER
+    single = template.replace("{persons}", persons).replace("{limit}", hundredths(limit if bare and limit else 0.0))
+    yield from hidden_in_words(part, unit, STRATUM, single, shares if bare else unit)
     if left := parts.texts(part, "not_within"):
         named = listed([f"“{column}”" for column in left])
         yield f"Not looked into one by one: {named}. What happens within a column is judged if “strata” names it."
@@ -120,11 +135,68 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     yield tested(document, part, f"{number or 0:,} {'records' if records else 'sentences'}, each with {values}")
 
 
+def _means_in_words(part: Part, unit: Unit, deviation: float, *, labels: bool, bare: bool) -> Iterator[str]:
+    """Write the largest difference of means between two values; of labels without scores, how often each has it."""
+    pairs = parts.objects(part, "pairs")
+    largest = max(pairs, key=lambda one: abs(parts.number(one, "shift") or 0.0), default={})
+    shift, before, after = parts.number(largest, "shift"), parts.text(largest, "from"), parts.text(largest, "to")
+    if shift is None or not before or not after:
+        return
+    if shift < 0:  # from the smaller to the larger value, so that a ratio above 1 is written
+        shift, before, after = -shift, after, before
+    name, means = parts.text(part, "name"), parts.numbers(parts.mapping(part, "means"))
+    number = parts.count(parts.mapping(part, "profiles"), "whole")
+    if bare and number and before in means and after in means:
+        first, second = (f"{round(means[value] * number):,}" for value in (before, after))
+        yield (
+            f"With “{before}”, {first} of {number:,} inputs get the label “{name}”; with “{after}” instead and nothing "
+            f"else changed, {second}."
+        )
+        return
+    answer = f"the score of “{name}”" if labels else "the answer"
+    moved = f"{unit.of(shift / deviation)} higher" if shift else "the same"
+    yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {moved} on average."
+
+
+def _counted(rows: Mapping[str | None, Part], unit: Unit, deviation: float) -> Iterator[str]:
+    """Write what was counted when the value, nothing, or the person was exchanged."""
+    for what, sentence in COUNTED.items():
+        row = rows.get(what, {})
+        changed, of, size = parts.count(row, "changed"), parts.count(row, "of"), parts.number(row, "size")
+        if changed is None or of is None:
+            continue
+        label, number = sentence
+        if size is None:
+            yield label.format(changed=f"{changed:,}", of=f"{of:,}")
+        else:
+            yield number.format(size=unit.of(size / deviation), of=f"{of:,}")
+
+
+COUNTED: Mapping[str, tuple[str, str]] = {
+    SWAPPED: (
+        "Swapping nothing but the attribute changes the label of {changed} of {of} inputs.",
+        "Swapping nothing but the attribute moves an answer, up or down, by {size} (root of the mean square of {of}).",
+    ),
+    ASKED_AGAIN: (
+        "Asking the same question again changes it in {changed} of {of} comparisons.",
+        "Asking the same question again moves it by {size} (of {of} comparisons).",
+    ),
+    ANOTHER_PERSON: (
+        "Another person of the same group changes it in {changed} of {of} comparisons.",
+        "Another person of the same group moves it by {size} (of {of} comparisons).",
+    ),
+}
+"""Sentences about counted changes: for labels, and for numbers."""
+
+OLDER = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
+"""Sentence for ratings without counted changes."""
+
+
 def _unit(scale: str, deviation: float, labels: bool) -> Unit:
     """Return the unit in which effects are written; `deviation` is the standard deviation of the output on `scale`."""
     if scale == "log":
         return Unit(lambda size: amount(100 * math.expm1(size * deviation)), " %")
-    if scale == "linear" and labels:
+    if scale in {"linear", "auto"} and labels:  # “auto” where no other scale fits
         return Unit(lambda size: amount(100 * size * deviation), " points of 100")
     names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
     return Unit(lambda size: amount(size * deviation), names.get(scale, ""))

@@ -27,13 +27,20 @@ REASONS: Mapping[str, str] = {
         "{where:where}changing nothing but the attribute makes no difference that counts"
         "[ ({effect:deviations} of its {scale})| ({effect:deviations})], "
         "but the output follows what else the input says"
-        "[: groups that come with different content differ by {step_2:effect} standard deviations]."
+        "[: groups that come with different content differ by an estimated {step_2:effect} standard deviations]."
     ),
     "even-handed": (
         "{where:where}changing nothing but the attribute makes no difference that counts"
         "[ ({effect:deviations} of its {scale})| ({effect:deviations})], "
         "and groups that come with different content are answered alike"
-        "[: they differ by {step_2:effect} standard deviations]."
+        "[: they differ by an estimated {step_2:effect} standard deviations]."
+    ),
+    "follows-names": (
+        "{where:where}another person of the same group changes the answer about as much as another value does, "
+        "so that single answers follow the person who is named, and not the attribute"
+        "[: a typical answer moves by {size_person:effect} and by {size_swapped:effect} standard deviations"
+        "|: the label changes in {changed_person:count} of {of_person:count} comparisons, and in "
+        "{changed_swapped:count} of {of_swapped:count}]."
     ),
     "too-many-labels": (
         "{where:where}the service gave {labels:count} different labels, and at most {most:count} are compared: are "

@@ -1,4 +1,4 @@
-"""Effects within strata of the content and on single items, from paired differences (METHODS 11.1 and 11.2)."""
+"""Effects within strata of the content, from paired differences (METHODS 11.1)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from assay.model import Floats, HiddenEffect
-from assay.statistics.hidden.varying import adjusted_means, cluster_means, varying_effect
+from assay.statistics.hidden.varying import adjusted_means, varying_effect
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
-from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance, mean_draws, mean_error
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance, mean_error
 
 Families = Mapping[str, NDArray[np.str_]]
 
@@ -23,21 +23,11 @@ SURE = 0.99
 LEAST_SHARE_VARIANCE = 1e-12
 """Lower bound of a share's variance where it is a divisor."""
 
-OTHER_NOISE = 2.0
-"""Maximum difference, in standard errors, at which the noise of first and of repeated answers counts as equal."""
-
-LEAST_REPEATED = 3
-"""Minimum expected number of repeated rows with a large difference for the noise of answers to be known."""
-
-LEAST_NOISY = 10
-"""Minimum effective number of questions with varying answers for the noise of answers to be known."""
-
 LEAST_OF_A_KIND = 10
 """Minimum number of differences for a stratum to count in `typical_effect`."""
 
 LEAST_KINDS = 3
 """Minimum number of clusters or groups for which the spread between them is estimated."""
-
 
 MOST_PAIRS = 45
 """Maximum number of pairs of values (those of ten values) whose hidden effects are computed; see `furthest`."""
@@ -178,39 +168,6 @@ def _at_one_share(drawn: Floats, fair: float) -> Floats:
     return np.asarray(covariance * np.outer(wider, wider))
 
 
-def spread_effect(
-    profiles: Profiles,
-    means: Mapping[tuple[str, str], Floats],
-    limit: float,
-    rng: np.random.Generator,
-    *,
-    noise: bool = False,
-) -> HiddenEffect:
-    """Draw the systematic difference of a typical text: the mean difference plus its spread over frames and contents.
-
-    The spread between persons is left out, because two names differ in more than the attribute.
-
-    Parameters
-    ----------
-    means : mapping of pair of values to ndarray, shape (draws,)
-        Draws of the mean difference, from `paired_draws`.
-    noise : bool
-        Whether noise alone could be the cause of the mean differences, which are then left out.
-    """
-    kinds = {kind: ids for kind, ids in profiles.clusters.items() if kind != "person" and ids.max() >= LEAST_KINDS - 1}
-    typical = []
-    differences, drawn = (list(of.values()) for of in (paired_differences(profiles), means))
-    for place in furthest(np.array([(difference**2).mean() for difference in differences])).tolist():
-        difference, mean = differences[place], drawn[place]
-        squares = np.zeros_like(mean) if noise else mean**2
-        for kind, ids in kinds.items():
-            others = tuple(other for name, other in profiles.clusters.items() if name != kind)
-            spread = varying_effect(*cluster_means(difference, ids, others), limit / 2, rng, len(mean)).spread
-            squares = squares + spread**2
-        typical.append(np.sqrt(squares))
-    return HiddenEffect("individual", "typical text", np.max(typical, axis=0), limit)
-
-
 def typical_effect(
     mean: Floats,
     differences: Floats,
@@ -253,73 +210,3 @@ def typical_effect(
     each = varying_effect(*found, scale, rng, len(mean)).each
     apart = each - each.mean(axis=1, keepdims=True)
     return np.asarray(np.sqrt(mean**2 + (apart**2).mean(axis=1))), bound
-
-
-def item_effect(
-    profiles: Profiles, repeats: Floats | None, limit: float, rng: np.random.Generator, draws: int = DRAWS
-) -> HiddenEffect:
-    """Draw the systematic difference of a typical record: its root mean square, without the noise of repeated answers.
-
-    Parameters
-    ----------
-    repeats : ndarray, shape (items, values, 3), optional
-        Outputs of items that were asked three times, in the units of the profiles. If they are ``None`` or empty, the
-        result is only an upper bound of the effect.
-    """
-    squared = np.stack([*paired_differences(profiles).values()], axis=1) ** 2
-    squares = profiles.draws(squared, rng, draws)
-    of_row = squared.sum(axis=1)
-    # 1 if all rows have equal squared differences, n if only one row has any
-    unequal = float(((of_row / (of_row.mean() or 1.0)) ** 2).mean())
-    known = False
-    if repeats is not None and len(repeats) >= max(LEAST_CLUSTERS, LEAST_REPEATED * unequal):
-        noise = repeats - repeats.mean(axis=0)  # without the drift of the service, which all questions share
-        # subtracting a noise below this variance changes next to nothing
-        if known := _alike(noise, (limit * profiles.scale) ** 2 / 200):
-            of_asking = _noise(noise, profiles.scale, rng, draws)
-            squares = squares - of_asking
-            # a large noise that comes mostly from few answers is underestimated: the repeated rows must show the effect
-            known = bool(of_asking.mean(axis=0).max() < limit**2 or _repeated(repeats, profiles.scale) > limit**2)
-    if squares.shape[1] > MOST_PAIRS:
-        squares = squares[:, furthest(squares.mean(axis=0))]
-    if squares.shape[1] > 1:  # without a joint fit, the largest of several noisy estimates would be too large
-        squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).each
-    return HiddenEffect(
-        "individual", "typical record", np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not known
-    )
-
-
-def _repeated(repeats: Floats, scale: float) -> float:
-    """Return the largest mean product of two repeated differences (a noise-free square), less its standard error.
-
-    With several pairs, more than one error is subtracted, because one of several noisy squares is large by chance.
-    """
-    apart = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)]) / scale
-    shared = (apart.sum(axis=2) ** 2 - (apart**2).sum(axis=2)) / (repeats.shape[2] * (repeats.shape[2] - 1))
-    pairs, count = shared.shape
-    errors = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)
-    return float((shared.mean(axis=1) - errors * shared.std(axis=1) / math.sqrt(count)).max())
-
-
-def _alike(repeats: Floats, negligible: float) -> bool:
-    """Return whether the first answers seem to have the same noise as the repeated answers.
-
-    The noise of repeated answers is subtracted from the effect, so a service that adds noise only to repeated questions
-    could hide its bias. The variance of the test statistic comes from taking each of the three answers as the first.
-    Return false, too, if so few questions have noisy answers that nothing is known about the other questions.
-    """
-    variances = repeats.var(axis=2, ddof=1)
-    if variances.mean() <= negligible:
-        return True
-    # with each of the three answers as the first one, shape (3, items, values)
-    first, second, third = (np.stack([repeats[..., (at + turn) % 3] for turn in range(3)]) for at in range(3))
-    apart = (first - second) * (first - third) - variances
-    errors = abs(float(apart[0].sum())) / math.sqrt(float((apart**2).mean(axis=0).sum()))
-    return errors <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())
-
-
-def _noise(repeats: Floats, scale: float, rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the part of the variance of a difference that is noise of repeated answers, shape (draws, pairs)."""
-    variances = repeats.var(axis=2, ddof=1) / scale**2 * len(repeats) / (len(repeats) - 1)
-    of_pairs = [variances[:, a] + variances[:, b] for a, b in combinations(range(variances.shape[1]), 2)]
-    return mean_draws(np.stack(of_pairs, axis=1), {}, rng, draws)

@@ -122,8 +122,43 @@ def _texts(
     return make
 
 
+def _classes(turned: Callable[[str, str, int, Rng], float], *, cached: bool = False) -> Callable[[Rng, float], Answer]:
+    """Make a classifier of texts that answers with the side of the content, or with the other label.
+
+    It answers with the other label where a number in [0, 1) is below .3 times the size; `turned` returns the number,
+    by value, text, the service's own random number and generator. If `cached`, repeated questions get first answers.
+    """
+
+    def make(rng: Rng, size: float) -> Answer:
+        own = int(rng.integers(2**31))
+        answered: dict[str, Reply] = {}
+
+        def answer(probe: Probe) -> Reply:
+            assert isinstance(probe.ask, Classify)
+            text = str(probe.ask.given)
+            if cached and text in answered:
+                return answered[text]
+            _, value = held(text.lower(), PEOPLE)
+            pleasant = held(text, SIDES)[1] == PLEASANT
+            other = turned(value, text, own, rng) < 0.3 * size
+            answered[text] = Reply({"label": "positive" if pleasant != other else "negative", "scores": None})
+            return answered[text]
+
+        return answer
+
+    return make
+
+
+def _without_person(text: str) -> str:
+    return text.lower().replace(held(text.lower(), PEOPLE)[0], "")
+
+
 def _alternated(_: Rng) -> AnyMethod:
     return Alternation("gender", answers="numbers")
+
+
+def _classified(_: Rng) -> AnyMethod:
+    return Alternation("gender", answers="labels")
 
 
 def _alternated_religions(_: Rng) -> AnyMethod:
@@ -437,6 +472,30 @@ WORLDS: Mapping[str, World] = {
     "texts, temperature": _world(_alternated, _texts(lambda *_: 0.0, noise=1.5), _letters(UCS, DSBS)),
     "texts, five groups, names differ": _world(
         _alternated_religions, _texts(lambda *_: 0.0, of_person=0.6, of="religion"), _letters(UCS, DSBS)
+    ),
+    "texts, labels turned for one group by sentence": _world(
+        _classified,
+        _classes(lambda value, text, own, _: 1.0 if value == FIRST else chance(_without_person(text), own)),
+        _letters(BS),
+    ),
+    "texts, labels turned for one group by sentence and person": _world(
+        _classified, _classes(lambda value, text, own, _: 1.0 if value == FIRST else chance(text, own)), _letters(BS)
+    ),
+    "texts, labels follow the person in each sentence": _world(
+        _classified, _classes(lambda _, text, own, __: chance(text, own)), _letters(UCS, DSBS)
+    ),
+    "texts, labels at random": _world(
+        _classified, _classes(lambda _, __, ___, rng: float(rng.random())), _letters(UCS, DSBS)
+    ),
+    "texts, labels at random, repeated ones from a cache": _world(
+        _classified, _classes(lambda _, __, ___, rng: float(rng.random()), cached=True), _letters(UCS, DSBS)
+    ),
+    # half of this effect is a quarter of the standard deviation, which equals the tolerance
+    "texts, moved at random by sentence": _world(
+        _alternated,
+        _texts(lambda _, word, frame, own: 2 * _sign("moved", word, frame, own) * (chance("far", word, frame) + 0.1)),
+        _letters(BS),
+        AT_TOLERANCE,
     ),
     "texts, honest": _world(_alternated, _texts(lambda *_: 0.0), _letters(DSBS)),
     # records

@@ -1,0 +1,120 @@
+"""Counts of single answers that differ: with another value, when asked again, with another person of the group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from assay.model import Floats, HiddenEffect, Integers, Reason
+
+Answers = Floats | Integers
+
+SWAPPED, ASKED_AGAIN, ANOTHER_PERSON = "another value", "the same question again", "another person of the same group"
+"""What two compared answers differ in."""
+
+CLEAR = 2.0
+"""Standard errors of the answers to repeated questions by which a difference must exceed its limit to be said."""
+
+AS_MUCH = 0.8
+"""Part of the difference between groups from which persons of one group are said to differ about as much."""
+
+
+def changes(
+    outputs: Answers, values: Sequence[str], repeats: Answers | None, cells: Integers | None, *, labels: bool
+) -> list[dict[str, Any]]:
+    """Count pairs of answers that differ, for the pair of values with the largest differences.
+
+    Parameters
+    ----------
+    outputs : ndarray, shape (profiles, values)
+        Answers; labels as numbers.
+    repeats : ndarray, shape (profiles, values, times), optional
+        Answers to the same questions.
+    cells : ndarray of int, shape (profiles,), optional
+        Sentence of each profile without its person; ``None`` for records.
+    labels : bool
+        Whether answers are labels: equal or not, and not nearer or farther.
+
+    Returns
+    -------
+    list of dict
+        For each comparison that was made, its number of pairs of answers (``of``), how many of them differ
+        (``changed``) and, for numbers, the root mean square of the differences (``size``). Of repeated questions also
+        the standard error, between questions, of the share that changed or of the mean square (``error``).
+    """
+    pairs = list(combinations(range(len(values)), 2))
+    apart = [outputs[:, b] - outputs[:, a] for a, b in pairs]
+    a, b = pairs[int(np.argmax([np.mean(part != 0) if labels else np.mean(part**2) for part in apart]))]
+    rows = [_row(SWAPPED, outputs[:, [a, b]], labels=labels) | {"from": values[a], "to": values[b]}]
+    if repeats is not None:
+        questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])
+        rows.append(_row(ASKED_AGAIN, questions, labels=labels) | {"error": _error(questions, labels=labels)})
+    if cells is not None:
+        order = np.argsort(cells, kind="stable")
+        of_cell = np.split(order, np.flatnonzero(np.diff(cells[order])) + 1)
+        groups = [outputs[places, value] for places in of_cell for value in (a, b)]
+        rows.append(_total(ANOTHER_PERSON, [_differences(group[None]) for group in groups], labels=labels))
+    return [row for row in rows if row["of"]]
+
+
+def _row(what: str, answers: Answers, *, labels: bool) -> dict[str, Any]:
+    """Compare every two answers of a row; shape (rows, answers)."""
+    return _total(what, [_differences(answers)], labels=labels)
+
+
+def _differences(answers: Answers) -> Floats:
+    """Return the differences of every two answers of each row."""
+    first, second = np.triu_indices(answers.shape[1], 1)
+    return np.asarray(answers[:, second] - answers[:, first]).ravel()
+
+
+def _error(answers: Answers, *, labels: bool) -> float:
+    squares = _differences(answers).reshape(len(answers), -1)
+    of_question = ((squares != 0) if labels else squares**2).mean(axis=1)
+    return float(of_question.std() / math.sqrt(len(answers)))
+
+
+def _total(what: str, differences: Sequence[Floats], *, labels: bool) -> dict[str, Any]:
+    every = np.concatenate(differences)
+    row: dict[str, Any] = {"what": what, "changed": int(np.count_nonzero(every)), "of": len(every)}
+    return row if labels else row | {"size": math.sqrt(float((every**2).mean())) if len(every) else 0.0}
+
+
+def names_reason(
+    rows: Sequence[Mapping[str, Any]], hidden: Sequence[HiddenEffect], unit: float, output: str
+) -> tuple[Reason, ...]:
+    """Return the reason that the service follows names, if persons of one group differ as much as those of two groups.
+
+    The differences must exceed the limit of the effect on single cases, without the noise of asking again, and the
+    effect itself must not. `unit` is the standard deviation of numbers.
+    """
+    named = {row["what"]: row for row in rows}
+    singles = [one for one in hidden if one.kind == "individual" and not one.bound and one.limit is not None]
+    if ANOTHER_PERSON not in named or not singles:
+        return ()
+    swapped, again, person = (_share(named.get(what), unit) for what in (SWAPPED, ASKED_AGAIN, ANOTHER_PERSON))
+    limit = singles[0].limit if "size" not in named[SWAPPED] else float(singles[0].limit or 0) ** 2
+    within = all(float(np.median(one.draws)) <= float(one.limit or 0) for one in singles)
+    error = named.get(ASKED_AGAIN, {}).get("error", 0.0) / (unit**2 if "size" in named[SWAPPED] else 1.0)
+    if (
+        not within
+        or swapped - again - CLEAR * error <= float(limit or 0)
+        or person - again < AS_MUCH * (swapped - again)
+    ):
+        return ()
+    facts: dict[str, Any] = {"output": output}
+    for name, row in (("swapped", named[SWAPPED]), ("person", named[ANOTHER_PERSON])):
+        facts |= {f"{key}_{name}": row[key] for key in ("changed", "of")}
+        facts |= {f"size_{name}": row["size"] / unit} if "size" in row else {}
+    return (Reason("follows-names", facts, output),)
+
+
+def _share(row: Mapping[str, Any] | None, unit: float) -> float:
+    """Return the share of changed labels, or the mean square of numbers in units of their variance."""
+    if row is None:
+        return 0.0
+    return float((row["size"] / unit) ** 2) if "size" in row else float(row["changed"] / row["of"])

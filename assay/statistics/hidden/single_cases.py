@@ -1,0 +1,325 @@
+"""Effects on single items: what swapping the attribute does to one case, without noise (METHODS 11.2 and 16)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from assay.model import Floats, HiddenEffect, Integers
+from assay.statistics.hidden.strata import furthest
+from assay.statistics.hidden.varying import varying_effect
+from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
+
+OTHER_NOISE = 2.0
+"""Maximum difference, in standard errors, at which the noise of first and of repeated answers counts as equal."""
+
+LEAST_REPEATED = 3
+"""Minimum expected number of repeated rows with a large difference for the noise of answers to be known."""
+
+LEAST_NOISY = 10
+"""Minimum effective number of questions with varying answers for the noise of answers to be known."""
+
+LEAST_FREEDOM = 20
+"""Minimum number of answers beyond the fitted effects for the part of a difference that texts share to be known."""
+
+TEXT, RECORD, LABELS = "typical text", "typical record", "changed labels"
+"""Names of the effect on single items; of labels it is the share of items whose label changes."""
+
+CELLS, NEAR = 200, 6.0
+"""Number of points of each of two grids of sizes in `_size_draws`, and the reach of the second in standard errors."""
+
+
+@dataclass(frozen=True)
+class SingleCases:
+    """Answers about items under each value, in a unit in which a squared distance of answers is a squared effect.
+
+    Numbers have one column, in standard deviations of the output. Labels have an indicator column for each label,
+    divided by the root of 2, so that the squared distance of two different labels is 1.
+    """
+
+    outputs: Floats
+    """Shape (items, values, columns)."""
+    repeats: Floats | None
+    """Answers of the items that were asked three times, shape (items, values, 3, columns), if there are any."""
+    clusters: Mapping[str, Integers]
+    """For each kind (person, frame, content), the cluster of each item; shape (items,)."""
+    most_weights: int | None = None
+    """Maximum number of weights for each kind of cluster (`mean_draws`)."""
+
+    @classmethod
+    def of_numbers(cls, profiles: Profiles, repeats: Floats | None) -> SingleCases:
+        """Divide numbers by their standard deviation; `repeats` has the shape (items, values, 3)."""
+        again = None if repeats is None else repeats[..., None] / profiles.scale
+        return cls(profiles.outputs[..., None] / profiles.scale, again, profiles.clusters, profiles.most_weights)
+
+    @classmethod
+    def of_labels(
+        cls,
+        labels: Integers,
+        repeats: Integers | None,
+        clusters: Mapping[str, Integers],
+        most_weights: int | None = None,
+    ) -> SingleCases:
+        """Make indicator columns of labels, numbered from 0: shapes (items, values) and (items, values, 3)."""
+        columns = np.eye(int(max(part.max(initial=0) for part in (labels, repeats) if part is not None)) + 1)
+        columns /= math.sqrt(2)
+        return cls(columns[labels], None if repeats is None else columns[repeats], clusters, most_weights)
+
+    @property
+    def squared(self) -> Floats:
+        """Squared difference between every two values, shape (items, pairs)."""
+        values = range(self.outputs.shape[1])
+        return np.stack(
+            [((self.outputs[:, b] - self.outputs[:, a]) ** 2).sum(axis=1) for a, b in combinations(values, 2)], axis=1
+        )
+
+    def mean_squares(self, rng: np.random.Generator, draws: int) -> Floats:
+        """Draw the squared mean difference between every two values, shape (draws, pairs)."""
+        values = range(self.outputs.shape[1])
+        apart = np.stack([self.outputs[:, b] - self.outputs[:, a] for a, b in combinations(values, 2)], axis=1)
+        drawn = mean_draws(apart.reshape(len(apart), -1), self.clusters, rng, draws, self.most_weights)
+        return np.asarray((drawn.reshape(draws, *apart.shape[1:]) ** 2).sum(axis=2))
+
+    @property
+    def noise(self) -> Floats | None:
+        """Repeated answers without the drift of the service, which all questions share; ``None`` without repeats."""
+        return self.repeats - self.repeats.mean(axis=0) if self.repeats is not None and len(self.repeats) else None
+
+    @property
+    def variances(self) -> Floats:
+        """Variance of the answers to each repeated question, shape (items, values)."""
+        assert self.noise is not None  # noqa: S101  only for cases with repeats
+        variances = self.noise.var(axis=2, ddof=1).sum(axis=2)
+        return np.asarray(variances * len(variances) / (len(variances) - 1))
+
+    def knows_noise(self, squares: Floats, limit: float) -> bool:
+        """Return whether the repeated answers tell the noise of the first answers.
+
+        They do not if they vary otherwise than first answers do, or if the items that carry the `squares` (one for
+        each item) are so few that hardly any of them was repeated. Noise below a two-hundredth of the limit's square
+        is not tested: subtracting it changes next to nothing.
+        """
+        # 1 if all rows have equal squares, n if only one row has any
+        unequal = float(((squares / (squares.mean() or 1.0)) ** 2).mean())
+        if self.noise is None or len(self.noise) < max(LEAST_CLUSTERS, LEAST_REPEATED * unequal):
+            return False
+        return _alike(self.noise, limit**2 / 200)
+
+    def shows_effect(self, noise: float, limit: float) -> bool:
+        """Return whether noise of this variance can hide nothing, or the repeated items show the effect by themselves.
+
+        A large noise that comes mostly from few answers is underestimated.
+        """
+        return noise < limit**2 or (self.repeats is not None and _repeated(self.repeats) > limit**2)
+
+
+def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draws: int = DRAWS) -> HiddenEffect:
+    """Draw the systematic difference of a typical item: its root mean square, without the noise of repeated answers.
+
+    Without repeats, or if they have other noise than first answers, the result is only an upper bound of the effect.
+    """
+    squared = cases.squared
+    squares = mean_draws(squared, cases.clusters, rng, draws, cases.most_weights)
+    if known := cases.knows_noise(squared.sum(axis=1), limit):
+        variances = cases.variances
+        pairs = combinations(range(variances.shape[1]), 2)
+        of_asking = mean_draws(np.stack([variances[:, a] + variances[:, b] for a, b in pairs], axis=1), {}, rng, draws)
+        squares = squares - of_asking
+        known = cases.shows_effect(float(of_asking.mean(axis=0).max()), limit)
+    squares = squares[:, furthest(squares.mean(axis=0))]
+    if squares.shape[1] > 1:  # without a joint fit, the largest of several noisy estimates would be too large
+        squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).each
+    return HiddenEffect("individual", RECORD, np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not known)
+
+
+def text_effect(
+    cases: SingleCases,
+    cells: tuple[Integers, int],
+    means: Floats,
+    limit: float,
+    rng: np.random.Generator,
+    *,
+    names: bool,
+) -> tuple[HiddenEffect, ...]:
+    """Draw the systematic difference of a typical text, beyond noise and what two persons of one group differ by.
+
+    Its square is the sum of three parts. The first is the square of the mean difference. The second is the variance
+    of the difference between texts without their person (cells of frame and content), which several persons share.
+    The third is the part of a difference that only this person in this text has: the variance of differences less
+    that of repeated answers and, if persons are `names`, less that between two persons of one group in the same text
+    (of the group where it is smaller). The difference that a person has in all texts belongs to none of them.
+
+    Parameters
+    ----------
+    cells : tuple of (ndarray of int, shape (items,), int)
+        Text of each item without its person, numbered from 0, and the number of such texts in the whole material.
+    means : ndarray, shape (draws, pairs)
+        Draws of the square of the mean difference.
+    names : bool
+        Whether two persons of a pair differ in more than the attribute, as two names do.
+
+    Returns
+    -------
+    tuple of HiddenEffect
+        If the noise is not known from repeated answers, the third part is only in a second effect, an upper bound. If
+        too few texts are shared by persons, there is only an upper bound, which includes what persons differ by.
+    """
+    ids, count = cells
+    some = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
+    persons = {"person": cases.clusters["person"][some]}
+    enough = len(np.unique(persons["person"])) >= LEAST_CLUSTERS
+    fit = _without_cells_and_persons(cases, ids, some) if enough else None
+    if fit is None or fit.freedom < LEAST_FREEDOM:
+        whole = item_effect(cases, limit, rng, len(means))
+        return (HiddenEffect("individual", TEXT, whole.draws, limit, bound=True),)
+    squared = cases.squared
+    pairs = list(combinations(range(cases.outputs.shape[1]), 2))
+    of_value = (fit.residuals**2).sum(axis=2)
+    chosen = furthest(squared.mean(axis=0)).tolist()
+    apart = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[at] for at in chosen)]
+    own = np.column_stack([of_value, *((each**2).sum(axis=1) for each in apart)]) * len(of_value) / fit.freedom
+    drawn = mean_draws(own, persons, rng, len(means), cases.most_weights)
+    noise = np.zeros((len(means), of_value.shape[1]))
+    if known := cases.knows_noise(own[:, of_value.shape[1] :].sum(axis=1), limit):
+        noise = mean_draws(cases.variances, {}, rng, len(means))
+        # fitted together: few repeated questions do not show that one group's answers are a little noisier
+        noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, len(means)).each
+    shared, whole_parts = [], []
+    for place, at in enumerate(chosen):
+        a, b = pairs[at]
+        difference = drawn[:, of_value.shape[1] + place]
+        of_texts = _size_draws(*fit.between(a, b, count), limit, rng, len(means))
+        known = known and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
+        single = difference - noise[:, a] - noise[:, b]
+        if names:
+            own_a, own_b = (drawn[:, value] - noise[:, value] for value in (a, b))
+            single = single - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
+        shared.append(means[:, at] + of_texts)
+        whole_parts.append(_size_draws(float(single.mean()), float(single.var()), 0.0, limit, rng, len(means)))
+    base = np.stack(shared)
+    largest = np.sqrt((base + np.stack(whole_parts)).max(axis=0))
+    if known:
+        return (HiddenEffect("individual", TEXT, largest, limit),)
+    return (
+        HiddenEffect("individual", TEXT, np.sqrt(base.max(axis=0)), limit),
+        HiddenEffect("individual", f"{TEXT}, with what may be noise", largest, limit, bound=True),
+    )
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Least squares of answers on texts (cells) and persons: the effects of the cells and the rest."""
+
+    effects: Floats
+    """Shape (cells, values, columns)."""
+    sizes: Floats
+    """Number of answers in each cell."""
+    residuals: Floats
+    """Shape (answers, values, columns)."""
+    freedom: int
+    """Number of answers less the number of fitted effects."""
+    spent: float
+    """Sum of the error variances of the cells' effects, weighted by size, in units of the residual variance."""
+
+    def between(self, a: int, b: int, of_all: int) -> tuple[float, float, float]:
+        """Estimate the variance of a difference between cells; return it, its error at 0, and what it adds by its size.
+
+        The cells stand for themselves, except as far as the material has more of them (`of_all`) than were asked.
+        """
+        total = float(self.sizes.sum())
+        effect = self.effects[:, b] - self.effects[:, a]
+        effect = effect - (self.sizes[:, None] * effect).sum(axis=0) / total
+        residual = float(((self.residuals[:, b] - self.residuals[:, a]) ** 2).sum()) / self.freedom
+        squares = self.sizes * (effect**2).sum(axis=1)
+        estimate = (float(squares.sum()) - self.spent * residual) / total
+        error = 2 * residual**2 * self.spent * (1 + self.spent / self.freedom) / total**2
+        count = len(self.sizes)
+        unasked = max(0.0, 1 - count / of_all) * float(squares.var()) * count / total**2
+        return estimate, error + unasked, 4 * residual / total
+
+
+def _without_cells_and_persons(cases: SingleCases, cells: Integers, some: NDArray[np.bool_]) -> _Fit:
+    """Fit the answers of the items in `some`, whose cells have several, by effects of their cells and persons."""
+    _, cell = np.unique(cells[some], return_inverse=True)
+    _, person = np.unique(cases.clusters["person"][some], return_inverse=True)
+    shape = cases.outputs[some].shape
+    outputs = cases.outputs[some].reshape(len(cell), -1)
+    table = np.zeros((cell.max() + 1, person.max() + 1))
+    np.add.at(table, (cell, person), 1)
+    sizes, of_person = table.sum(axis=1), table.sum(axis=0)
+    shares = table / sizes[:, None]
+    gram = np.diag(of_person) - table.T @ shares
+    inverse = np.linalg.pinv(gram, hermitian=True)
+    by_cell, by_person = _sums(outputs, cell), _sums(outputs, person)
+    added = inverse @ (by_person - shares.T @ by_cell)
+    added -= of_person @ added / len(cell)
+    effects = by_cell / sizes[:, None] - shares @ added
+    residuals = outputs - effects[cell] - added[person]
+    freedom = len(cell) - len(sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
+    away = table.T @ shares - np.outer(of_person, of_person) / len(cell)
+    spent = len(sizes) - 1 + float(np.trace(inverse @ away))
+    return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, spent)
+
+
+def _sums(values: Floats, ids: Integers) -> Floats:
+    """Sum the rows of each cluster, shape (clusters, columns)."""
+    return np.stack([np.bincount(ids, column) for column in values.T], axis=1)
+
+
+def _size_draws(
+    estimate: float, error: float, by_size: float, limit: float, rng: np.random.Generator, draws: int
+) -> Floats:
+    """Draw the square of a size, given an estimate of the square with the variance ``error + by_size * square``.
+
+    The size is 0 or half-normal with equal odds, with half of the limit as its scale, as in `varying_effect`.
+    """
+    size = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
+    error = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)
+    near = estimate + math.sqrt(error) * np.linspace(-NEAR, NEAR, CELLS)
+    size = np.unique(np.concatenate([size, np.sqrt(near[near > 0]) / (limit / 2)]))
+    edges = np.concatenate([[0.0], (size[1:] + size[:-1]) / 2, size[-1:]])
+    slab = np.exp(-(size**2) / 2) * np.diff(edges)
+    prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])
+    away = estimate - (np.concatenate([[0.0], size]) * limit / 2) ** 2
+    log_mass = np.log(np.maximum(prior, 1e-300)) - away**2 / error / 2
+    mass = np.exp(log_mass - log_mass.max())
+    cell = rng.choice(len(mass), draws, p=mass / mass.sum())
+    low, high = (np.concatenate([[0.0], bounds])[cell] for bounds in (edges[:-1], edges[1:]))
+    return np.asarray(((low + (high - low) * rng.random(draws)) * limit / 2) ** 2)
+
+
+def _repeated(repeats: Floats) -> float:
+    """Return the largest mean product of two repeated differences (a noise-free square), less its standard error.
+
+    With several pairs, more than one error is subtracted, because one of several noisy squares is large by chance.
+    """
+    apart = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
+    products = apart.sum(axis=2) ** 2 - (apart**2).sum(axis=2)
+    shared = products.sum(axis=2) / (repeats.shape[2] * (repeats.shape[2] - 1))
+    pairs, count = shared.shape
+    errors = special.stdtrit(count - 1, 1 - special.ndtr(-1.0) / pairs)
+    return float((shared.mean(axis=1) - errors * shared.std(axis=1) / math.sqrt(count)).max())
+
+
+def _alike(repeats: Floats, negligible: float) -> bool:
+    """Return whether the first answers seem to have the same noise as the repeated answers.
+
+    The noise of repeated answers is subtracted from the effect, so a service that adds noise only to repeated questions
+    could hide its bias. The variance of the test statistic comes from taking each of the three answers as the first.
+    Return false, too, if so few questions have noisy answers that nothing is known about the other questions.
+    """
+    variances = repeats.var(axis=2, ddof=1).sum(axis=2)
+    if variances.mean() <= negligible:
+        return True
+    # with each of the three answers as the first one, shape (3, items, values, columns)
+    first, second, third = (np.stack([repeats[:, :, (at + turn) % 3] for turn in range(3)]) for at in range(3))
+    apart = ((first - second) * (first - third)).sum(axis=3) - variances
+    errors = abs(float(apart[0].sum())) / math.sqrt(float((apart**2).mean(axis=0).sum()))
+    return errors <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())
