@@ -26,7 +26,7 @@ async def resolve_author(here: Service, caller: Caller, asked: TargetDescription
             )
         author = await find_target(here, caller, asked)
         check_language_model(author)
-        check_target(here, author)
+        await check_target(here, author)
     return {**({} if author.saved_id is None else {"id": author.saved_id}), **author.descriptor}
 
 

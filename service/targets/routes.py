@@ -134,7 +134,7 @@ async def probe_described_target(
     """
     with located():
         target = await with_described_links(here, caller, of_described(body))
-        check_target(here, target)
+        await check_target(here, target)
         await check_uploaded(here, caller.tenant, target.descriptor)
     order = probe_order(here, caller, target)
     return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
@@ -150,7 +150,7 @@ async def probe_target(
     """
     with located():
         target = await with_described_links(here, caller, of_saved(here, row))
-        check_target(here, target)
+        await check_target(here, target)
     order = probe_order(here, caller, target)
     return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
@@ -165,7 +165,7 @@ async def _new_target(
         if kept is not None and kept.sealed_secret is not None:
             _check_destination(targets.descriptor(kept), described)
         secret = asked.secret if kept is None else open_secret(here, kept)
-        check_target(here, ResolvedTarget(described, secret))
+        await check_target(here, ResolvedTarget(described, secret))
         await check_uploaded(here, tenant, described)
     plain, sealed = asked.secret, None
     if plain is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -45,7 +46,7 @@ async def resolve_target(
         target = await find_target(here, caller, asked)
         if target.descriptor["protocol"] == CHAIN:
             target = await with_described_links(here, caller, target)
-        check_target(here, target)
+        await check_target(here, target)
         await check_uploaded(here, caller.tenant, target.descriptor)
     return target
 
@@ -86,9 +87,18 @@ def open_secret(here: Service, row: StoredTarget) -> str | None:
     return here.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, described=described)
 
 
-def check_target(here: Service, target: ResolvedTarget) -> None:
-    """Refuse an invalid description of a target; the error names the field, relative to the target."""
-    here.target_validator.check({**target.descriptor, "secret": target.secret})
+async def check_target(here: Service, target: ResolvedTarget) -> None:
+    """Refuse an invalid description of a target; the error names the field, relative to the target.
+
+    The secret of a saved target was checked when it was saved; another secret may hold a key, whose check takes
+    milliseconds, so it is checked in a thread.
+    """
+    if target.saved_id is not None:
+        here.target_validator.check(target.descriptor)
+    elif target.secret is None:
+        here.target_validator.check({**target.descriptor, "secret": None})
+    else:
+        await asyncio.to_thread(here.target_validator.check, {**target.descriptor, "secret": target.secret})
 
 
 async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) -> None:

@@ -53,7 +53,7 @@ class TargetValidator(Protocol):
         ----------
         target : mapping
             ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret`` (plain
-            text or None), which no error message may contain.
+            text or None), which no error message may contain. Without the key ``secret``, no secret is checked.
 
         Raises
         ------

@@ -25,6 +25,7 @@ import httpx
 
 from demo.translators.behaviours import BEHAVIOURS
 from tests.support.bombs import dictionary_bomb, pixel_bomb, words_bomb
+from tests.support.key_files import TOO_LARGE, USABLE, rsa_key, service_account
 
 MIB = 1 << 20
 EXPENSIVE = "not_null(t, [*].[a, a, a, a] | [0][0])"
@@ -291,6 +292,21 @@ def _many_words(attacker: Attacker) -> str:
     return attacker.post("/v1/jobs/plan", json.dumps({"target": target, "experiment": experiment}).encode())
 
 
+def _large_key() -> bytes:
+    target = json.loads(_target({"auth": "gcp-service-account", "body": "{text}"}))
+    return json.dumps(target | {"secret": service_account(rsa_key(TOO_LARGE))}).encode()
+
+
+def _suite_with_keys(attacker: Attacker) -> str:
+    target = json.loads(_target({"auth": "gcp-service-account", "body": "{text}", "output": "t"}))
+    key = service_account(rsa_key(USABLE))
+    saved = attacker.client.post("/v1/targets", json=target | {"secret": key}).json()
+    described = [target | {"secret": key, "base_url": f"http://127.0.0.1:{port}"} for port in range(1, 26)]
+    targets = [{"id": saved.get("id", "")}] * 25 + described
+    suite = {"targets": targets, "methods": ["round-trip"], "attributes": ["gender"], "languages": ["es"]}
+    return attacker.post("/v1/suites/plan", json.dumps(suite).encode())
+
+
 def _slow_bodies(attacker: Attacker) -> str:
     return attacker.hold(200, HEAD + attacker.authorization + b"\r\nContent-Length: 1000000\r\n\r\n{", b" ")
 
@@ -313,6 +329,9 @@ ATTACKS: Mapping[str, Callable[[Attacker], str]] = {
     "JSON of 1 MB without a valid key": _without_key,
     "suite of 50 services with 18,000 rows": _large_suite,
     "900 long sentences with 20 lists of words": _many_words,
+    # keys
+    "service account with a key of 8,676 bits": _to_targets(_large_key()),
+    "suite of 50 services with keys of 3,482 bits": _suite_with_keys,
     # texts
     "JMESPath of 900,000 characters": _to_targets(_target({"output": "(" * 450_000 + ")" * 450_000})),
     "JMESPath of 500 characters, nested": _to_targets(_target({"output": "[" * 250 + "]" * 250})),

@@ -67,6 +67,8 @@ def default_trust() -> ssl.SSLContext:
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
     context.minimum_version = ssl.TLSVersion.TLSv1_2  # some distributions build Python without this default
+    # without finite-field Diffie-Hellman, whose group a service may choose so large that a handshake takes a second
+    context.set_ciphers("@SECLEVEL=2:ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES")
     context.set_alpn_protocols(["http/1.1"])
     return context
 

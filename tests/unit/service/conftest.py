@@ -81,7 +81,7 @@ class FewProtocols:
         protocol = known[target["protocol"]]
         if target["kind"] not in protocol.kinds:
             raise SpecificationError(f"{protocol.name} reaches another kind", "kind")
-        if protocol.needs_secret and target["secret"] is None:
+        if protocol.needs_secret and target.get("secret", "saved") is None:
             raise SpecificationError(f"the protocol {protocol.name} needs a secret", "secret")
         if protocol.needs_url and not target["base_url"]:
             raise SpecificationError(f"the protocol {target['protocol']} needs base_url", "base_url")

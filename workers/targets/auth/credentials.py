@@ -10,7 +10,16 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from workers.egress import CallFailed, Egress
-from workers.targets.auth.schemes import AwsSigV4, GcpServiceAccount, OAuth2, Placed, Plain, Scheme, aws_keys
+from workers.targets.auth.schemes import (
+    AwsSigV4,
+    GcpServiceAccount,
+    OAuth2,
+    Placed,
+    Plain,
+    Scheme,
+    aws_keys,
+    client_certificate,
+)
 from workers.targets.auth.sigv4 import signed_headers
 from workers.targets.auth.tokens import TokenSource
 from workers.targets.protocols.custom.templates import fill_text
@@ -45,7 +54,7 @@ class Credentials:
     """
 
     def __init__(self, auth: Plain | Scheme, secret: str, base_url: str, egress: Egress, timeout_s: float) -> None:
-        self.egress = egress.certified(secret) if auth == "mtls" else egress
+        self.egress = egress.certified(client_certificate(secret)) if auth == "mtls" else egress
         self._auth, self._secret, self._base_url = auth, secret, base_url
         self._now: Callable[[], datetime] = egress.now
         self._tokens: TokenSource | None = None

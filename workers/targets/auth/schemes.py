@@ -14,11 +14,13 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import MaxLen, MinLen
 from cryptography import x509
+from cryptography.exceptions import InternalError, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pydantic import Discriminator, Tag
 
 from assay.errors import SpecificationError
+from workers.targets.auth.private_keys import PrivateKey, UnusableKey, check_private_key, load_private_key
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110, section 5.6.2
 VISIBLE = re.compile(r"[\x20-\x7e]*", re.ASCII)
@@ -166,9 +168,16 @@ def check_auth(auth: Plain | Scheme, secret: str | None) -> None:
         case "aws-sigv4":
             aws_keys(secret)
         case "gcp-service-account":
-            service_account(secret)
+            _check(service_account(secret).key, name)
         case "mtls":
-            _check_certificate(secret)
+            _check(_certificate_and_key(secret)[1], name)
+
+
+def _check(key: PrivateKey, auth: str) -> None:
+    try:
+        check_private_key(key)
+    except UnusableKey as unusable:
+        raise SpecificationError(f"the secret of auth {auth}: {unusable}", "secret") from None
 
 
 @dataclass(frozen=True)
@@ -200,22 +209,40 @@ class ServiceAccount:
 
 def service_account(secret: str) -> ServiceAccount:
     """Parse a service account's JSON key file; raise a `SpecificationError` for another form."""
+    why = ""
     try:
         written = json.loads(secret)
-        key = load_pem_private_key(written["private_key"].encode(), password=None)
+        key = load_private_key(written["private_key"])
         if isinstance(key, RSAPrivateKey):
             return ServiceAccount(str(written["client_email"]), str(written.get("private_key_id", "")), key)
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except UnusableKey as unusable:
+        why = f": {unusable}"
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         pass  # the exceptions quote the file, so none is shown
-    raise SpecificationError("the secret of auth gcp-service-account is the JSON file of its RSA key", "secret")
+    raise SpecificationError(f"the secret of auth gcp-service-account is the JSON file of its RSA key{why}", "secret")
 
 
-def _check_certificate(secret: str) -> None:
+def client_certificate(secret: str) -> str:
+    """Return a client certificate with its chain and its key as PEM, without anything else that the secret holds.
+
+    OpenSSL reads the result. It must not find another key than the one that was checked: for an encrypted key, it
+    would ask for a password on the terminal.
+    """
+    certificates, key = _certificate_and_key(secret)
+    parts = [each.public_bytes(Encoding.PEM) for each in certificates]
+    return b"".join([*parts, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())]).decode()
+
+
+def _certificate_and_key(secret: str) -> tuple[list[x509.Certificate], PrivateKey]:
+    why = ""
     try:
-        own = x509.load_pem_x509_certificates(secret.encode())[0].public_key()
-        fits = own == load_pem_private_key(secret.encode(), password=None).public_key()
-    except (ValueError, TypeError):
-        fits = False
-    if not fits:
-        wanted = "a client certificate with its chain and its key, unencrypted, both as PEM"
-        raise SpecificationError(f"the secret of auth mtls is {wanted}", "secret")
+        key = load_private_key(secret)
+        certificates = x509.load_pem_x509_certificates(secret.encode())
+        if certificates[0].public_key() == key.public_key():
+            return certificates, key
+    except UnusableKey as unusable:
+        why = f": {unusable}"
+    except (ValueError, TypeError, InternalError, UnsupportedAlgorithm):
+        pass
+    wanted = "a client certificate with its chain and its key, unencrypted, both as PEM"
+    raise SpecificationError(f"the secret of auth mtls is {wanted}{why}", "secret")

@@ -139,3 +139,8 @@ def test_the_default_tls_context_checks_host_names_and_loads_root_certificates()
     assert trust.verify_mode is ssl.CERT_REQUIRED
     assert trust.minimum_version >= ssl.TLSVersion.TLSv1_2
     assert trust.cert_store_stats()["x509_ca"] > 50
+
+
+def test_no_call_offers_a_diffie_hellman_group_that_a_service_can_choose():
+    # 2 x 10,000 bits would take about a second of a worker's loop for each connection
+    assert not [cipher["name"] for cipher in default_trust().get_ciphers() if cipher["kea"] == "kx-dhe"]
