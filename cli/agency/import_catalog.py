@@ -14,9 +14,9 @@ from typing import Any
 
 import httpx
 import typer
-import yaml
 
 from assay.errors import SpecificationError, UnknownName
+from cli.documents import member, members, parse_json, read_document, read_text
 
 FIELDS = ("id", "name", "kind", "protocol", "base_url", "settings", "limits")
 """Columns of a CSV file, and fields of ``x-assay`` in an entry of APIs.json or an OpenAPI document."""
@@ -66,61 +66,64 @@ def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[dict[str,
     SpecificationError
         If the file is not a catalog, names no service, or has an entry without kind or protocol.
     """
-    text = file.read_text(encoding="utf-8-sig")
-    entries = _rows(text) if file.suffix.lower() == ".csv" else _documents(text, file.name)
+    is_csv = file.suffix.lower() == ".csv"
+    entries = _rows(read_text(file), file.name) if is_csv else _documents(read_document(file), file.name)
     found = [_target(entry, common, f"{file.name}, service {place}") for place, entry in enumerate(entries, 1)]
     if not found:
         raise SpecificationError(f"{file.name} names no service")
     return found
 
 
-def _rows(text: str) -> Iterator[dict[str, Any]]:
-    reader = csv.DictReader(io.StringIO(text), strict=True)
-    for name in reader.fieldnames or ():
-        if name not in FIELDS:
-            raise UnknownName("column", str(name), FIELDS)
-    for row in reader:
-        entry = {name: cell for name, cell in row.items() if cell}
-        for name in ("settings", "limits"):
-            if name in entry:
-                entry[name] = _json(str(entry[name]), f"line {reader.line_num}, {name}")
-        yield entry
-
-
-def _documents(text: str, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the entries of APIs.json, of one OpenAPI document, or of a list of them."""
+def _rows(text: str, name: str) -> Iterator[Mapping[str, Any]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
-        read = yaml.safe_load(text) if name.lower().endswith((".yaml", ".yml")) else _json(text, name)
-    except (yaml.YAMLError, RecursionError):
-        raise SpecificationError(f"{name} is not YAML") from None
+        for column in reader.fieldnames or ():
+            if column not in FIELDS:
+                raise UnknownName("column", column[:50], FIELDS)
+        for row in reader:
+            if None in row:
+                raise SpecificationError(f"{name}, line {reader.line_num}, has more cells than the first line")
+            entry: dict[str, Any] = {column: cell for column, cell in row.items() if cell}
+            for column in ("settings", "limits"):
+                if column in entry:
+                    entry[column] = parse_json(entry[column], f"{name}, line {reader.line_num}, {column}")
+            yield entry
+    except csv.Error as wrong:
+        raise SpecificationError(f"{name} is not CSV: {wrong} (line {reader.line_num})") from None
+
+
+def _documents(read: Any, name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the entries of APIs.json, of one OpenAPI document, or of a list of them."""
     for document in read if isinstance(read, list) else [read]:
         if not isinstance(document, dict) or not {"apis", "openapi"} & document.keys():
             raise SpecificationError(f"{name} is neither CSV (.csv), APIs.json (apis) nor OpenAPI (openapi)")
-        for api in document.get("apis", ()):
-            yield {"name": api.get("name"), "base_url": api.get("baseURL"), **api.get("x-assay", {})}
+        for api in members(document.get("apis"), f"{name}, apis"):
+            yield {"name": api.get("name"), "base_url": api.get("baseURL"), **_own_fields(api, name)}
         if "openapi" in document:
-            servers, about = document.get("servers") or [{}], document.get("info") or {}
-            yield {"name": about.get("title"), "base_url": servers[0].get("url"), **document.get("x-assay", {})}
+            about, servers = member(document.get("info"), f"{name}, info"), document.get("servers")
+            first = next(iter(members(servers, f"{name}, servers")), {})
+            yield {"name": about.get("title"), "base_url": first.get("url"), **_own_fields(document, name)}
+
+
+def _own_fields(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return member(entry.get("x-assay"), f"{name}, x-assay")
 
 
 def _target(entry: Mapping[str, Any], common: Mapping[str, str | None], where: str) -> dict[str, Any]:
+    for name, value in entry.items():
+        if name not in FIELDS:
+            raise UnknownName(f"field of x-assay ({where})", name[:50], FIELDS)
+        if name in {"settings", "limits"}:
+            member(value, f"{where}: {name}")
+        elif value is not None and not isinstance(value, str):
+            raise SpecificationError(f"{where}: {name} must be a text")
     if entry.get("id"):
         return {"id": entry["id"]}
     target = {name: value for name, value in {**common, **entry}.items() if value is not None}
-    for name in target:
-        if name not in FIELDS:
-            raise UnknownName(f"field of x-assay ({where})", name, FIELDS)
     for name in ("kind", "protocol"):
         if name not in target:
             raise SpecificationError(f"{where}: the {name} is missing; add it to the entry, or give --{name} for all")
     return target
-
-
-def _json(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as wrong:
-        raise SpecificationError(f"{where} is not JSON: {wrong.msg} in line {wrong.lineno}") from None
 
 
 def _sent(agency: str, path: str, body: Mapping[str, Any], key: str | None) -> dict[str, Any]:
@@ -129,10 +132,12 @@ def _sent(agency: str, path: str, body: Mapping[str, Any], key: str | None) -> d
     with httpx.Client(base_url=agency, headers=headers, timeout=TIMEOUT_S, trust_env=False) as http:
         try:
             answer = http.post(path, json=body)
-            said: dict[str, Any] = answer.json()
-        except (httpx.RequestError, ValueError):
-            raise OSError(f"no agency answers at {agency}") from None
+            said = answer.json()
+        except (httpx.RequestError, ValueError, RecursionError):
+            said = None
+    if not isinstance(said, dict):
+        raise OSError(f"no agency answers at {agency}")
     if answer.is_error:
-        first = (said.get("errors") or [{}])[0]
+        first = next(iter(members(said.get("errors"), "errors")), {})
         raise SpecificationError(f"{first.get('pointer', path)}: {first.get('detail') or said.get('detail')}")
     return said

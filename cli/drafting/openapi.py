@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from assay.errors import SpecificationError, UnknownName
+from cli.documents import member, members, parse_json, parse_yaml, read_text
 from cli.drafting.call import TEXTS, Call
 
 METHODS = ("get", "put", "post")
@@ -16,6 +16,9 @@ CREDENTIAL = "example-of-a-credential"
 
 DEEPEST = 8
 """Maximum number of nested levels of a schema that are read."""
+
+MOST_CHARACTERS = 1_000_000
+"""Maximum size of what one operation's schemas describe; schemas can refer to each other, or to themselves."""
 
 ANSWERS = ("translatedtext", "translation", "translations", "label", "score", "embedding", *TEXTS)
 """Names of members that hold an answer, the likeliest first."""
@@ -29,98 +32,120 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
     SpecificationError
         If the file is not an OpenAPI document; `UnknownName` for an unknown operation.
     """
-    document = _document(file)
+    document = Document(_document(file))
+    operations = list(_operations(document))
     found = {
         name: place
-        for place in _operations(document)
-        for name in (place[3].get("operationId"), f"{place[0]} {place[1]}")
+        for place in operations
+        for name in (str(place[3].get("operationId") or ""), f"{place[0]} {place[1]}")
     }
-    known = [str(place[3].get("operationId") or f"{place[0]} {place[1]}") for place in _operations(document)]
+    known = [str(place[3].get("operationId") or f"{place[0]} {place[1]}") for place in operations]
     operation = operation or (known[0] if len(known) == 1 else None)
     if operation not in found or operation is None:
         raise UnknownName("operation", operation or "", known, "operation")
     method, path, shared, declared = found[operation]
     call = Call(method, (url or _server(document, declared)).rstrip("/") + path)
-    for each in [*shared.get("parameters", ()), *declared.get("parameters", ())]:
-        _add_parameter(call, _resolved(document, each), document)
+    for where, holder in ((f"path {path}", shared), (operation, declared)):
+        for each in members(holder.get("parameters"), f"{where}, parameters"):
+            _add_parameter(call, document.resolved(each), document)
     _add_body(call, document, declared)
     _add_security(call, document, declared)
     call.output = _output(document, declared)
     return call
 
 
-def _document(file: Path) -> dict[str, Any]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as wrong:
-        raise SpecificationError(f"{file} cannot be read: {getattr(wrong, 'strerror', wrong)}", "openapi") from None
-    try:
-        document = yaml.safe_load(text)  # JSON is YAML
-    except (yaml.YAMLError, RecursionError):
-        raise SpecificationError(f"{file} is neither JSON nor YAML", "openapi") from None
+class Document:
+    """An OpenAPI document, and the size of what was read from it so far.
+
+    Raises
+    ------
+    SpecificationError
+        If its schemas describe more than `MOST_CHARACTERS`.
+    """
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self.content, self._characters = content, 0
+
+    def resolved(self, value: Any) -> Mapping[str, Any]:
+        """Follow the references of a value within the document."""
+        for _ in range(DEEPEST):
+            if not isinstance(value, Mapping) or "$ref" not in value:
+                break
+            self.spend(100)
+            inner: Any = self.content
+            for step in str(value["$ref"])[:1000].removeprefix("#/").split("/"):
+                inner = inner.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(inner, Mapping) else None
+            value = inner
+        return value if isinstance(value, Mapping) else {}
+
+    def spend(self, characters: int) -> None:
+        """Count characters of what the operation describes."""
+        self._characters += characters
+        if self._characters > MOST_CHARACTERS:
+            raise SpecificationError(
+                f"the schemas of the operation describe more than {MOST_CHARACTERS:,} characters; "
+                "shorten them, or write the call with --curl",
+                "openapi",
+            )
+
+
+def _document(file: Path) -> Mapping[str, Any]:
+    text = read_text(file)
+    # JSON is YAML, but the other parser is quicker and allows more values
+    document = (parse_json if text.lstrip().startswith("{") else parse_yaml)(text, str(file))
     if not isinstance(document, dict) or not str(document.get("openapi", "")).startswith("3."):
         raise SpecificationError(f"{file} is no OpenAPI document of version 3", "openapi")
     return document
 
 
-def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]:
-    for path, item in document.get("paths", {}).items():
+def _operations(document: Document) -> Iterator[tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]:
+    for path, item in member(document.content.get("paths"), "paths").items():
         for method in METHODS:
-            if method in item:
-                yield method.upper(), path, item, item[method]
+            if method in member(item, f"path {path}"):
+                yield method.upper(), path, item, member(item[method], f"{method} of path {path}")
 
 
-def _server(document: Mapping[str, Any], declared: Mapping[str, Any]) -> str:
-    servers = declared.get("servers") or document.get("servers") or [{"url": ""}]
-    url = str(servers[0]["url"])
-    for name, variable in servers[0].get("variables", {}).items():
-        url = url.replace(f"{{{name}}}", str(variable["default"]))
+def _server(document: Document, declared: Mapping[str, Any]) -> str:
+    servers = members(declared.get("servers") or document.content.get("servers"), "servers")
+    first = next(iter(servers), {})
+    url = str(first.get("url", ""))[:2048]
+    for name, variable in member(first.get("variables"), "servers, variables").items():
+        url = url.replace(f"{{{name}}}", str(member(variable, f"variable {name}").get("default", ""))[:200])[:2048]
     if "://" not in url:
         raise SpecificationError("the document names no server with an address; give it with --url", "url")
     return url.rstrip("/")
 
 
-def _resolved(document: Mapping[str, Any], value: Any) -> dict[str, Any]:
-    """Follow the references of a value within the document."""
-    for _ in range(DEEPEST):
-        if not isinstance(value, Mapping) or "$ref" not in value:
-            break
-        inner: Any = document
-        for step in str(value["$ref"]).removeprefix("#/").split("/"):
-            inner = inner.get(step.replace("~1", "/").replace("~0", "~"), {})
-        value = inner
-    return dict(value) if isinstance(value, Mapping) else {}
-
-
-def _add_parameter(call: Call, declared: Mapping[str, Any], document: Mapping[str, Any]) -> None:
-    name, example = declared.get("name", ""), declared.get("example")
+def _add_parameter(call: Call, declared: Mapping[str, Any], document: Document) -> None:
+    name, example = str(declared.get("name", "")), declared.get("example")
     if example is None:
         example = _example(document, declared.get("schema", {}), name)
     if declared.get("in") == "path":
         call.url = call.url.replace(f"{{{name}}}", str(example))
     elif declared.get("required") or "example" in declared:
-        {"query": call.query, "header": call.headers}.get(declared.get("in", ""), {})[name] = str(example)
+        {"query": call.query, "header": call.headers}.get(str(declared.get("in")), {})[name] = str(example)
 
 
-def _add_body(call: Call, document: Mapping[str, Any], declared: Mapping[str, Any]) -> None:
-    content = _resolved(document, declared.get("requestBody", {})).get("content", {})
+def _add_body(call: Call, document: Document, declared: Mapping[str, Any]) -> None:
+    content = member(document.resolved(declared.get("requestBody")).get("content"), "requestBody, content")
     for media_type, form in (("application/json", False), ("application/x-www-form-urlencoded", True)):
         if media_type in content:
-            given = content[media_type]
+            given = member(content[media_type], media_type)
             call.body = given.get("example") or _example(document, given.get("schema", {}), "")
             call.form = form
             return
 
 
-def _add_security(call: Call, document: Mapping[str, Any], declared: Mapping[str, Any]) -> None:
+def _add_security(call: Call, document: Document, declared: Mapping[str, Any]) -> None:
     """Add an example of the first credential that the operation asks for."""
-    schemes = document.get("components", {}).get("securitySchemes", {})
-    for name in (name for one in declared.get("security", document.get("security", ())) for name in one):
-        scheme = _resolved(document, schemes.get(name, {}))
+    schemes = member(member(document.content.get("components"), "components").get("securitySchemes"), "securitySchemes")
+    needed = members(declared.get("security", document.content.get("security")), "security")
+    for name in (name for each in needed for name in each):
+        scheme = document.resolved(schemes.get(name))
         if scheme.get("type") == "apiKey":
             place = call.query if scheme.get("in") == "query" else call.headers
-            place[str(scheme["name"])] = CREDENTIAL
-            call.credentials.add(str(scheme["name"]))
+            place[str(scheme.get("name"))] = CREDENTIAL
+            call.credentials.add(str(scheme.get("name")))
         elif scheme.get("type") in {"http", "oauth2", "openIdConnect"}:
             call.headers["Authorization"] = f"{str(scheme.get('scheme', 'bearer')).capitalize()} {CREDENTIAL}"
         else:
@@ -128,48 +153,59 @@ def _add_security(call: Call, document: Mapping[str, Any], declared: Mapping[str
         return
 
 
-def _example(document: Mapping[str, Any], schema: Any, name: str, depth: int = 0) -> Any:
+def _example(document: Document, schema: Any, name: str, depth: int = 0) -> Any:
     """Return an example value for a schema: its own example, or one made from its required members."""
-    schema = _resolved(document, schema)
+    schema = document.resolved(schema)
+    document.spend(100 + len(name))
     for known in ("example", "default", "const"):
         if schema.get(known) is not None:
-            return schema[known]
+            return _spent(document, schema[known])
     for several in ("examples", "enum"):
         if isinstance(schema.get(several), list) and schema[several]:
-            return schema[several][0]
+            return _spent(document, schema[several][0])
     for several in ("allOf", "anyOf", "oneOf"):
-        if schema.get(several):
-            made = [_example(document, one, name, depth + 1) for one in schema[several]] if depth < DEEPEST else [None]
-            merged = several == "allOf" and all(isinstance(one, dict) for one in made)
-            return {key: value for one in made for key, value in dict(one or {}).items()} if merged else made[0]
+        if choices := members(schema.get(several), f"{name}, {several}"):
+            if several != "allOf":
+                return _example(document, choices[0], name, depth + 1) if depth < DEEPEST else None
+            made = [_example(document, each, name, depth + 1) for each in choices] if depth < DEEPEST else [None]
+            merged = all(isinstance(each, dict) for each in made)
+            return {key: value for each in made for key, value in dict(each or {}).items()} if merged else made[0]
     properties = schema.get("properties")
-    if isinstance(properties, dict) and depth < DEEPEST:
-        due = set(schema.get("required", properties))
-        return {key: _example(document, one, key, depth + 1) for key, one in properties.items() if key in due}
+    if isinstance(properties, Mapping) and depth < DEEPEST:
+        required = schema.get("required", properties)
+        due = set(map(str, required)) if isinstance(required, list | Mapping) else set()
+        return {key: _example(document, each, key, depth + 1) for key, each in properties.items() if key in due}
     if schema.get("type") == "array":
-        return [_example(document, schema.get("items", {}), name, depth + 1)] if depth < DEEPEST else []
+        return [_example(document, schema.get("items"), name, depth + 1)] if depth < DEEPEST else []
     return {"integer": 1, "number": 1.0, "boolean": False}.get(str(schema.get("type")), f"example {name}".strip())
 
 
-def _output(document: Mapping[str, Any], declared: Mapping[str, Any]) -> str | None:
+def _spent(document: Document, example: Any) -> Any:
+    document.spend(len(json.dumps(example)))
+    return example
+
+
+def _output(document: Document, declared: Mapping[str, Any]) -> str | None:
     """Return the expression for the answer in a successful response: a member with a usual name, or the first one."""
-    responses = declared.get("responses", {})
-    success = _resolved(document, next((responses[code] for code in responses if str(code).startswith("2")), {}))
-    schema = success.get("content", {}).get("application/json", {}).get("schema")
+    responses = member(declared.get("responses"), "responses")
+    success = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))
+    content = member(success.get("content"), "responses, content")
+    schema = member(content.get("application/json"), "responses, application/json").get("schema")
     paths = list(_texts(document, schema, "")) if schema else []
     named = [path for name in ANSWERS for path in paths if name in path.lower().replace("_", "")]
     return next(iter([*named, *paths]), None)
 
 
-def _texts(document: Mapping[str, Any], schema: Any, path: str, depth: int = 0) -> Iterator[str]:
+def _texts(document: Document, schema: Any, path: str, depth: int = 0) -> Iterator[str]:
     """List the expressions that lead to a text, a number or a list of numbers in a schema."""
-    schema = _resolved(document, schema)
+    schema = document.resolved(schema)
+    document.spend(100 + len(path))
     if depth > DEEPEST:
         return
-    for name, one in schema.get("properties", {}).items():
-        yield from _texts(document, one, f"{path}.{name}" if path else name, depth + 1)
+    for name, each in member(schema.get("properties"), f"{path}, properties").items():
+        yield from _texts(document, each, f"{path}.{name}" if path else name, depth + 1)
     if schema.get("type") == "array":
-        items = _resolved(document, schema.get("items", {}))
+        items = document.resolved(schema.get("items"))
         if items.get("type") in {"number", "integer"}:
             yield path or "@"
         else:

@@ -13,8 +13,12 @@ from rich.table import Table
 
 from assay.errors import SpecificationError
 from assay.rating.comparison import comparison_document
+from cli.documents import parse_json, read_text
 
 console = Console(highlight=False)
+
+MOST_BYTES = 64 << 20
+"""Maximum size of a rating document in bytes; its tables may be long."""
 
 
 def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
@@ -39,12 +43,7 @@ def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
 
 def read_json(file: Path) -> Any:
     """Read a JSON file; raise `SpecificationError` if it cannot be read or is not JSON."""
-    try:
-        return json.loads(file.read_bytes())
-    except OSError as wrong:
-        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
-    except (ValueError, RecursionError) as wrong:
-        raise SpecificationError(f"{file} is not JSON: {wrong}") from None
+    return parse_json(read_text(file, MOST_BYTES), str(file))
 
 
 def read_rating(file: Path) -> dict[str, Any]:

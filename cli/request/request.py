@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_network
@@ -13,6 +12,7 @@ from assay.catalog import attribute, construction, constructions
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import AnyMethod, check_kind, fit_to, usual_method
 from assay.model import Kind
+from cli.documents import parse_json, parse_toml, read_text
 from cli.local.program import local_target
 from cli.request.asked import SECRET_VARIABLE, Asked
 from store.core.settings import Settings
@@ -90,13 +90,8 @@ def method_of_request(request: Mapping[str, Any]) -> AnyMethod:
 
 def read_file(file: Path) -> dict[str, Any]:
     """Read a TOML or JSON file; raise `SpecificationError` if it cannot be read or parsed."""
-    is_json = file.suffix.lower() == ".json"
-    try:
-        written = (json.loads if is_json else tomllib.loads)(file.read_text(encoding="utf-8"))
-    except OSError as wrong:
-        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
-    except (ValueError, RecursionError) as wrong:
-        raise SpecificationError(f"{file} is not {'JSON' if is_json else 'TOML'}: {wrong}") from None
+    parse = parse_json if file.suffix.lower() == ".json" else parse_toml
+    written = parse(read_text(file), str(file))
     _check_table(str(file), written)
     return dict(written)
 
@@ -155,7 +150,7 @@ def _pairs(pairs: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
             raise SpecificationError(f"{option} takes key=value, not {pair!r}")
         try:
             read.append((key, tomllib.loads(f"value = {value}")["value"]))
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             read.append((key, None if value == "null" else value))
     return read
 

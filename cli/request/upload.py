@@ -39,12 +39,13 @@ def take_upload(file: Path, request: dict[str, Any]) -> None:
     if media_type is None:
         raise SpecificationError(f"--upload takes {', '.join(MEDIA_TYPES)}, not {file.name}", "upload")
     try:
-        content = file.read_bytes()
+        with file.open("rb") as content:
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
     except OSError as wrong:
         raise SpecificationError(f"{file} cannot be read: {wrong.strerror}", "upload") from None
     target = request["target"]
     if target["protocol"] == UPLOADED:
-        target["settings"]["upload"] = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        target["settings"]["upload"] = f"sha256:{digest}"
         request["upload"] = (file, media_type)
         return
     able = [method_name(one) for one in every_method() if "records" in {each.name for each in fields(one)}]

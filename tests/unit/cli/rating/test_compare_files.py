@@ -76,7 +76,13 @@ def test_the_json_output_of_compare_is_one_document(file, capsys):
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [("{", "is not JSON"), ("[" * 100_000, "is not JSON"), ("3", "no rating"), ("{}", "no rating"), ("\udcff", "JSON")],
+    [
+        ("{", "is not JSON"),
+        ("[" * 100_000, "nested deeper"),
+        ("3", "no rating"),
+        ("{}", "no rating"),
+        ("\udcff", "UTF-8"),
+    ],
 )
 def test_a_file_that_is_not_a_rating_is_named_in_the_error(file, tmp_path, content, said):
     known = file("a.json", rating(0.3))

@@ -1,0 +1,202 @@
+"""JSON, YAML and TOML of other people, read within limits of size, depth and expansion."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+import yaml
+
+from assay.errors import SpecificationError
+
+MOST_BYTES = 4 << 20
+"""Maximum size of a document in bytes."""
+
+MOST_VALUES = 200_000
+"""Maximum number of values of a YAML document after its aliases are replaced by what they name."""
+
+MOST_CHARACTERS = 2 * MOST_BYTES
+"""Maximum number of characters of the values of a YAML document after its aliases are replaced."""
+
+MOST_DEPTH = 64
+"""Maximum nesting of lists and objects."""
+
+_LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{MOST_DEPTH}}}""")
+"""Dotted key of TOML that nests too deep; the time that tomllib takes grows with the square of its length."""
+
+
+def read_text(file: Path, most: int = MOST_BYTES) -> str:
+    """Read a file as UTF-8; raise `SpecificationError` if it cannot be read or has more than `most` bytes."""
+    try:
+        with file.open("rb") as content:
+            written = content.read(most + 1)
+    except OSError as wrong:
+        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
+    if len(written) > most:
+        raise SpecificationError(f"{file} has more than {most:,} bytes; leave out what is not needed")
+    try:
+        return written.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        raise SpecificationError(f"{file} is not UTF-8 text (byte {wrong.start})") from None
+
+
+def read_document(file: Path, most: int = MOST_BYTES) -> Any:
+    """Read a JSON file, or a YAML file if its name ends with ``.yaml`` or ``.yml``."""
+    text = read_text(file, most)
+    return (parse_yaml if file.suffix.lower() in {".yaml", ".yml"} else parse_json)(text, str(file))
+
+
+def parse_json(text: str, name: str) -> Any:
+    """Parse JSON; `name` is the document's name in errors."""
+    try:
+        return _plain(json.loads(text, parse_constant=_refuse_constant), name)
+    except json.JSONDecodeError as wrong:
+        raise SpecificationError(f"{name} is not JSON: {wrong.msg} in line {wrong.lineno}") from None
+    except RecursionError:
+        raise _too_deep(name) from None
+    except SpecificationError:
+        raise
+    except ValueError as wrong:  # a number of more than 4,300 digits, NaN
+        raise SpecificationError(f"{name} is not JSON: {wrong}") from None
+
+
+def parse_toml(text: str, name: str) -> dict[str, Any]:
+    """Parse TOML; `name` is the document's name in errors."""
+    if _LONG_KEY.search(text):
+        raise _too_deep(name)
+    try:
+        return dict(_plain(tomllib.loads(text), name))
+    except SpecificationError:
+        raise
+    except RecursionError:
+        raise _too_deep(name) from None
+    except ValueError as wrong:
+        raise SpecificationError(f"{name} is not TOML: {wrong}") from None
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """Parse YAML with the types of JSON; `name` is the document's name in errors.
+
+    An alias counts as what it names, so that nine lines cannot stand for a billion values.
+    """
+    try:
+        expansion = _Expansion(name)
+        for event in yaml.parse(text, Loader=_Loader):
+            expansion.add(event)
+        return _plain(yaml.load(text, Loader=_Loader), name)  # noqa: S506 - a safe loader with fewer types
+    except (yaml.YAMLError, RecursionError) as wrong:
+        mark = getattr(wrong, "problem_mark", None)
+        raise SpecificationError(f"{name} is not YAML{f' (line {mark.line + 1})' if mark else ''}") from None
+    except SpecificationError:
+        raise
+    except ValueError as wrong:
+        raise SpecificationError(f"{name} is not YAML: {wrong}") from None
+
+
+def member(value: Any, where: str) -> Mapping[str, Any]:
+    """Return an object of a document, or an empty one for ``None``; raise `SpecificationError` for anything else."""
+    if value is not None and not isinstance(value, Mapping):
+        raise SpecificationError(f"{where} must be an object, not {_kind(value)}")
+    return value or {}
+
+
+def members(value: Any, where: str) -> list[Mapping[str, Any]]:
+    """Return a list of objects of a document; an empty one for ``None``."""
+    if value is not None and not isinstance(value, list):
+        raise SpecificationError(f"{where} must be a list, not {_kind(value)}")
+    return [member(each, f"{where}, entry {number}") for number, each in enumerate(value or (), 1)]
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the type of the result
+    """Loader of YAML 1.2's JSON types: dates, sets and binary data do not exist, and "no" is a text."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ("~", "n", "N", "")),
+    ("bool", r"true|True|TRUE|false|False|FALSE", tuple("tTfF")),
+    ("int", r"[-+]?(?:0|[1-9][0-9]{0,17})", tuple("-+0123456789")),
+    ("float", r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?", tuple("-+.0123456789")),
+    ("merge", r"<<", ("<",)),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), _first)
+
+
+@dataclass
+class _Expansion:
+    """Size of a YAML document after its aliases are replaced, counted by its events before anything is built."""
+
+    name: str
+    values: int = 0
+    characters: int = 0
+    anchored: dict[str, tuple[int, int] | None] = field(default_factory=dict)
+    """Size by anchor; None while the anchor's value has not ended, so that an alias to it is a cycle."""
+    started: list[tuple[str | None, int, int]] = field(default_factory=list)
+
+    def add(self, event: Any) -> None:
+        """Count an event; refuse a document that is deep, refers to itself or becomes too large."""
+        if getattr(event, "tag", None) not in {None, "!", "tag:yaml.org,2002:str"}:
+            raise SpecificationError(f"{self.name} has the tag {event.tag[:50]}; leave tags out")
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, values, characters = self.started.pop()
+            self._anchor(anchor, self.values - values, self.characters - characters)
+        elif isinstance(event, yaml.NodeEvent):
+            self._begin(event)
+        if self.values > MOST_VALUES or self.characters > MOST_CHARACTERS:
+            allowed = f"{MOST_VALUES:,} values or {MOST_CHARACTERS:,} characters"
+            raise SpecificationError(f"{self.name} has more than {allowed} when its aliases are replaced")
+
+    def _begin(self, event: Any) -> None:
+        size = (1, len(getattr(event, "value", "")))
+        if isinstance(event, yaml.AliasEvent):
+            named = self.anchored.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded
+            if named is None:
+                raise SpecificationError(f"{self.name} refers to itself by *{str(event.anchor)[:50]}")
+            size = named
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self.started.append((event.anchor, self.values, self.characters))
+            if event.anchor:
+                self.anchored[event.anchor] = None
+            if len(self.started) > MOST_DEPTH:
+                raise _too_deep(self.name)
+        else:
+            self._anchor(event.anchor, *size)
+        self.values, self.characters = self.values + size[0], self.characters + size[1]
+
+    def _anchor(self, anchor: str | None, values: int, characters: int) -> None:
+        if anchor:
+            self.anchored[anchor] = (values, characters)
+
+
+def _plain(value: Any, name: str, depth: int = 0) -> Any:
+    """Return a value with texts as keys of its objects, as in JSON; refuse depth and numbers that JSON lacks."""
+    if depth > MOST_DEPTH:
+        raise _too_deep(name)
+    if isinstance(value, dict):
+        return {str(key): _plain(inner, name, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner, name, depth + 1) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SpecificationError(f"{name} has a number that is infinite or none")
+    if not isinstance(value, str | int | float | None):
+        raise SpecificationError(f"{name} has a date or time; write it as a text, in quotes")
+    return value
+
+
+def _too_deep(name: str) -> SpecificationError:
+    return SpecificationError(f"{name} is nested deeper than {MOST_DEPTH} levels")
+
+
+def _kind(value: Any) -> str:
+    return {str: "a text", list: "a list", dict: "an object", bool: "true or false"}.get(type(value), "a number")
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
