@@ -23,7 +23,7 @@ from service.domains import routes as domains
 from service.http import problem_mapping
 from service.http.middleware import RequestMiddleware, own_hosts
 from service.http.openapi import document
-from service.http.rate_limit import CALLS, JOBS, UPLOADS, WRITES, RateLimiter
+from service.http.rate_limit import CALLS, JOBS, SIGN_INS, UPLOADS, VISITS, WRITES, RateLimiter
 from service.http.swr_cache import SwrCache
 from service.jobs import progress as job_progress
 from service.jobs import routes as jobs
@@ -201,6 +201,8 @@ def _wire(
         UPLOADS: settings.upload_rate,
         CALLS: settings.call_rate,
         WRITES: settings.write_rate,
+        VISITS: settings.visit_rate,
+        SIGN_INS: settings.sign_in_rate,
     }
     statuses = StatusCache(settings.status_cache_s, meter)
     database = AsyncDatabase(

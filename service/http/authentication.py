@@ -16,7 +16,7 @@ from fastapi.security import HTTPBearer
 from fastapi.security.base import SecurityBase
 
 from service.dependencies import Service, service_of
-from service.http.problems import Problem
+from service.http.problems import Problem, scope_missing
 from store.security import keys
 from store.security.local_peer import is_local
 
@@ -95,13 +95,7 @@ class Needs(SecurityBase):
         if caller.tenant == NO_TENANT:
             raise _unauthorized("key-missing", 'Bearer realm="assay"')
         if not caller.may(self._scope):
-            header = f'Bearer realm="assay", error="insufficient_scope", scope="{self._scope}"'
-            raise Problem(
-                "scope-missing",
-                f"this requires a key with the scope {self._scope}",
-                headers={"WWW-Authenticate": header},
-                scope=self._scope,
-            )
+            raise scope_missing(self._scope)
         return caller
 
 

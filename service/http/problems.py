@@ -78,6 +78,13 @@ def not_found(what: str, name: str) -> Problem:
     return Problem("not-found", f"no {what} has the id {name[:80]!r}")
 
 
+def scope_missing(scope: str) -> Problem:
+    """Return the problem of a caller without a scope that a request needs."""
+    header = f'Bearer realm="assay", error="insufficient_scope", scope="{scope}"'
+    detail = f"this requires a key with the scope {scope}"
+    return Problem("scope-missing", detail, headers={"WWW-Authenticate": header}, scope=scope)
+
+
 def existing(row: T | None, what: str, name: str) -> T:
     """Return `row`, or raise `not_found` if it is ``None``."""
     if row is None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from fastapi import Request
 from limits import parse
 from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
@@ -25,7 +27,11 @@ if TYPE_CHECKING:
     from redis.asyncio import ConnectionPool
 
 JOBS, UPLOADS, CALLS, WRITES = "jobs", "uploads", "calls", "writes"
-"""Kinds of work, which are also the names of the policies in the headers."""
+VISITS, SIGN_INS = "visits", "sign-ins"
+"""Kinds of work, which are also the names of the policies in the headers; visits and sign-ins count for each address.
+
+A form of a page counts as a write, in addition to the requests that the page makes of the API for it.
+"""
 
 WORK: Mapping[str, str] = {
     "POST /v1/uploads": UPLOADS,
@@ -72,6 +78,15 @@ class Allowance:
             what = "new jobs" if self.work == JOBS else f"requests of the kind {self.work!r}"
             headers = {"Retry-After": str(max(1, self.reset_s)), **self.headers}
             raise Problem("rate-limited", f"{self.limit} {what} are allowed in {self.window_s} s", headers=headers)
+
+
+def address_of(request: Request) -> str:
+    """Return the address of a caller, for whom requests without a key are counted: of IPv6, the network (/64)."""
+    try:
+        address = ip_address(request.client.host if request.client else "")
+    except ValueError:
+        return "unknown"
+    return str(ip_network((address, 64), strict=False) if address.version == 6 else address)
 
 
 class RateLimiter:

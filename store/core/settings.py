@@ -81,6 +81,8 @@ class Settings(BaseSettings):
         "60/minute", description="Rate limit of probes, pings, redeliveries and checks of domains per tenant"
     )
     write_rate: str = Field("1200/minute", description="Rate limit of other requests that change something, per tenant")
+    visit_rate: str = Field("1200/minute", description="Rate limit of public pages per address of a visitor")
+    sign_in_rate: str = Field("60/minute", description="Rate limit of attempts to sign in per address of a visitor")
     status_cache_s: float = Field(
         0.25, ge=0, le=5, description="Seconds for which a job's status is cached; 0: no cache"
     )

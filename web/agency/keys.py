@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Pages, Refused, Visit
+from web.frame.visit import whole_number
 
 pages = Pages()
 
@@ -33,14 +34,14 @@ async def keys(visit: Visit) -> Response:
     return await _listed(visit, {})
 
 
-@pages.post("/keys")
+@pages.post("/keys", "admin")
 async def create_key(visit: Visit) -> Response:
     """Create a key, and show it once."""
     form = await visit.form()
-    days = str(form.get("days", ""))
+    days = whole_number(form.get("days"))
     body: dict[str, Any] = {"name": str(form.get("name", "")), "scopes": [str(one) for one in form.getlist("scopes")]}
-    if days.isdecimal():
-        body["expires_in_s"] = int(days) * DAY_S
+    if days is not None:
+        body["expires_in_s"] = days * DAY_S
     try:
         made = (await visit.api.ask("POST", "/v1/keys", body=body)).document
     except Refused as refused:
@@ -48,7 +49,7 @@ async def create_key(visit: Visit) -> Response:
     return visit.page("agency/secret.html", key=made, secret=made["key"], webhook=None)
 
 
-@pages.post("/keys/{key_id}/revoke")
+@pages.post("/keys/{key_id}/revoke", "admin")
 async def revoke_key(visit: Visit) -> Response:
     """Revoke a key, at once and for good."""
     await visit.api.ask("DELETE", f"/v1/keys/{visit.path('key_id')}")

@@ -17,7 +17,7 @@ async def settings(visit: Visit) -> Response:
     return await _shown(visit)
 
 
-@pages.post("/settings/domains")
+@pages.post("/settings/domains", "targets:write")
 async def add_domain(visit: Visit) -> Response:
     """Claim a host."""
     host = str((await visit.form()).get("host", "")).strip()
@@ -28,7 +28,7 @@ async def add_domain(visit: Visit) -> Response:
     return visit.redirect("/settings")
 
 
-@pages.post("/settings/domains/{domain_id}/{act}")
+@pages.post("/settings/domains/{domain_id}/{act}", "targets:write")
 async def change_domain(visit: Visit) -> Response:
     """Verify a claimed host, refuse or allow ratings of it, or remove the claim."""
     address = f"/v1/domains/{visit.path('domain_id')}"

@@ -33,7 +33,7 @@ async def webhooks(visit: Visit) -> Response:
     return await _listed(visit, {})
 
 
-@pages.post("/webhooks")
+@pages.post("/webhooks", "webhooks:write")
 async def create_webhook(visit: Visit) -> Response:
     """Create an endpoint, and show its secret once."""
     form = await visit.form()
@@ -75,7 +75,7 @@ async def delivery(visit: Visit) -> Response:
     return visit.page("agency/delivery.html", webhook=await visit.api.get(address), delivery=sent, payload=payload)
 
 
-@pages.post("/webhooks/{webhook_id}/{act}")
+@pages.post("/webhooks/{webhook_id}/{act}", "webhooks:write")
 async def act(visit: Visit) -> Response:
     """Ping an endpoint, rotate its secret, enable or remove it, or resend failed deliveries."""
     webhook_id, wanted = visit.path("webhook_id"), visit.path("act")
@@ -96,7 +96,7 @@ async def act(visit: Visit) -> Response:
     return visit.redirect(f"/webhooks/{webhook_id}")
 
 
-@pages.post("/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver")
+@pages.post("/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", "webhooks:write")
 async def redeliver(visit: Visit) -> Response:
     """Send a delivery again."""
     webhook_id, delivery_id = visit.path("webhook_id"), visit.path("delivery_id")

@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from web.compare.selection import search
 from web.compare.sentences import joined
-from web.frame import Api, Pages, Refused, Visit
+from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.kinds import KINDS
+from web.frame.visit import whole_number
 
 pages = Pages()
 
@@ -31,14 +32,14 @@ async def compare(visit: Visit) -> Response:
     given = visit.request.query_params
     chosen = [given.get("first", ""), given.get("second", ""), *given.getlist("more")]
     ids = [one for one in dict.fromkeys(chosen) if one][:MOST]
-    ratings = [await visit.api.get(f"/v1/ratings/{one}") for one in ids]
+    ratings = [await visit.api.get(f"/v1/ratings/{segment(one)}") for one in ids]
     same = {"method": ratings[0]["method"], "attribute": ratings[0]["attribute"]} if ratings else {}
     found = await search(visit.api, visit.query("q"), **same)
     changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
     if len(ratings) == 2:
         changes |= await _changes(visit.api, *ratings)
     kind = visit.query("kind") if not ratings and visit.query("kind") in KINDS else ""
-    page = max(int(number) if (number := visit.query("page")).isdecimal() else 1, 1)
+    page = max(whole_number(visit.query("page")) or 1, 1)
     return visit.page(
         "compare/compare.html",
         ratings=ratings,

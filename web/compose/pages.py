@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 from starlette.responses import RedirectResponse, Response
 
 from web.compare.selection import search
-from web.frame import Pages, Refused, Visit
+from web.frame import Pages, Refused, Visit, segment
+from web.frame.visit import whole_number
 
 pages = Pages()
 
@@ -31,7 +32,7 @@ async def compose(visit: Visit) -> Response:
     return await _builder(visit, chain)
 
 
-@pages.post("/compose")
+@pages.post("/compose", "jobs:write")
 async def infer(visit: Visit) -> Response:
     """Request the inferred letter of the chain, and show it."""
     form = await visit.form()
@@ -57,7 +58,7 @@ async def composition_report(visit: Visit) -> Response:
     return visit.api.passed_on(f"/v1/compositions/{visit.path('composition_id')}/report.html")
 
 
-@pages.post("/compose/{composition_id}/verify")
+@pages.post("/compose/{composition_id}/verify", "jobs:write")
 async def verify(visit: Visit) -> Response:
     """Request a rating of the chain as one service."""
     found = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
@@ -65,7 +66,7 @@ async def verify(visit: Visit) -> Response:
     return visit.redirect(f"/jobs/{job.document['id']}")
 
 
-@pages.post("/compose/{composition_id}/remove")
+@pages.post("/compose/{composition_id}/remove", "jobs:write")
 async def remove(visit: Visit) -> Response:
     """Remove a composition."""
     await visit.api.ask("DELETE", f"/v1/compositions/{visit.path('composition_id')}")
@@ -78,8 +79,8 @@ def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
     Actions are ``up-N``, ``down-N`` and ``remove-N`` for the position N, from 0; others change nothing.
     """
     name, _, written = act.partition("-")
-    place = int(written) if written.isdecimal() else -1
-    if not 0 <= place < len(chain):
+    place = whole_number(written)
+    if place is None or place >= len(chain):
         return chain, "add"
     rest = chain[:place] + chain[place + 1 :]
     if name == "remove":
@@ -90,7 +91,7 @@ def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
 
 
 async def _builder(visit: Visit, chain: list[str], refused: Refused | None = None) -> Response:
-    links = [await visit.api.get(f"/v1/ratings/{one}") for one in chain]
+    links = [await visit.api.get(f"/v1/ratings/{segment(one)}") for one in chain]
     attributes = (await visit.api.get("/v1/attributes"))["items"]
     # ratings of one chain are for one attribute
     attribute = links[0]["attribute"] if links else visit.query("attribute")

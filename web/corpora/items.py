@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from service.http.problems import Problem
 from web.corpora.review import corpus_of, way_back
 from web.frame import Pages, Refused, Visit
+from web.frame.form import SentFile
 from web.frame.visit import fields
 
 pages = Pages()
@@ -30,7 +30,7 @@ async def item(visit: Visit) -> Response:
     return _form(visit, corpus, found, found, back)
 
 
-@pages.post("/corpora/{corpus_id}/items/{item_id}")
+@pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write")
 async def change_item(visit: Visit) -> Response:
     """Edit or remove an item. If somebody else edited it first, show both texts to choose from."""
     typed, corpus = fields(await visit.form()), await corpus_of(visit)
@@ -71,7 +71,7 @@ async def picture(visit: Visit) -> Response:
     return visit.api.passed_on(f"{_path(visit)}/image")
 
 
-@pages.post("/corpora/{corpus_id}/selected")
+@pages.post("/corpora/{corpus_id}/selected", "jobs:write")
 async def change_selected(visit: Visit) -> Response:
     """Remove the ticked items of a page, or all items that are not ticked."""
     form, corpus_id = await visit.form(), visit.path("corpus_id")
@@ -90,7 +90,7 @@ async def add_items(visit: Visit) -> Response:
     return _adding(visit, corpus, way_back(visit.query("back"), corpus["id"]))
 
 
-@pages.post("/corpora/{corpus_id}/items")
+@pages.post("/corpora/{corpus_id}/items", "jobs:write")
 async def add_sentences(visit: Visit) -> Response:
     """Add the sentences that were typed, one a line."""
     typed = fields(await visit.form())
@@ -99,14 +99,14 @@ async def add_sentences(visit: Visit) -> Response:
     return await _added(visit, typed, "items", body={"items": [{"text": line, **terms} for line in lines]})
 
 
-@pages.post("/corpora/{corpus_id}/import")
+@pages.post("/corpora/{corpus_id}/import", "jobs:write", with_file=True)
 async def import_sentences(visit: Visit) -> Response:
     """Add the sentences of a CSV file."""
     file, typed = await _file_of(visit), fields(await visit.form())
     return await _added(visit, typed, "import", file=file, headers={"content-type": "text/csv"})
 
 
-@pages.post("/corpora/{corpus_id}/images")
+@pages.post("/corpora/{corpus_id}/images", "jobs:write", with_file=True)
 async def add_picture(visit: Visit) -> Response:
     """Add a picture file with the term that it shows."""
     file, typed = await _file_of(visit), fields(await visit.form())
@@ -114,9 +114,9 @@ async def add_picture(visit: Visit) -> Response:
     return await _added(visit, typed, "images", query=query, file=file, headers=kind)
 
 
-async def _file_of(visit: Visit) -> UploadFile:
-    sent = (await visit.form()).get("file")
-    if not isinstance(sent, UploadFile):
+async def _file_of(visit: Visit) -> SentFile:
+    sent = (await visit.form()).file
+    if sent is None:
         raise Problem("invalid-request", "choose a file")
     return sent
 

@@ -39,7 +39,7 @@ async def _listed(visit: Visit, refused: Refused | None = None, typed: Any = Non
     )
 
 
-@pages.post("/corpora")
+@pages.post("/corpora", "jobs:write")
 async def create_corpus(visit: Visit) -> Response:
     """Create an empty corpus, or a corpus with the sentences of another (`items_of`)."""
     typed = fields(await visit.form())
@@ -59,7 +59,7 @@ async def corpus(visit: Visit) -> Response:
     return visit.page("corpora/corpus.html", **await review_of(visit, found, found["words"]), refused=None, typed=found)
 
 
-@pages.post("/corpora/{corpus_id}")
+@pages.post("/corpora/{corpus_id}", "jobs:write")
 async def change_corpus(visit: Visit) -> Response:
     """Change the description of a corpus, or share it."""
     typed, corpus_id = fields(await visit.form()), visit.path("corpus_id")
@@ -73,7 +73,7 @@ async def change_corpus(visit: Visit) -> Response:
     return visit.redirect(f"/corpora/{corpus_id}")
 
 
-@pages.post("/corpora/{corpus_id}/remove")
+@pages.post("/corpora/{corpus_id}/remove", "jobs:write")
 async def remove_corpus(visit: Visit) -> Response:
     """Remove a corpus. Others may use a shared corpus, so the user must type its name."""
     found, typed = await corpus_of(visit), fields(await visit.form())

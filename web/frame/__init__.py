@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from web.frame.api import Api, Refused
+from web.frame.api import Api, Refused, segment
 from web.frame.routing import Pages
 from web.frame.visit import Visit
 
-__all__ = ["Api", "Pages", "Refused", "Visit"]
+__all__ = ["Api", "Pages", "Refused", "Visit", "segment"]

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import Request
-from starlette.datastructures import Headers, UploadFile
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Message
 
 from service.http.authentication import Caller
-
-PIECE_BYTES = 1 << 18
-"""Size of the pieces in which an uploaded file is passed on, so that it is never in memory as a whole."""
+from service.http.problems import not_found
+from web.frame.form import SentFile
 
 
 class Refused(Exception):
@@ -68,6 +68,19 @@ class Answer:
         return json.loads(self.content) if self.content else None
 
 
+def segment(text: str) -> str:
+    """Return a text of a form or an address as one segment of a path; with a slash it would name another resource.
+
+    Raises
+    ------
+    Problem
+        ``not-found`` if it is empty or has a slash.
+    """
+    if not text or "/" in text:
+        raise not_found("resource", text)
+    return text
+
+
 class Api:
     """Client for the API of the application that answers `request`, with the rights of `caller`."""
 
@@ -92,28 +105,33 @@ class Api:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         content: bytes | None = None,
-        file: UploadFile | None = None,
+        file: SentFile | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Send a request with a JSON `body`, and return its answer.
 
-        Raw `content`, or the `file` of a form, needs its ``Content-Type`` in `headers`.
+        Raw `content`, or the `file` of a form, needs its ``Content-Type`` in `headers`. A file is passed on while it
+        arrives, so that the API's own limits hold for it.
 
         Raises
         ------
         Refused
             If the status is 400 or above.
+        ClientDisconnect
+            If the caller is gone before the whole file has arrived.
         """
         sent = content if content is not None else b"" if body is None else json.dumps(body).encode()
         more = {"content-type": "application/json", **(headers or {})} if sent else dict(headers or {})
-        length = len(sent) if file is None else file.size or 0
+        if file is None:
+            more["content-length"] = str(len(sent))
+        chunks = None if file is None else file.chunks()
         start: dict[str, Any] = {}
         pieces: list[bytes] = []
         waiting = [{"type": "http.request", "body": sent, "more_body": False}]
 
         async def receive() -> Message:
-            if file is not None and (piece := await file.read(PIECE_BYTES)):
-                return {"type": "http.request", "body": piece, "more_body": True}
+            if chunks is not None and (message := await _next_message(chunks)) is not None:
+                return message
             if waiting:
                 return waiting.pop()
             await asyncio.Event().wait()  # no disconnect is reported: this request is cancelled with the page's request
@@ -126,8 +144,10 @@ class Api:
                 pieces.append(message.get("body", b""))
 
         taken: list[Any] = []
-        scope = self._scope(method, path, query or {}, {**more, "content-length": str(length)})
+        scope = self._scope(method, path, query or {}, more)
         await self._request.app(scope | {"assay.taken": taken}, receive, send)
+        if not start:
+            raise ClientDisconnect
         answer = Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces), taken)
         if answer.status >= 400:
             raise Refused(answer.status, _problem(answer), answer.headers)
@@ -154,7 +174,10 @@ class Api:
             "raw_path": quote(path).encode(),
             "query_string": written.encode(),
             "root_path": "",
-            "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in {**own, **headers}.items()],
+            "headers": [
+                (name.lower().encode(), value.encode("latin-1", "replace"))
+                for name, value in {**own, **headers}.items()
+            ],
             "client": outer.get("client"),
             "server": outer.get("server"),
             "state": outer.get("state", {}),
@@ -173,6 +196,15 @@ class PassedOn(Response):
         """Send the answer; `scope` belongs to the page's own request and is ignored."""
         del scope
         await self._app(self._inner, receive, send)
+
+
+async def _next_message(chunks: AsyncIterator[bytes]) -> Message | None:
+    """Return the next part of a file as an ASGI message; ``None`` at its end."""
+    try:
+        chunk = await anext(chunks, b"")
+    except ClientDisconnect:
+        return {"type": "http.disconnect"}
+    return {"type": "http.request", "body": chunk, "more_body": True} if chunk else None
 
 
 def _problem(answer: Answer) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from starlette.types import Scope
 from service.http.problems import Problem
 from web.frame.api import Refused
 from web.frame.problem_page import problem_page
-from web.frame.visit import Visit, visit_of
+from web.frame.visit import Visit, check_origin, visit_of
 
 Page = Callable[[Visit], Awaitable[Response]]
 
@@ -39,20 +39,35 @@ class Pages:
         """Add a page."""
         return self._add(path, "GET")
 
-    def post(self, path: str) -> Callable[[Page], Page]:
-        """Add the handler of a form. The form must contain the visit's token (`form_token` in `frame/macros.html`)."""
-        return self._add(path, "POST")
+    def post(self, path: str, scope: str | None, *, with_file: bool = False) -> Callable[[Page], Page]:
+        """Add the handler of a form. The form must contain the visit's token (`form_token` in `frame/macros.html`).
 
-    def _add(self, path: str, method: str) -> Callable[[Page], Page]:
+        Parameters
+        ----------
+        path : str
+        scope : str or None
+            Scope that the caller needs, without which the form is not read; ``None`` if everyone may send it.
+        with_file : bool
+            Whether the form may have a file, as its last field.
+        """
+        return self._add(path, "POST", scope, with_file=with_file)
+
+    def _add(
+        self, path: str, method: str, scope: str | None = None, *, with_file: bool = False
+    ) -> Callable[[Page], Page]:
         def add(page: Page) -> Page:
             async def answer(request: Request) -> Response:
                 request.scope["route"] = route
-                visit = await visit_of(request, public=self.public)
-                if isinstance(visit, Response):
-                    return visit
+                visit: Visit | None = None
                 try:
                     if method == "POST":
-                        await visit.check_form()
+                        check_origin(request)
+                    visit_or_redirect = await visit_of(request, public=self.public)
+                    if isinstance(visit_or_redirect, Response):
+                        return visit_or_redirect
+                    visit = visit_or_redirect
+                    if method == "POST":
+                        await visit.accept_form(scope, with_file=with_file)
                     return await page(visit)
                 except (Refused, Problem) as refused:
                     return problem_page(request, visit, refused)

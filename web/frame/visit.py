@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from secrets import token_urlsafe
@@ -13,21 +13,21 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request
-from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from service.dependencies import service_of
 from service.http.authentication import DEFAULT_CALLER, UNKNOWN_CALLER, Caller
-from service.http.problems import Problem
+from service.http.problems import Problem, base_url, scope_missing
+from service.http.rate_limit import SIGN_INS, VISITS, address_of
 from store.security import sessions
 from web.frame.api import Api
+from web.frame.form import Form, read_form
 from web.frame.policy import headers_of
 from web.frame.rendering import render
 
 COOKIE = "__Host-assay"
 TOKEN_FIELD = "form_token"  # noqa: S105  the name of a field
-MOST_FIELDS = 5_000
 
 GZIP = b"\x1f\x8b"
 WORTH_COMPRESSING = 2_000
@@ -95,22 +95,31 @@ class Visit:
         """Whether a script asks for a part of the page only."""
         return "hx-request" in self.request.headers
 
-    async def form(self) -> FormData:
-        """Return the fields of the form that was sent."""
-        return await self.request.form(max_fields=MOST_FIELDS)
+    async def form(self) -> Form:
+        """Return the form that was sent (`accept_form` has read it)."""
+        form: Form = self.request.state.form
+        return form
 
-    async def check_form(self) -> None:
-        """Raise ``foreign-origin`` if the form was not sent from a page of this visit.
+    async def accept_form(self, scope: str | None, *, with_file: bool) -> None:
+        """Read the form, if the caller may send it: scope and rate are checked before, the form's token after.
 
-        Browsers name the sending site in `Sec-Fetch-Site` or `Origin`; the token protects those that do not.
+        Raises
+        ------
+        Problem
+            ``scope-missing``, ``rate-limited``, or ``foreign-origin`` if the form was not sent from a page of this
+            visit; and the problems of `read_form`.
         """
-        headers = self.request.headers
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
-        same = origin is None or origin.partition("://")[2] == headers.get("host")
-        sent = str((await self.form()).get(TOKEN_FIELD, "")) or headers.get("x-form-token", "")
-        own = hmac.compare_digest(sent.encode(), self._form_token(sent.partition(".")[0]).encode())
-        if site not in {"same-origin", "none"} or not same or not own:
-            raise Problem("foreign-origin", "this form is too old, or was not sent from this page: open the page again")
+        if scope is not None and not self.caller.may(scope):
+            raise scope_missing(scope)
+        limiter = service_of(self.request).rate_limiter
+        if self.public:  # the form that signs in
+            (await limiter.take(address_of(self.request), work=SIGN_INS)).check()
+        else:
+            await limiter.admit("POST", self.request.scope["route"].path, self.caller.tenant)
+        self.request.state.form = form = await read_form(self.request, with_file=with_file)
+        sent = form.get(TOKEN_FIELD) or self.request.headers.get("x-form-token", "")
+        if not hmac.compare_digest(sent.encode(), self._form_token(sent.partition(".")[0]).encode()):
+            raise _foreign()
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a template as a page; it is rendered while it is sent."""
@@ -144,10 +153,33 @@ class RenderedPage(HTMLResponse):
         return gzip.compress(content, 5) if self._packed and len(content) > WORTH_COMPRESSING else content
 
 
+def check_origin(request: Request) -> None:
+    """Raise ``foreign-origin`` if a page of another site sent this request.
+
+    Browsers name the sending site in `Sec-Fetch-Site` or `Origin`; the form's token protects those that do not.
+    """
+    headers = request.headers
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+    own = {headers.get("host"), base_url(request).partition("://")[2]}
+    if site not in {"same-origin", "none"} or (origin is not None and origin.partition("://")[2] not in own):
+        raise _foreign()
+
+
+def _foreign() -> Problem:
+    return Problem("foreign-origin", "this form is too old, or was not sent from this page: open the page again")
+
+
 async def visit_of(request: Request, *, public: bool) -> Visit | Response:
-    """Return the visit of a request, or a redirect to the sign-in page."""
+    """Return the visit of a request, or a redirect to the sign-in page.
+
+    Raises
+    ------
+    Problem
+        ``rate-limited`` if too many public pages were requested from one address.
+    """
     here = service_of(request)
     if public:
+        (await here.rate_limiter.take(address_of(request), work=VISITS)).check()
         return Visit(request, UNKNOWN_CALLER, "", public=True)
     if not here.settings.keys_required:
         return Visit(request, DEFAULT_CALLER, "", public=False)
@@ -159,6 +191,19 @@ async def visit_of(request: Request, *, public: bool) -> Visit | Response:
     return Visit(request, Caller(found.tenant, frozenset(found.scopes), found.key_id), token, public=False)
 
 
-def fields(form: FormData) -> Mapping[str, str]:
-    """Return the text fields of a form, without its token; if several have the same name, the last counts."""
-    return {name: value for name, value in form.multi_items() if isinstance(value, str) and name != TOKEN_FIELD}
+def whole_number(text: str) -> int | None:
+    """Return the whole number that a text is, if it has at most 15 digits; otherwise ``None``."""
+    return int(text) if text.isdecimal() and len(text) <= 15 else None
+
+
+class Fields(dict[str, str]):
+    """Fields of a form by their names; a field that is used but was not sent is the caller's error."""
+
+    def __missing__(self, name: str) -> str:
+        """Raise ``invalid-request``, which names the missing field."""
+        raise Problem("invalid-request", f"the form lacks the field {name!r}")
+
+
+def fields(form: Form) -> Fields:
+    """Return the fields of a form, without its token; if several have the same name, the last counts."""
+    return Fields((name, value) for name, value in form.fields if name != TOKEN_FIELD)

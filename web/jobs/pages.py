@@ -101,7 +101,7 @@ async def _rendered(visit: Visit) -> Live:
     return Live(answer.headers["etag"], gzip.compress(written.encode("utf-8", "backslashreplace"), 5))
 
 
-@pages.post("/jobs/{job_id}/cancel")
+@pages.post("/jobs/{job_id}/cancel", "jobs:write")
 async def cancel(visit: Visit) -> Response:
     """Cancel a job; if it has ended in the meantime, only show it."""
     path = f"/jobs/{visit.path('job_id')}"

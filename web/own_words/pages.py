@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from web.frame import Pages, Refused, Visit
+from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import fields
 from web.own_words.steps import KINDS, Begun, begun
 from web.specifications.storing import store_new, store_version
@@ -27,7 +27,7 @@ async def say_bias(visit: Visit) -> Response:
     """Show the form for the words that describe a bias."""
     kind = visit.query("kind") if visit.query("kind") in KINDS else "language-model"
     source = visit.query("from")
-    found = await visit.api.get(f"/v1/specifications/{source or NEUTRAL_OF[KINDS[kind]]}")
+    found = await visit.api.get(f"/v1/specifications/{segment(source or NEUTRAL_OF[KINDS[kind]])}")
     if found["kind"] not in KINDS.values():
         return visit.redirect("/own-words")
     kind = next(name for name, words in KINDS.items() if words == found["kind"])
@@ -36,7 +36,7 @@ async def say_bias(visit: Visit) -> Response:
     return await _form(visit, kind, shown if source else {"neutral": typed["neutral"], "language": "en"}, source)
 
 
-@pages.post("/own-words")
+@pages.post("/own-words", "jobs:write")
 async def store_bias(visit: Visit) -> Response:
     """Store the words and an empty corpus about them, and go on to step 2."""
     typed = fields(await visit.form())
@@ -61,7 +61,7 @@ async def change_words(visit: Visit) -> Response:
     return await _form(visit, now.kind, {**words, "title": title, "language": now.corpus["language"]}, name, now=now)
 
 
-@pages.post("/own-words/{corpus_id}/words")
+@pages.post("/own-words/{corpus_id}/words", "jobs:write")
 async def store_changed_words(visit: Visit) -> Response:
     """Store changed words, and continue; sentences move to a copy of the corpus with the new words."""
     typed, now = fields(await visit.form()), await begun(visit)
@@ -92,7 +92,7 @@ async def _next_version(visit: Visit, kind: str, typed: Mapping[str, str], name:
 async def _specification(visit: Visit, kind: str, typed: Mapping[str, str], source: str) -> dict[str, Any]:
     """Return the specification that the form began with if its words are unchanged, else a new one."""
     if source:
-        found: dict[str, Any] = await visit.api.get(f"/v1/specifications/{source}")
+        found: dict[str, Any] = await visit.api.get(f"/v1/specifications/{segment(source)}")
         if found["kind"] == kind and _same(kind, typed, found["words"]):
             return found
     return await store_new(visit, kind, typed)

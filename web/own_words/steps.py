@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from web.corpora.review import corpus_of
-from web.frame import Visit
+from web.frame import Visit, segment
 
 KINDS = {"language-model": "stereotype", "image-classifier": "visual"}
 """Kind of specification for each kind of service."""
@@ -53,6 +53,6 @@ async def begun(visit: Visit) -> Begun:
     name, _, version = visit.query("words").partition("@")
     if not name:
         return Begun(corpus, "", {})
-    path = f"/v1/specifications/{name}"
-    found = await visit.api.get(f"{path}/versions/{version}" if version else path)
+    path = f"/v1/specifications/{segment(name)}"
+    found = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
     return Begun(corpus, f"{found['name']}@{found['version']}", found["words"])

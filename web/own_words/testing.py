@@ -9,8 +9,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from web.corpora.review import review_of
-from web.frame import Pages, Refused, Visit
-from web.frame.visit import fields
+from web.frame import Pages, Refused, Visit, segment
+from web.frame.visit import fields, whole_number
 from web.own_words.steps import Begun, begun
 from web.wizard.answers import Answers, by_name, described
 from web.wizard.schema_form import Field, fields_of, text_of
@@ -44,7 +44,7 @@ async def sentences(visit: Visit) -> Response:
     return await _reviewed(visit, await begun(visit))
 
 
-@pages.post("/own-words/{corpus_id}/writing")
+@pages.post("/own-words/{corpus_id}/writing", "jobs:write")
 async def write(visit: Visit) -> Response:
     """Start the job in which a model writes the missing sentences."""
     typed, now = fields(await visit.form()), await begun(visit)
@@ -65,11 +65,11 @@ async def progress(visit: Visit) -> Response:
     return visit.page("own_words/progress.html", job=await _job(visit), now=await begun(visit))
 
 
-@pages.post("/own-words/{corpus_id}/cancel")
+@pages.post("/own-words/{corpus_id}/cancel", "jobs:write")
 async def cancel(visit: Visit) -> Response:
     """Cancel a writing job; its sentences so far are kept."""
     now, typed = await begun(visit), fields(await visit.form())
-    await visit.api.ask("POST", f"/v1/jobs/{typed.get('job', '')}/cancel")
+    await visit.api.ask("POST", f"/v1/jobs/{segment(typed['job'])}/cancel")
     return visit.redirect(now.path("sentences"), **now.query, job=typed.get("job"))
 
 
@@ -79,7 +79,7 @@ async def choose_model(visit: Visit) -> Response:
     return await _asked(visit, await begun(visit))
 
 
-@pages.post("/own-words/{corpus_id}/test")
+@pages.post("/own-words/{corpus_id}/test", "jobs:write")
 async def begin_test(visit: Visit) -> Response:
     """Request the rating, and go on to its job."""
     typed, now = fields(await visit.form()), await begun(visit)
@@ -179,9 +179,10 @@ async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> dict[
 
 async def _job(visit: Visit) -> dict[str, Any] | None:
     job = visit.query("job")
-    return dict(await visit.api.get(f"/v1/jobs/{job}")) if job else None
+    return dict(await visit.api.get(f"/v1/jobs/{segment(job)}")) if job else None
 
 
 def _number(written: str) -> int | str:
     """Return a number; any other text stays as it is, so that the API refuses it."""
-    return int(written) if written.strip().isdecimal() else written
+    number = whole_number(written.strip())
+    return written if number is None else number

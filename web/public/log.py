@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Pages, Refused, Visit
+from web.frame.visit import whole_number
 
 pages = Pages(public=True)
 
@@ -19,7 +20,7 @@ async def log(visit: Visit) -> Response:
     """Show the size and root of the log, its entries (newest first), and a consistency proof."""
     head = await visit.api.get("/v1/log")
     rating, written = visit.query("rating"), visit.query("before")
-    before = min(int(written), head["size"]) if written.isdecimal() and len(written) < 16 else head["size"]
+    before = min(whole_number(written) or head["size"], head["size"])
     if rating:
         found = await visit.api.get("/v1/log/entries", rating=rating, limit=ROWS)
     else:

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from starlette.responses import Response
 
-from web.frame import Pages, Visit
+from web.frame import Pages, Visit, segment
 from web.public.markdown import render_markdown
 
 pages = Pages(public=True)
@@ -31,7 +31,7 @@ async def changes(visit: Visit) -> Response:
     to = visit.query("to") or listed["current"]
     at = versions.index(to) + 1 if to in versions else 0
     since = visit.query("from") or versions[min(at, len(versions) - 1)]
-    old, new = [await visit.api.get(f"/v1/methodology/{version}") for version in (since, to)]
+    old, new = [await visit.api.get(f"/v1/methodology/{segment(version)}") for version in (since, to)]
     lines = list(changed_lines(old["text"].splitlines(), new["text"].splitlines()))
     return visit.page(
         "public/changes.html",
@@ -44,7 +44,7 @@ async def changes(visit: Visit) -> Response:
     )
 
 
-@pages.get("/methodology/{version}")
+@pages.get("/methodology/{segment(version)}")
 async def version(visit: Visit) -> Response:
     """Show one version."""
     return await _version(visit, visit.path("version"))

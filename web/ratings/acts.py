@@ -15,7 +15,7 @@ WAIT_S = 10
 """Seconds for which the page waits for a re-rating, which makes no call and usually takes less."""
 
 
-@pages.post(RATING + "/visibility")
+@pages.post(RATING + "/visibility", "jobs:write")
 async def set_visibility(visit: Visit) -> Response:
     """Set the visibility: private, unlisted (for readers with the address) or public."""
     here = visit.path("rating_id")
@@ -30,7 +30,7 @@ async def ask_withdrawal(visit: Visit) -> Response:
     return shown(visit, await found(visit), "withdraw", wrong={}, reason="", name="")
 
 
-@pages.post(RATING + "/withdraw")
+@pages.post(RATING + "/withdraw", "jobs:write")
 async def withdraw(visit: Visit) -> Response:
     """Withdraw the rating, if the form has a reason and the correct name of the service."""
     rating, form = await found(visit), fields(await visit.form())
@@ -44,7 +44,7 @@ async def withdraw(visit: Visit) -> Response:
     return visit.redirect(rating.base)
 
 
-@pages.post(RATING + "/rerate")
+@pages.post(RATING + "/rerate", "jobs:write")
 async def rerate(visit: Visit) -> Response:
     """Rate the recorded evidence by another version of the methodology; no question is asked again."""
     here = visit.path("rating_id")
@@ -56,7 +56,7 @@ async def rerate(visit: Visit) -> Response:
     return visit.redirect(f"/ratings/{here}/provenance" if job["status"] == "succeeded" else f"/jobs/{job['id']}")
 
 
-@pages.post(RATING + "/reply")
+@pages.post(RATING + "/reply", "targets:write")
 async def put_reply(visit: Visit) -> Response:
     """Store the reply of the owner, or remove it if the form asks for that."""
     rating, form = await found(visit), fields(await visit.form())

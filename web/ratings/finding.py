@@ -15,6 +15,7 @@ from assay.reports import figures, tables
 from assay.reports.figures import Figure
 from assay.reports.figures.canvas import Width
 from assay.reports.view import Component, Effect, Squares, Table
+from web.frame.visit import whole_number
 from web.ratings.rating import Rating
 
 Draw = Callable[[str, Width], Figure | None]
@@ -85,7 +86,7 @@ def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
     return Part(
         one,
         _band(rating, one),
-        tuple(_walks(rating, one, int(walk) if walk.isdecimal() else 0)),
+        tuple(_walks(rating, one, whole_number(walk) or 0)),
         tuple(_carried(one)),
         _hidden(one),
         _tolerances(rating, one),

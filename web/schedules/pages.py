@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from web.frame import Api, Pages, Refused, Visit
+from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.visit import fields
 from web.schedules.recurrence import LAST_DAY, WEEKDAYS, cron_of, in_words
 from web.suites.services import MOST, choices, described, target_of
@@ -36,10 +36,10 @@ async def new_schedule(visit: Visit) -> Response:
     return await _form(visit, {"every": "week", "weekday": "1", "day": "1", "hour": "3", **given})
 
 
-@pages.post("/schedules/new")
+@pages.post("/schedules/new", "jobs:write")
 async def create_schedule(visit: Visit) -> Response:
     """Create a schedule."""
-    given = dict(fields(await visit.form()))
+    given = fields(await visit.form())
     try:
         body = {"name": given["name"], "cron": cron_of(given), "request": await _request(visit.api, given)}
         await visit.api.ask("POST", "/v1/schedules", body=body)
@@ -48,7 +48,7 @@ async def create_schedule(visit: Visit) -> Response:
     return visit.redirect("/schedules")
 
 
-@pages.post("/schedules/{schedule_id}/{act}")
+@pages.post("/schedules/{schedule_id}/{act}", "jobs:write")
 async def act(visit: Visit) -> Response:
     """Pause, resume, run or remove a schedule."""
     address = f"/v1/schedules/{visit.path('schedule_id')}"
@@ -63,7 +63,7 @@ async def act(visit: Visit) -> Response:
 
 
 async def _form(visit: Visit, given: dict[str, str], refused: Refused | None = None) -> Response:
-    rating = await visit.api.get(f"/v1/ratings/{given['rating']}") if given.get("rating") else None
+    rating = await visit.api.get(f"/v1/ratings/{segment(given['rating'])}") if given.get("rating") else None
     return visit.page(
         "schedules/new.html",
         200 if refused is None else refused.status,
@@ -81,7 +81,7 @@ async def _form(visit: Visit, given: dict[str, str], refused: Refused | None = N
 async def _request(api: Api, given: dict[str, str]) -> dict[str, Any]:
     """Return the request for each run: a rating's own request, or a new request for a service."""
     if given.get("rating"):
-        rating = await api.get(f"/v1/ratings/{given['rating']}")
+        rating = await api.get(f"/v1/ratings/{segment(given['rating'])}")
         experiment = {name: value for name, value in rating["experiment"].items() if value is not None}
         return {"target": await _saved(api, rating["target"]), "experiment": experiment}
     experiment = {name: given[name] for name in ("method", "attribute") if given.get(name)}

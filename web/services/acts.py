@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from web.frame import Pages, Refused, Visit
+from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import fields
 from web.services.service import read_service
 from web.wizard.answers import Answers, by_name, described
@@ -20,17 +20,17 @@ WAIT_S = 20
 """Seconds for which the page waits for the check of a host."""
 
 
-@pages.post("/services/{id}/rate")
+@pages.post("/services/{id}/rate", "jobs:write")
 async def rate_again(visit: Visit) -> Response:
     """Repeat a rating of the service."""
     found = await read_service(visit, visit.path("id"))
-    rating = await visit.api.get(f"/v1/ratings/{(await visit.form()).get('rating', '')}")
+    rating = await visit.api.get(f"/v1/ratings/{segment((await visit.form()).get('rating'))}")
     body = {"target": found.description, "experiment": rating["experiment"], "seed": rating["seed"]}
     answer = await visit.api.ask("POST", "/v1/jobs", body=body)
     return visit.redirect(f"/jobs/{answer.document['id']}")
 
 
-@pages.post("/services/{id}/save")
+@pages.post("/services/{id}/save", "targets:write")
 async def save(visit: Visit) -> Response:
     """Save a rated service, with its secret if it needs one."""
     found = await read_service(visit, visit.path("id"))
@@ -48,7 +48,7 @@ async def edit(visit: Visit) -> Response:
     return _form(visit, saved, settings, _written(saved, settings))
 
 
-@pages.post("/services/{id}/edit")
+@pages.post("/services/{id}/edit", "targets:write")
 async def change(visit: Visit) -> Response:
     """Change a saved service. Its secret stays unless another is sent."""
     target_id = visit.path("id")
@@ -67,25 +67,25 @@ async def change(visit: Visit) -> Response:
     return visit.redirect(f"/services/{target_id}")
 
 
-@pages.post("/services/{id}/remove")
+@pages.post("/services/{id}/remove", "targets:write")
 async def remove(visit: Visit) -> Response:
     """Remove a saved service and its secret; its ratings stay."""
     await visit.api.ask("DELETE", f"/v1/targets/{visit.path('id')}")
     return visit.redirect("/services")
 
 
-@pages.post("/services/{id}/claim")
+@pages.post("/services/{id}/claim", "targets:write")
 async def claim(visit: Visit) -> Response:
     """Claim the host of a service."""
     await visit.api.ask("POST", "/v1/domains", body={"host": (await visit.form()).get("host", "")})
     return visit.redirect(f"/services/{visit.path('id')}#owner")
 
 
-@pages.post("/services/{id}/verify")
+@pages.post("/services/{id}/verify", "targets:write")
 async def verify(visit: Visit) -> Response:
     """Request a check of the challenge on the host of a service."""
     domain = (await visit.form()).get("domain", "")
-    await visit.api.ask("POST", f"/v1/domains/{domain}/verify", headers={"prefer": f"wait={WAIT_S}"})
+    await visit.api.ask("POST", f"/v1/domains/{segment(domain)}/verify", headers={"prefer": f"wait={WAIT_S}"})
     return visit.redirect(f"/services/{visit.path('id')}#owner")
 
 

@@ -25,7 +25,7 @@ async def sign_in(visit: Visit) -> Response:
     return _asked(visit, visit.query("next"))
 
 
-@pages.post("/sign-in")
+@pages.post("/sign-in", None)
 async def begin_session(visit: Visit) -> Response:
     """Begin a session with the pasted key, and redirect to the requested page."""
     form = await visit.form()
@@ -38,7 +38,7 @@ async def begin_session(visit: Visit) -> Response:
     return await begun(visit, following, key_id=key.id)
 
 
-@private.post("/sign-out")
+@private.post("/sign-out", None)
 async def end_session(visit: Visit) -> Response:
     """End the session."""
     await service_of(visit.request).database.write(sessions.end, visit.session)

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from web.frame import Pages, Refused, Visit
+from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import fields
 from web.specifications.storing import store_new, store_version
 from web.specifications.words import FIELDS, KINDS, typed_of, wrong_fields
@@ -32,12 +32,12 @@ async def new_specification(visit: Visit) -> Response:
     begun = visit.query("from")
     kind, typed = visit.query("kind", "stereotype"), {}
     if begun:
-        found = await visit.api.get(f"/v1/specifications/{begun}")
+        found = await visit.api.get(f"/v1/specifications/{segment(begun)}")
         kind, typed = found["kind"], {**found, **typed_of(found["kind"], found["words"])}
     return _form(visit, kind if kind in FIELDS else "stereotype", typed)
 
 
-@pages.post("/specifications")
+@pages.post("/specifications", "jobs:write")
 async def create_specification(visit: Visit) -> Response:
     """Store a new specification."""
     typed = fields(await visit.form())
@@ -62,7 +62,7 @@ async def edit_specification(visit: Visit) -> Response:
     return _form(visit, found["kind"], {**found, **typed_of(found["kind"], found["words"])}, name=found["name"])
 
 
-@pages.post("/specifications/{name}")
+@pages.post("/specifications/{name}", "jobs:write")
 async def add_version(visit: Visit) -> Response:
     """Store the next version of the caller's own specification."""
     found, typed = await _found(visit), fields(await visit.form())
@@ -73,7 +73,7 @@ async def add_version(visit: Visit) -> Response:
     return visit.redirect(f"/specifications/{found['name']}")
 
 
-@pages.post("/specifications/{name}/remove")
+@pages.post("/specifications/{name}/remove", "jobs:write")
 async def remove_specification(visit: Visit) -> Response:
     """Remove all versions of the caller's own specification."""
     await visit.api.ask("DELETE", f"/v1/specifications/{visit.path('name')}")
@@ -82,7 +82,7 @@ async def remove_specification(visit: Visit) -> Response:
 
 async def _found(visit: Visit) -> dict[str, Any]:
     path, version = f"/v1/specifications/{visit.path('name')}", visit.query("version")
-    found: dict[str, Any] = await visit.api.get(f"{path}/versions/{version}" if version else path)
+    found: dict[str, Any] = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
     return found
 
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from starlette.datastructures import FormData, QueryParams
+from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from web.frame import Api, Pages, Refused, Visit
+from web.frame.form import Form
 from web.suites.services import choices, target_of
 
 pages = Pages()
@@ -37,7 +38,7 @@ async def new_suite(visit: Visit) -> Response:
     return await _form(visit, given, plan, problem)
 
 
-@pages.post("/suites/new")
+@pages.post("/suites/new", "jobs:write")
 async def request_suite(visit: Visit) -> Response:
     """Request the planned suite."""
     form = await visit.form()
@@ -62,7 +63,7 @@ async def suite_report(visit: Visit) -> Response:
     return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/report.html")
 
 
-@pages.post("/suites/{suite_id}/cancel")
+@pages.post("/suites/{suite_id}/cancel", "jobs:write")
 async def cancel_suite(visit: Visit) -> Response:
     """Cancel the jobs of a suite."""
     await visit.api.ask("POST", f"/v1/suites/{visit.path('suite_id')}/cancel")
@@ -71,7 +72,7 @@ async def cancel_suite(visit: Visit) -> Response:
 
 async def _form(
     visit: Visit,
-    given: FormData | QueryParams,
+    given: Form | QueryParams,
     plan: Mapping[str, Any] | None,
     problem: Mapping[str, Any] | None,
     status: int = 200,
@@ -92,7 +93,7 @@ async def _form(
     )
 
 
-async def _request(api: Api, given: FormData | QueryParams) -> dict[str, Any]:
+async def _request(api: Api, given: Form | QueryParams) -> dict[str, Any]:
     """Return the request for a suite from a form; an empty field means all choices."""
     targets = [await target_of(api, str(one)) for one in given.getlist("service")]
     languages = [one for one in re.split(r"[\s,;]+", str(given.get("languages", ""))) if one]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from web.frame import Api
+from web.frame import Api, segment
 
 MOST = 200
 
@@ -39,7 +39,7 @@ async def target_of(api: Api, value: str) -> dict[str, Any]:
     """Return the target for a request: the id of a saved target, or the description in a rating."""
     if not value.startswith("rat_"):
         return {"id": value}
-    return described((await api.get(f"/v1/ratings/{value}"))["target"])
+    return described((await api.get(f"/v1/ratings/{segment(value)}"))["target"])
 
 
 def described(target: Mapping[str, Any]) -> dict[str, Any]:

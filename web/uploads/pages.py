@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from service.http.problems import Problem
@@ -30,16 +29,15 @@ async def uploads(visit: Visit) -> Response:
     return await _listed(visit)
 
 
-@pages.post("/uploads")
+@pages.post("/uploads", "jobs:write", with_file=True)
 async def send_upload(visit: Visit) -> Response:
     """Send a file to the API; its ending decides its media type, or else the browser does."""
     form = await visit.form()
-    typed, file = fields(form), form.get("file")
-    if not isinstance(file, UploadFile):
+    typed, file = fields(form), form.file
+    if file is None:
         raise Problem("invalid-request", "choose a file")
-    ending = (file.filename or "").rpartition(".")[2].lower()
-    kind = TYPES.get(ending, file.content_type or "application/octet-stream")
-    name = typed.get("name", "").strip() or (file.filename or "")[:200]
+    kind = TYPES.get(file.name.rpartition(".")[2].lower(), file.media_type or "application/octet-stream")
+    name = typed.get("name", "").strip() or file.name[:200]
     query = {"purpose": typed.get("purpose", "table"), "name": name}
     try:
         await visit.api.ask("POST", "/v1/uploads", query=query, file=file, headers={"content-type": kind})
@@ -55,7 +53,7 @@ async def upload(visit: Visit) -> Response:
     return visit.page("uploads/upload.html", found=found, purposes=PURPOSES)
 
 
-@pages.post("/uploads/{upload_id}/remove")
+@pages.post("/uploads/{upload_id}/remove", "jobs:write")
 async def remove_upload(visit: Visit) -> Response:
     """Remove an upload and its content."""
     await visit.api.ask("DELETE", f"/v1/uploads/{visit.path('upload_id')}")

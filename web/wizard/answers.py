@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from service.http.problems import Problem
 from web.frame import Visit
 from web.wizard.catalog import LIMITS, MORE, Material, sizes_of
 from web.wizard.schema_form import Field, read_all
@@ -115,7 +116,7 @@ def request_of(
     """
     target, wrong = target_of(visit, answers, material)
     values, more_wrong = read_all(material.fields, answers.texts)
-    sizes = sizes_of(material, values, float(answers["size"] or 1) if factor is None else factor)
+    sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
     experiment = {**material.kept, **values, **sizes, "method": material.method["name"]}
     experiment = {
         name: value for name, value in experiment.items() if value not in ("", None) or name not in REFERENCES
@@ -125,6 +126,18 @@ def request_of(
     if answers["author"]:
         body["author"] = {"id": answers["author"]}
     return body, [*wrong, *more_wrong, *still_wrong]
+
+
+FACTORS = (("0.5", "Half"), ("1", "Usual"), ("2", "Double"), ("4", "Fourfold"))
+"""Factors for the usual numbers of questions, and their titles."""
+
+
+def factor_of(answers: Answers) -> str:
+    """Return the chosen factor; raise ``invalid-request`` for one that the form does not offer."""
+    factor = answers["size"] or "1"
+    if factor not in dict(FACTORS):
+        raise Problem("invalid-request", f"the form has no size {factor[:40]!r}")
+    return factor
 
 
 REFERENCES = ("attribute", "specification", "corpus")

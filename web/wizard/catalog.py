@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from web.frame import Api
+from web.frame import Api, segment
 from web.wizard.schema_form import Field, Schema, fields_of
 
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -164,7 +164,7 @@ async def _with_options(api: Api, method: Mapping[str, Any], one: Field) -> Fiel
 
 async def _kept(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
     path = "ratings" if earlier.startswith("rat_") else "jobs"
-    experiment = (await api.get(f"/v1/{path}/{earlier}"))["experiment"] or {}
+    experiment = (await api.get(f"/v1/{path}/{segment(earlier)}"))["experiment"] or {}
     if experiment.get("method") != method:
         return {}
     shown = {one.key for one in fields if one.form != "part"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from web.frame import Api
+from web.frame import Api, segment
 from web.wizard.answers import Answers
 from web.wizard.catalog import LIMITS, MORE, material_for
 from web.wizard.schema_form import written
@@ -14,14 +14,14 @@ from web.wizard.schema_form import written
 async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answers | None:
     """Return the answers of a rating, a job or a saved target; ``None`` if none is named."""
     if rating:
-        found = await api.get(f"/v1/ratings/{rating}")
+        found = await api.get(f"/v1/ratings/{segment(rating)}")
         described = {**found["target"], "base_url": found["target"].get("url")}
         return await _of_request(api, rating, {**found, "target": described}, await _saved(api, found["target"]))
     if job:
-        found = await api.get(f"/v1/jobs/{job}")
+        found = await api.get(f"/v1/jobs/{segment(job)}")
         return await _of_request(api, job, found, await _existing(api, found["target_id"]))
     if target:
-        found = await api.get(f"/v1/targets/{target}")
+        found = await api.get(f"/v1/targets/{segment(target)}")
         return Answers({"kind": found["kind"], "target": target, "protocol": found["protocol"]})
     return None
 
@@ -68,7 +68,7 @@ async def _existing(api: Api, target: str | None) -> str:
     if target is None:
         return ""
     try:
-        await api.get(f"/v1/targets/{target}")
+        await api.get(f"/v1/targets/{segment(target)}")
     except Refused as refused:
         if refused.status != 404:
             raise

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from service.http.problems import kind_named
-from web.frame import Pages, Refused, Visit
+from service.http.problems import Problem, kind_named
+from web.frame import Pages, Refused, Visit, segment
+from web.frame.form import Form
 from web.frame.visit import fields as texts_of
 from web.wizard.answers import Answers, Errors, by_name, request_of, settle, step_of
 from web.wizard.catalog import KINDS, LIMITS, MORE, Material, material_for
@@ -37,12 +37,14 @@ async def new(visit: Visit) -> Response:
     return await _step(visit, "where", answers)
 
 
-@pages.post("/new")
+@pages.post("/new", "jobs:write")
 async def go_on(visit: Visit) -> Response:
     """Read the answers of a step, and show the next step or send the request."""
     form = await visit.form()
     answers = _answers(form)
-    go = str(form.get("go", "where"))
+    go = form.get("go", "where")
+    if go not in (*STEPS, "describe", "probe", "post"):
+        raise Problem("invalid-request", f"the form has no step {go[:40]!r}")
     if answers["kind"] not in KINDS or go == "kind":
         saved = await visit.api.get("/v1/targets", limit=12)
         return visit.page(
@@ -52,14 +54,14 @@ async def go_on(visit: Visit) -> Response:
         answers.forget("target")
         go = "where"
     if go == "post":
-        return await _request(visit, answers, str(form.get("request", "")))
+        return await _request(visit, answers, form.get("request"))
     return await _step(visit, go, answers)
 
 
-def _answers(form: FormData) -> Answers:
+def _answers(form: Form) -> Answers:
     """Return the answers of a form. Languages have several inputs of one name."""
     texts = dict(texts_of(form))
-    languages = [str(each) for each in form.getlist("experiment.languages")]
+    languages = form.getlist("experiment.languages")
     if languages:
         codes = (code.strip() for each in languages for code in each.replace(",", "\n").splitlines())
         texts["experiment.languages"] = "\n".join(dict.fromkeys(code for code in codes if code))
@@ -111,7 +113,7 @@ async def _where(
 ) -> Response:
     saved = None
     if answers["target"]:
-        saved = await visit.api.get(f"/v1/targets/{answers['target']}")
+        saved = await visit.api.get(f"/v1/targets/{segment(answers['target'])}")
     if job is None:
         job = await newest_probe(visit, answers, material)
     inner = [one.name for field in material.settings for one in _with_parts(field)]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from web.frame import Refused, Visit
-from web.wizard.answers import Answers, request_of
+from web.wizard.answers import FACTORS, Answers, factor_of, request_of
 from web.wizard.catalog import SIZES, Material
 from web.wizard.probing import latency_of
 
-FACTORS = (("0.5", "Half"), ("1", "Usual"), ("2", "Double"), ("4", "Fourfold"))
+LONGEST_PRICE = 15
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ async def planned(
     Refused
         If the API refuses the chosen size.
     """
-    chosen = answers["size"] or "1"
+    chosen = factor_of(answers)
     known_sizes = FACTORS if material.method["name"] in SIZES else (("1", "Usual"),)
     sizes = [each for each in known_sizes if every or each[0] == chosen]
     known = {
         name: float(answers[name])
         for name in ("price_per_call", "price_per_1000_characters")
-        if answers[name].replace(".", "", 1).isdecimal()
+        if answers[name].replace(".", "", 1).isdecimal() and len(answers[name]) <= LONGEST_PRICE
     }
     latency_s = latency_of(probe)
     if latency_s is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from web.frame import Refused, Visit
+from web.frame import Refused, Visit, segment
 from web.wizard.answers import Answers, Errors, description_of, target_of
 from web.wizard.catalog import Material
 
@@ -21,7 +21,7 @@ async def tested(
     if errors:
         return None, errors, None
     saved = answers["target"]
-    path, body = (f"/v1/targets/{saved}/probe", None) if saved else ("/v1/targets/probe", target)
+    path, body = (f"/v1/targets/{segment(saved)}/probe", None) if saved else ("/v1/targets/probe", target)
     try:
         answer = await visit.api.ask("POST", path, body=body, headers={"prefer": f"wait={WAIT_S}"})
     except Refused as refused:
@@ -35,7 +35,7 @@ async def newest_probe(visit: Visit, answers: Answers, material: Material) -> Ma
     if not answers["probe"]:
         return None
     try:
-        job: Mapping[str, Any] = await visit.api.get(f"/v1/jobs/{answers['probe']}")
+        job: Mapping[str, Any] = await visit.api.get(f"/v1/jobs/{segment(answers['probe'])}")
     except Refused as refused:
         if refused.status != 404:
             raise

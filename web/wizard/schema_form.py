@@ -11,6 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from service.http.json import read_json
+from service.http.problems import Problem
+
 Schema = Mapping[str, Any]
 NOTHING = object()
 """No value: the field is left out of the request."""
@@ -208,6 +211,12 @@ def _text(form: str, value: Any) -> str:
     return str(value)
 
 
+LONGEST_NUMBER = 15
+
+LONGEST_JSON = 1 << 16
+"""Maximum length in characters of JSON in a field, which is parsed at each step of the wizard."""
+
+
 class Unreadable(ValueError):
     """Invalid text for a field; the message describes the expected form."""
 
@@ -263,7 +272,7 @@ def _parsed(field: Field, text: str) -> Any:
     try:
         match field.form:
             case "integer":
-                return int(text.strip())
+                return _integer(text.strip())
             case "number":
                 return float(text.strip())
             case "boolean":
@@ -280,10 +289,25 @@ def _parsed(field: Field, text: str) -> Any:
             case "shares":
                 return [dict(_share(part) for part in line.split(",")) for line in lines]
             case "json":
-                return json.loads(text)
+                return _json(text)
     except ValueError:
         raise Unreadable(WRITTEN[field.form]) from None
     return text
+
+
+def _integer(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(text)
+    return int(text)
+
+
+def _json(text: str) -> Any:
+    if len(text) > LONGEST_JSON:
+        raise ValueError(len(text))
+    try:
+        return read_json(text.encode())
+    except Problem as problem:
+        raise ValueError(problem.detail) from None
 
 
 def _named(line: str) -> tuple[str, str]:

@@ -1,0 +1,256 @@
+"""Forms: bounded, in UTF-8, with at most one file, which is passed on while it arrives and never stored by a page.
+
+A form must not choose the codec that decodes it: Python has codecs that take quadratic time (punycode, IDNA) and codecs
+that fail in other ways (undefined). So every charset of a form, also in the header of a part or in the field
+``_charset_``, must be UTF-8 or its subset US-ASCII.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, NoReturn
+from urllib.parse import parse_qsl
+
+from fastapi import Request
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from service.http.middleware import FORM_BYTES, too_large
+from service.http.problems import Problem
+
+CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii"})
+URLENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+
+MOST_FIELDS = 5_000
+"""Maximum number of fields of a form; the form with the most fields is a page of items with a tick each."""
+
+MOST_FIELDS_BESIDE_A_FILE = 32
+
+LONGEST_HEADER = 4_096
+"""Maximum length in characters of a form's ``Content-Type``, and of a header of a part."""
+
+
+class SentFile:
+    """A file of a form, which arrives while it is read.
+
+    Attributes
+    ----------
+    name, media_type : str
+        What the browser says of the file; both may be empty.
+    """
+
+    def __init__(self, name: str, media_type: str, parts: _Parts, body: AsyncIterator[bytes]) -> None:
+        self.name, self.media_type = name, media_type
+        self._parts, self._body = parts, body
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the content as it arrives; raise ``invalid-request`` if anything follows the file in its form."""
+        while True:
+            if chunk := self._parts.take():
+                yield chunk
+            if self._parts.ended:
+                return
+            await self._parts.feed(self._body)
+
+
+class Form:
+    """Fields of a form in their order, and its file if it has one."""
+
+    def __init__(self, fields: list[tuple[str, str]], file: SentFile | None = None) -> None:
+        self.fields, self.file = fields, file
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return the last field of a name."""
+        return next((value for field, value in reversed(self.fields) if field == name), default)
+
+    def getlist(self, name: str) -> list[str]:
+        """Return all fields of a name."""
+        return [value for field, value in self.fields if field == name]
+
+
+async def read_form(request: Request, *, with_file: bool = False) -> Form:
+    """Read the form that a request sends; of a form with a file, read the fields before the file.
+
+    Parameters
+    ----------
+    request : Request
+    with_file : bool
+        Whether the form may have a file, which must then be its last field.
+
+    Raises
+    ------
+    Problem
+        ``unsupported-media-type`` for another media type or charset, ``malformed-body`` if the form cannot be parsed,
+        ``invalid-request`` for too many fields or files.
+    """
+    kind, options = _options(request.headers.get("content-type", ""))
+    if kind == URLENCODED:
+        return Form(_urlencoded(await _within(FORM_BYTES, request) if with_file else await request.body()))
+    if kind == MULTIPART:
+        return await _multipart(request.stream(), options.get("boundary", ""), with_file=with_file)
+    if not kind and not await request.body():
+        return Form([])  # a form without fields; its token is in a header
+    raise Problem("unsupported-media-type", f"send a form as {URLENCODED} or {MULTIPART}, in UTF-8")
+
+
+def _options(header: str) -> tuple[str, dict[str, str]]:
+    """Return the media type of a header and its options; refuse a charset other than UTF-8."""
+    if len(header) > LONGEST_HEADER:
+        raise Problem("unsupported-media-type", f"the Content-Type has {len(header):,} characters")
+    kind, options = parse_options_header(header)
+    named = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in options.items()}
+    if "charset" in named:
+        _check_charset(named["charset"])
+    return kind.decode("latin-1").strip(), named
+
+
+def _check_charset(name: str) -> None:
+    if name.strip().lower() not in CHARSETS:
+        raise Problem("unsupported-media-type", f"the form is in {name[:40]!r}; send it in UTF-8")
+
+
+def _urlencoded(body: bytes) -> list[tuple[str, str]]:
+    try:
+        fields = parse_qsl(_text(body), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+    except UnicodeDecodeError:
+        _malformed("the form is not in UTF-8")
+    except ValueError:
+        _too_many("fields", MOST_FIELDS)
+    return _checked(fields)
+
+
+async def _within(limit: int, request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise too_large(limit)
+    return bytes(body)
+
+
+async def _multipart(body: AsyncIterator[bytes], boundary: str, *, with_file: bool) -> Form:
+    if not boundary:
+        _malformed("the Content-Type names no boundary")
+    parts = _Parts(boundary, with_file=with_file)
+    while not parts.ended and parts.file is None:
+        await parts.feed(body)
+    named = parts.file
+    return Form(_checked(parts.fields), None if named is None else SentFile(*named, parts, body))
+
+
+def _checked(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    for name, value in fields:
+        if name == "_charset_" and value:
+            _check_charset(value)
+        if "\x00" in name or "\x00" in value:
+            _refuse(f"the field {name[:80]!r} holds the character NUL, which cannot be stored")
+    return fields
+
+
+class _Parts:
+    """Parts of a multipart form: all fields, and the content of its file as far as it was received and not taken."""
+
+    def __init__(self, boundary: str, *, with_file: bool) -> None:
+        self.fields: list[tuple[str, str]] = []
+        self.file: tuple[str, str] | None = None
+        self.ended = False
+        self._with_file, self._most = with_file, MOST_FIELDS_BESIDE_A_FILE if with_file else MOST_FIELDS
+        self._file_content, self._content, self._size = bytearray(), bytearray(), 0
+        self._name, self._headers = "", dict[str, str]()
+        self._header, self._header_value = bytearray(), bytearray()
+        callbacks: dict[str, Any] = {
+            "on_part_begin": self._begin,
+            "on_header_field": lambda data, start, end: self._header.extend(data[start:end]),
+            "on_header_value": lambda data, start, end: self._header_value.extend(data[start:end]),
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._begin_content,
+            "on_part_data": self._add,
+            "on_part_end": self._end,
+            "on_end": lambda: setattr(self, "ended", True),
+        }
+        try:
+            self._parser = MultipartParser(
+                boundary.encode("latin-1"),
+                callbacks,  # type: ignore[arg-type]
+                max_header_size=LONGEST_HEADER,
+            )
+        except FormParserError:
+            _malformed("the boundary of the form is not a valid one")
+
+    async def feed(self, body: AsyncIterator[bytes]) -> None:
+        """Parse the next chunk of the body."""
+        chunk = await anext(body, b"")
+        if not chunk:
+            _malformed("the form ends before its last boundary")
+        try:
+            self._parser.write(chunk)
+        except FormParserError:
+            _malformed("the form is not multipart/form-data as RFC 7578 defines it")
+
+    def take(self) -> bytes:
+        """Return the content of the file that was received since the last call."""
+        taken = bytes(self._file_content)
+        self._file_content.clear()
+        return taken
+
+    def _begin(self) -> None:
+        if self.file is not None:
+            _refuse("the file must be the last field of its form, and the only file")
+        if len(self.fields) >= self._most:
+            _too_many("fields", self._most)
+        self._headers, self._content = {}, bytearray()
+
+    def _end_header(self) -> None:
+        self._headers[self._header.decode("latin-1").lower()] = self._header_value.decode("latin-1")
+        self._header.clear()
+        self._header_value.clear()
+
+    def _begin_content(self) -> None:
+        _, options = _options(self._headers.get("content-disposition", ""))
+        media_type, _ = _options(self._headers.get("content-type", ""))
+        if "name" not in options:
+            _malformed("a part of the form has no name")
+        self._name = _utf8(options["name"])
+        if "filename" in options:
+            if not self._with_file:
+                _refuse("this form takes no file")
+            if self._name != "file":
+                _refuse("the file must be the field 'file'")
+            self.file = _utf8(options["filename"]), media_type
+
+    def _add(self, data: bytes, start: int, end: int) -> None:
+        if self.file is not None:
+            self._file_content += data[start:end]
+            return
+        self._size += end - start
+        if self._with_file and self._size > FORM_BYTES:
+            raise too_large(FORM_BYTES)
+        self._content += data[start:end]
+
+    def _end(self) -> None:
+        if self.file is None:
+            self.fields.append((self._name, _text(self._content)))
+
+
+def _text(content: bytes | bytearray) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        _malformed("the form is not in UTF-8")
+
+
+def _utf8(latin: str) -> str:
+    """Decode an option of a header, which the parser returns as Latin-1."""
+    return _text(latin.encode("latin-1"))
+
+
+def _malformed(detail: str) -> NoReturn:
+    raise Problem("malformed-body", detail)
+
+
+def _refuse(detail: str) -> NoReturn:
+    raise Problem("invalid-request", detail)
+
+
+def _too_many(what: str, most: int) -> NoReturn:
+    _refuse(f"the form has too many {what}; at most {most:,} are allowed")
