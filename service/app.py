@@ -224,6 +224,7 @@ def _wire(
         ),
         statuses=statuses,
         progress=SwrCache(1.0, 2.0),
+        running_jobs=SwrCache(1.0, 10.0),
         embed_cache=EmbedCache(settings.badge_cache_s, meter.registry),
         recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
         write_proof=SwrCache(1.0, 0.0),

@@ -23,6 +23,7 @@ from assay.model import AUTHORED, Ask, Reason
 from assay.rating.decision import METHODOLOGY_VERSION, rate
 from assay.rating.document import rating_document
 from store.jobs import jobs
+from store.jobs.fair_order import Share
 from store.jobs.jobs import Claim
 from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import NewRating
@@ -45,15 +46,17 @@ tracer = trace.get_tracer("assay.workers")
 
 # ------------------------------------------------------------------------------- claim of a job
 def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
-    """Claim a job, run it to its end, and store its state; return at once if the job is not due or already claimed.
+    """Claim a job, run it to its end, and store its state; return at once if no job can start.
 
-    An interrupted job is claimed first, if there is one (`store.jobs.leases.claim_next`). `owner` names the worker.
+    `job_id` announces a job; the fair order decides which one is claimed (`store.jobs.leases.claim_next`). `owner`
+    names the worker.
     """
     if workplace.leaving.is_set():
         return
     with workplace.database.write() as connection:
         settings = workplace.settings
-        claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap)
+        share = Share.of(settings)
+        claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap, share)
     if claim is None:
         return
     workplace.meter.claimed(waited_s(claim))

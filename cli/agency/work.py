@@ -86,7 +86,8 @@ def _work(settings: Settings, folder: str) -> None:
     if settings.metrics_port is not None:
         expose(settings.metrics_host, settings.metrics_port, folder, settings.resolved_database_url)
     import_first()  # imported once before the fork, so that the children need not import
-    with reconciling(settings), delivering(settings), notarising(settings), _watching(app, settings):
+    slots = settings.worker_concurrency
+    with reconciling(settings, slots), delivering(settings), notarising(settings), _watching(app, settings):
         app.worker_main(
             ["worker", "--pool=prefork", f"--concurrency={settings.worker_concurrency}", "--loglevel=WARNING"]
         )
@@ -95,6 +96,7 @@ def _work(settings: Settings, folder: str) -> None:
 @contextmanager
 def _watching(app: Celery, settings: Settings) -> Iterator[None]:
     from store.core.database import Database
+    from store.jobs.fair_order import Share
     from workers.engine.watchdog import MessageCounter, Watchdog, broker_answers
 
     with (
@@ -103,6 +105,7 @@ def _watching(app: Celery, settings: Settings) -> Iterator[None]:
             database,
             MessageCounter(),
             settings.watchdog_s,
+            share=Share.of(settings),
             broker_answers=lambda: broker_answers(app),
             end_process=_end_deaf,
         ),

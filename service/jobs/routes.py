@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from functools import partial
+from math import ceil
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Query, Request, Response
@@ -26,6 +27,7 @@ from service.jobs.schemas import (
     JobKind,
     JobLine,
     JobList,
+    JobStart,
     JobView,
     ObservationList,
     ObservationView,
@@ -33,11 +35,14 @@ from service.jobs.schemas import (
     RatingRequest,
 )
 from service.jobs.schemas import Status as JobStatus
+from service.jobs.start_estimate import starts_in_s
 from service.jobs.status import Status
-from service.jobs.submission import Order, PlacedJob, place, rating_order
+from service.jobs.submission import Order, PlacedJob, rating_order
+from service.jobs.submission import place as place_order
 from service.ratings.summaries import MAX_LISTED, MAX_SUMMARISED
 from service.targets.target_resolution import resolve_target
-from store.jobs import jobs, observations
+from store.jobs import fair_order, jobs, observations
+from store.jobs.fair_order import QueuePlace, Running, Share
 from store.jobs.jobs import Job
 from store.ratings import ratings
 from store.ratings.ratings import Stamp, StoredRating
@@ -207,11 +212,12 @@ async def answer_order(
     status_if_succeeded: int = 202,
 ) -> Response:
     """Place an order and answer 202; with `wait`, answer after the job's end, or after `wait` seconds."""
+    running = await _running(here)
 
-    def show(job: Job, rating: Stamp | StoredRating | None, position: int | None) -> Answer:
-        return _answer(base_url(request), here, 202, job, position, rating)
+    def show(job: Job, rating: Stamp | StoredRating | None, place: QueuePlace | None) -> Answer:
+        return _answer(base_url(request), here, 202, job, _start_of(here, job, place, running), rating)
 
-    placed, allowance = await place(here, caller, order, repeat, show, waits=bool(wait))
+    placed, allowance = await place_order(here, caller, order, repeat, show, waits=bool(wait))
     answer: Answer = placed
     if isinstance(placed, PlacedJob) and wait and not placed.job.finished:
         await here.event_stream.ended(placed.job.id, wait)
@@ -227,19 +233,33 @@ async def answer_order(
 def _answer_after_wait(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
     now = jobs.find(c, job.id, job.tenant) or job
-    answer: Answer = show(now, _rating_of(c, now), jobs.queue_position(c, now))
+    answer: Answer = show(now, _rating_of(c, now), jobs.queue_place(c, now))
     store_answer(c, repeat, answer)
     return answer
 
 
 async def _read_status(here: Service, tenant: str, job_id: str, base: str) -> Status:
-    job, position, rating = existing(await here.database.read(_read, job_id, tenant), "job", job_id)
-    return Status(_answer(base, here, 200, job, position, rating), job.finished)
+    job, place, rating = existing(await here.database.read(_read, job_id, tenant), "job", job_id)
+    start = None if place is None else _start_of(here, job, place, await _running(here))
+    return Status(_answer(base, here, 200, job, start, rating), job.finished)
 
 
-def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
+def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, QueuePlace | None, Stamp | None] | None:
     job = jobs.find(c, job_id, tenant)
-    return None if job is None else (job, jobs.queue_position(c, job), _rating_of(c, job))
+    return None if job is None else (job, jobs.queue_place(c, job), _rating_of(c, job))
+
+
+async def _running(here: Service) -> Running:
+    """Return the running jobs of all tenants, read about once a second for all requests."""
+    return await here.running_jobs.get("running", partial(here.database.read, fair_order.running))
+
+
+def _start_of(here: Service, job: Job, place: QueuePlace | None, running: Running) -> JobStart | None:
+    if place is None:
+        return None
+    due_in_s = job.next_run_at / 1000 - here.clock()
+    free_in_s = starts_in_s(job.tenant, place, running, Share.of(here.settings))
+    return JobStart(place.position, None if free_in_s is None else max(free_in_s, ceil(due_in_s)))
 
 
 def _page(c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None) -> tuple[Page[Job], dict[str, Stamp]]:
@@ -259,10 +279,10 @@ def _link(rating: Stamp | StoredRating | None) -> RatingLink | None:
 
 
 def _answer(
-    base: str, here: Service, status: int, job: Job, position: int | None, rating: Stamp | StoredRating | None
+    base: str, here: Service, status: int, job: Job, start: JobStart | None, rating: Stamp | StoredRating | None
 ) -> Answer:
-    view = JobView.of(job, base=base, now_s=here.clock(), position=position, rating=_link(rating))
-    headers = {"ETag": f'W/"{job.version}-{position or 0}"', "Cache-Control": "private, no-cache"}
+    view = JobView.of(job, base=base, now_s=here.clock(), start=start, rating=_link(rating))
+    headers = {"ETag": f'W/"{job.version}-{view.queue_position or 0}"', "Cache-Control": "private, no-cache"}
     if status == 202:
         headers["Location"] = f"{router.prefix}/{job.id}"
         headers["Retry-After"] = "0"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, Tag, ValidatorFunctionWrapHandler, WrapValidator
 
@@ -95,6 +95,13 @@ class JobWait(ResponseModel):
     """Earliest time at which the job starts."""
 
 
+class JobStart(NamedTuple):
+    """Place of a job in the queue, and the estimated seconds until its start."""
+
+    position: int
+    in_s: int | None
+
+
 class JobView(ResponseModel):
     """A job and its progress."""
 
@@ -113,7 +120,10 @@ class JobView(ResponseModel):
     eta_seconds: int | None
     """Estimated seconds until the end; 0 after the end, null while unknown."""
     queue_position: int | None
-    """Place in the queue: 1 is next, 201 means beyond the 200th; null unless queued."""
+    """Place in the queue: 1 is next, 201 means beyond the 200th; null unless queued. Tenants take turns, so that a
+    tenant with many jobs does not delay the others."""
+    starts_in_seconds: int | None
+    """Estimated seconds until a queued job starts; null while unknown, and unless queued."""
     waits: JobWait | None
     """Set while the job waits for its host or target, and not for a free worker."""
     attempt: int
@@ -146,7 +156,7 @@ class JobView(ResponseModel):
 
     @classmethod
     def of(
-        cls, job: Job, *, base: str, now_s: float, position: int | None = None, rating: RatingLink | None = None
+        cls, job: Job, *, base: str, now_s: float, start: JobStart | None = None, rating: RatingLink | None = None
     ) -> Self:
         """Build the view of a job. `base` is the service's address, `now_s` the time in seconds since 1970."""
         here = f"/v1/jobs/{job.id}"
@@ -160,7 +170,8 @@ class JobView(ResponseModel):
         return cls.from_row(
             job,
             eta_seconds=seconds_left(job, now_s),
-            queue_position=position,
+            queue_position=None if start is None else start.position,
+            starts_in_seconds=None if start is None else start.in_s,
             waits=_wait_of(job),
             rating=rating,
             error=None if error is None else {**error, "type": f"{base}/problems/{error['code']}"},

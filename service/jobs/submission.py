@@ -23,6 +23,7 @@ from service.targets.target_resolution import ResolvedTarget, check_rated
 from service.uploads.reception import UPLOADED
 from store.core.columns import SealedSecret, new_id
 from store.jobs import cool_down, jobs
+from store.jobs.fair_order import QueuePlace
 from store.jobs.jobs import Job, NewJob
 from store.jobs.submission import request_digest
 from store.ratings import ratings
@@ -63,7 +64,7 @@ class RateNotTaken(Exception):
     """The order needs a new job, which was not counted towards the rate limit yet; nothing was written."""
 
 
-Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
+Show = Callable[[Job, Stamp | StoredRating | None, QueuePlace | None], Answer]
 """Builds the answer from the job, the rating that answers it, and the place in the queue."""
 
 
@@ -138,7 +139,7 @@ def _place(
 ) -> PlacedJob | Answer:
     def work(c: Any) -> PlacedJob:
         jobs.serialise(c, order.new.request_digest)
-        rating, job, position = _existing(c, order, max_active)
+        rating, job, queue_place = _existing(c, order, max_active)
         made = rating is None and job is None
         if made and not permitted:
             raise RateNotTaken
@@ -146,13 +147,13 @@ def _place(
             job = jobs.add_finished(c, order.new, rating.id)
         elif job is None:
             job = jobs.add(c, order.new)
-        answer = show(job, rating, position)
+        answer = show(job, rating, queue_place)
         return PlacedJob(answer.status, answer.body, answer.headers, job=job, made=made)
 
     return once(c, repeat, work, lambda placed: not waits or placed.job.finished)
 
 
-def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
+def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, QueuePlace | None]:
     """Return the rating that answers an order, or the unfinished job to join, and the place in the queue.
 
     If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``; if a host of
@@ -165,12 +166,12 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
         return rating, None, None
     twin = None if known.twin_id is None else jobs.find(c, known.twin_id, new.tenant)
     if twin and twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}:
-        return None, twin, jobs.queue_position(c, twin)
+        return None, twin, jobs.queue_place(c, twin)
     if known.active >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
     if known.refusals and new.kind in refusals.CALLING:
         refusals.check(c, new.tenant, new.target, new.author)
-    return None, None, known.ahead + 1
+    return None, None, known.place
 
 
 # ---------------------------------------------------------------------------- construction of orders

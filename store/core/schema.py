@@ -80,6 +80,16 @@ jobs = Table(
     Index(None, "tenant", "target_url", "created_at", "id"),
     Index(None, "tenant", "status", "created_at", "id"),
     Index(None, "tenant", "request_digest", "created_at", "id"),
+    Index(None, "status", "tenant", "next_run_at", "id"),
+    Index(None, "tenant", "started_at"),
+)
+
+workers = Table(
+    "workers",  # processes that run jobs; the embedded worker has no row
+    metadata,
+    Column("name", AnyText, primary_key=True),
+    Column("slots", Integer, nullable=False),
+    Column("alive_until", BigInteger, nullable=False),
 )
 
 host_turns = Table(

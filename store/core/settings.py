@@ -90,6 +90,11 @@ class Settings(BaseSettings):
         0.5, ge=0, le=1, description="Seconds for which a badge's rating is cached; 0: no cache"
     )
     max_active_jobs: int = Field(500, gt=0, description="Maximum queued and running jobs per tenant")
+    max_running_jobs: int | None = Field(
+        None,
+        gt=0,
+        description="Maximum running jobs per tenant; unset: three quarters of all workers' slots, without keys all",
+    )
     longest_deadline_s: int = Field(86_400, gt=0, description="Maximum deadline of a job")
     rating_valid_days: int = Field(90, gt=0, description="Days after which a rating expires")
     expiring_days: float = Field(7, gt=0, description="Days before expiry at which a rating is announced")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select
 
 from store.core.clock import now_ms, read_clock
 from store.core.columns import sealed_columns
 from store.core.schema import events, jobs, outbox
+from store.jobs.fair_order import UNLIMITED, Share, within_share
 from store.jobs.job import changed, claimable
 from store.webhooks.outbox import notice_row
 
@@ -24,14 +25,19 @@ WORKER_LOST: dict[str, Any] = {
 }
 
 
-def due(c: Connection, limit: int = 100, redispatch_s: float = 15) -> list[str]:
+def due(c: Connection, limit: int = 100, redispatch_s: float = 15, share: Share = UNLIMITED) -> list[str]:
     """List jobs to dispatch, the longest waiting first.
 
-    These are queued jobs that are due and running jobs with an expired lease, except jobs that were
-    dispatched less than `redispatch_s` seconds ago.
+    These are queued jobs that are due, unless their tenant has its share of running jobs, and running jobs with an
+    expired lease; except jobs that were dispatched less than `redispatch_s` seconds ago.
     """
     not_dispatched = or_(jobs.c.dispatched_at.is_(None), jobs.c.dispatched_at <= now_ms() - round(redispatch_s * 1000))
-    query = select(jobs.c.id).where(not_dispatched, claimable()).order_by(jobs.c.next_run_at, jobs.c.id).limit(limit)
+    query = (
+        select(jobs.c.id)
+        .where(not_dispatched, claimable(), _can_start(share))
+        .order_by(jobs.c.next_run_at, jobs.c.id)
+        .limit(limit)
+    )
     return list(c.execute(query).scalars())
 
 
@@ -80,9 +86,14 @@ def reconciler_lock(c: Connection) -> bool:
     return bool(c.execute(select(func.pg_try_advisory_xact_lock(RECONCILER_LOCK))).scalar_one())
 
 
-def count_stranded(c: Connection, age_s: float) -> int:
-    """Count jobs that were dispatched and have been claimable for `age_s` seconds."""
+def _can_start(share: Share) -> ColumnElement[bool]:
+    return or_(jobs.c.status == "running", within_share(share))
+
+
+def count_stranded(c: Connection, age_s: float, share: Share = UNLIMITED) -> int:
+    """Count jobs that were dispatched and have been claimable for `age_s` seconds, within the share of their tenant."""
     since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
     long_due = since <= now_ms() - round(age_s * 1000)
     dispatched = jobs.c.dispatched_at.is_not(None)
-    return c.execute(select(func.count()).select_from(jobs).where(claimable(), dispatched, long_due)).scalar_one()
+    stranded = select(func.count()).select_from(jobs).where(claimable(), dispatched, long_due, _can_start(share))
+    return c.execute(stranded).scalar_one()

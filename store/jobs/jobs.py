@@ -2,9 +2,10 @@
 
 ========================  ==========================================================
 `store.jobs.jobs` (here)  page, count, cancel
-`store.jobs.submission`   add, find, queue_position, serialise, existing_work: for every request
+`store.jobs.submission`   add, find, queue_place, serialise, existing_work: for every request
 `store.jobs.leases`       claim, hold, heartbeat, release: the right to write
 `store.jobs.runs`         record, stage, finish, fail, cancel: results of a run
+`store.jobs.fair_order`   the order in which queued jobs start, and the share of each tenant
 `store.jobs.dispatch`     due, mark_dispatched, fail_poison_jobs …: jobs that wait for a worker
 `store.jobs.job`          the row, and its events in order
 ========================  ==========================================================
@@ -22,10 +23,10 @@ from store.core.schema import jobs
 from store.jobs.backlog import backlog, counts_by_status, queue_of
 from store.jobs.dispatch import count_stranded, due, fail_poison_jobs, mark_dispatched, reconciler_lock, release_orphans
 from store.jobs.job import UNFINISHED, Event, Job, NewJob, changed, end_cancelled, events, job_from
-from store.jobs.leases import Beat, Claim, claim, claim_next, heartbeat, hold, release
+from store.jobs.leases import Beat, Claim, announce_next, claim, claim_next, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
 from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
-from store.jobs.submission import add, add_all, add_finished, existing_work, find, queue_position, serialise
+from store.jobs.submission import add, add_all, add_finished, existing_work, find, queue_place, serialise
 
 __all__ = [
     "Beat",
@@ -37,6 +38,7 @@ __all__ = [
     "add",
     "add_all",
     "add_finished",
+    "announce_next",
     "backlog",
     "cancel",
     "claim",
@@ -58,7 +60,7 @@ __all__ = [
     "newest_result",
     "page",
     "queue_of",
-    "queue_position",
+    "queue_place",
     "reconciler_lock",
     "record",
     "release",

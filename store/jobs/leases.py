@@ -14,6 +14,8 @@ from store.core.clock import now_ms
 from store.core.columns import take_sealed
 from store.core.errors import LeaseLost
 from store.core.schema import jobs
+from store.jobs import fair_order
+from store.jobs.fair_order import UNLIMITED, Share
 from store.jobs.job import Job, append, changed, claimable, end_cancelled, job_from
 
 ENDED = ("succeeded", "failed", "cancelled")
@@ -74,22 +76,70 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
     return Claim(job, job.fence, owner)
 
 
-def claim_next(c: Connection, job_id: str, owner: str, lease_s: float, attempt_cap: int) -> Claim | None:
-    """Claim the job whose lease expired first; if there is none, claim `job_id`.
+def claim_next(
+    c: Connection, job_id: str, owner: str, lease_s: float, attempt_cap: int, share: Share = UNLIMITED
+) -> Claim | None:
+    """Claim the job whose lease expired first; if there is none, the next job in the fair order (`fair_order`).
 
-    Without this, an interrupted job would wait for its own message, which is behind those of all waiting jobs. If an
-    interrupted job is claimed, `job_id` is announced again. See `claim` for the other parameters.
+    `job_id` is the job that a message announced. If its message is used for another job that had no message, it is
+    announced again. Without the first rule, an interrupted job would wait for its own message, which is behind those of
+    all waiting jobs. See `claim` for the other parameters.
     """
+    _serialise_claims(c)
     expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
-    query = select(jobs.c.id).where(expired, jobs.c.attempts_without_progress < attempt_cap, jobs.c.id != job_id)
-    # rows that are locked are skipped, because another worker claims or announces them at this moment
+    query = select(jobs.c.id).where(expired, jobs.c.attempts_without_progress < attempt_cap)
+    # rows that are locked are skipped, because their worker is writing at this moment
     first = query.order_by(jobs.c.lease_until, jobs.c.id).limit(1).with_for_update(skip_locked=True)
     interrupted = c.execute(first).scalar_one_or_none()
     if interrupted is not None and (claimed := claim(c, interrupted, owner, lease_s)) is not None:
-        free = select(jobs.c.id).where(jobs.c.id == job_id, claimable()).with_for_update(skip_locked=True)
-        c.execute(changed(dispatched_at=None).where(jobs.c.id.in_(free)))
+        _announce_again(c, job_id, claimed)
         return claimed
-    return claim(c, job_id, owner, lease_s, attempt_cap)
+    for _ in range(CLAIM_ATTEMPTS):
+        following = fair_order.next_job(c, share, attempt_cap)
+        if following is None:
+            break
+        if (claimed := claim(c, following[0], owner, lease_s, attempt_cap)) is not None:
+            if following[1] is None:
+                _announce_again(c, job_id, claimed)
+            return claimed
+    _announce_again(c, job_id, None)
+    return None
+
+
+CLAIM_ATTEMPTS = 3
+"""Number of jobs that `claim_next` tries; a job cannot be claimed if it was cancelled a moment ago."""
+
+CLAIM_LOCK = 0x_A55A_0003
+"""Postgres advisory lock under which workers choose jobs, so that no two choose the same, or exceed a share."""
+
+FROZEN_S = 10
+"""Seconds after which Postgres ends the session of a worker that stopped while it held `CLAIM_LOCK`."""
+
+
+def _serialise_claims(c: Connection) -> None:
+    if c.dialect.name == "postgresql":  # SQLite serialises all writes
+        ends = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)
+        c.execute(select(ends, func.pg_advisory_xact_lock(CLAIM_LOCK)))
+
+
+def _announce_again(c: Connection, job_id: str, claimed: Claim | None) -> None:
+    """Let the reconciler announce a queued job whose message was used without claiming it."""
+    if claimed is None or claimed.job.id != job_id:
+        named = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.status == "queued")
+        free = named.where(jobs.c.dispatched_at.is_not(None)).with_for_update(skip_locked=True)
+        c.execute(changed(dispatched_at=None).where(jobs.c.id.in_(free)))
+
+
+def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
+    """Mark the next job in the fair order as dispatched, and return its id; ``None`` if it is dispatched already.
+
+    Called after a job has ended, because jobs of tenants at their limit are not announced.
+    """
+    following = fair_order.next_job(c, share, attempt_cap)
+    if following is None or following[1] is not None:
+        return None
+    dispatched = changed(dispatched_at=now_ms()).where(jobs.c.id == following[0], jobs.c.dispatched_at.is_(None))
+    return c.execute(dispatched.where(jobs.c.status == "queued").returning(jobs.c.id)).scalar_one_or_none()
 
 
 CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "author", "experiment"})

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, and_, bindparam, func, insert, or_, select
+from sqlalchemy import BigInteger, Connection, Integer, bindparam, func, insert, select
 from sqlalchemy.sql.dml import ReturningInsert
 
 from assay.canonical import described_digest, digest_of
@@ -18,12 +18,11 @@ from store.core.columns import AnyText
 from store.core.schema import events as events_table
 from store.core.schema import jobs, ratings
 from store.core.schema import outbox as outbox_table
+from store.jobs import fair_order
+from store.jobs.fair_order import QueuePlace
 from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, append, columns_of, job_from
 from store.targets import refusals
 from store.webhooks.outbox import announce, notice_row
-
-MOST_COUNTED = 200
-"""Maximum number of queued jobs that are counted, so that reading a status stays cheap with a long queue."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,8 @@ class ExistingWork:
         Newest unfinished job of an equal request, unless it is being cancelled.
     active : int
         The tenant's unfinished jobs, counted up to the given maximum.
-    ahead : int
-        Jobs of all tenants that are due before a job added now, counted up to `MOST_COUNTED`.
+    own_ahead, others_ahead : int
+        Queued jobs of the tenant, and of the others, that start before a job added now (`fair_order.QueuePlace`).
     refusals : bool
         Whether any host refuses ratings (`store.targets.refusals`).
     """
@@ -47,8 +46,14 @@ class ExistingWork:
     rating_id: str | None
     twin_id: str | None
     active: int
-    ahead: int
+    own_ahead: int
+    others_ahead: int
     refusals: bool
+
+    @property
+    def place(self) -> QueuePlace:
+        """Place in the queue of a job added now."""
+        return QueuePlace(self.own_ahead, self.others_ahead)
 
 
 _mine = bindparam("by_tenant", type_=AnyText())
@@ -79,12 +84,13 @@ _unfinished = (
     .subquery()
 )
 
-_due = select(jobs.c.id).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()).limit(MOST_COUNTED).subquery()
+_own_ahead = fair_order.jobs_before(_mine, fair_order.QUEUE.c.next_run_at <= now_ms())
 _EXISTING_WORK = select(
     _rating_id.label("rating_id"),
     _twin_id.label("twin_id"),
     select(func.count()).select_from(_unfinished).scalar_subquery().label("active"),
-    select(func.count()).select_from(_due).scalar_subquery().label("ahead"),
+    _own_ahead.label("own_ahead"),
+    fair_order.others_before(_mine, _own_ahead).label("others_ahead"),
     refusals.EXIST.label("refusals"),
 )
 
@@ -103,18 +109,8 @@ def serialise(c: Connection, request_digest: str) -> None:
 
 _LOCK = select(func.pg_advisory_xact_lock(func.hashtextextended(_same, 0)))
 
-_queue = jobs.alias("queue")
-
-
-def _ahead_of(next_run_at: ColumnElement[int], job_id: ColumnElement[str]) -> ColumnElement[int]:
-    earlier = or_(_queue.c.next_run_at < next_run_at, and_(_queue.c.next_run_at == next_run_at, _queue.c.id < job_id))
-    some = select(_queue.c.id).where(_queue.c.status == "queued", earlier).limit(MOST_COUNTED).subquery()
-    return select(func.count()).select_from(some).scalar_subquery()
-
-
 _FOUND = select(jobs).where(jobs.c.id == bindparam("job_id"))
 _OWNED = _FOUND.where(jobs.c.tenant == _mine)
-_AHEAD = select(_ahead_of(bindparam("due", type_=BigInteger), bindparam("job_id")))
 
 
 def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
@@ -124,14 +120,9 @@ def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
     return None if row is None else job_from(**row)
 
 
-def queue_position(c: Connection, job: Job) -> int | None:
-    """Return a queued job's position in the queue of all tenants; ``None`` if the job is not queued.
-
-    1 is the next job; `MOST_COUNTED` + 1 is any later position.
-    """
-    if job.status != "queued":
-        return None
-    return 1 + int(c.execute(_AHEAD, {"due": job.next_run_at, "job_id": job.id}).scalar_one())
+def queue_place(c: Connection, job: Job) -> QueuePlace | None:
+    """Return a job's place in the fair order of all tenants' jobs; ``None`` if the job is not queued."""
+    return fair_order.place_of(c, job.tenant, job.id, job.next_run_at) if job.status == "queued" else None
 
 
 def request_digest(

@@ -101,7 +101,7 @@ READS = {
     "failing jobs that kill their workers": jobs.fail_poison_jobs,
     "count of stranded jobs for the watchdog": lambda c: jobs.count_stranded(c, 15),
     "status of a job": lambda c: jobs.find(c, "job_old17", "acme"),
-    "position in the queue": lambda c: jobs.queue_position(c, first_due(c)),
+    "position in the queue": lambda c: jobs.queue_place(c, first_due(c)),
     "existing work for a request": lambda c: jobs.existing_work(c, "acme", "sha256:new", 3600, 500),
     "adding a job": add_new,
     "backlog for metrics": backlog,

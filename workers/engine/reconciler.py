@@ -5,6 +5,8 @@ It runs in every API and worker process; an advisory lock lets one act at a time
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -16,7 +18,8 @@ from store.core import migrate
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
-from store.jobs import idempotency, jobs
+from store.jobs import fair_order, idempotency, jobs
+from store.jobs.fair_order import Share
 from workers.engine.celery_app import make_celery
 from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.due_schedules import run_due, tell_expiring
@@ -53,7 +56,7 @@ def reconcile(database: Database, ring: Bell, settings: Settings) -> int:
                 return announced
             for job_id in jobs.fail_poison_jobs(connection, settings.attempt_cap):
                 log.error("job buried after too many fruitless attempts", job=job_id)
-            due = jobs.due(connection, min(BATCH, room - announced), settings.redispatch_s)
+            due = jobs.due(connection, min(BATCH, room - announced), settings.redispatch_s, Share.of(settings))
             jobs.mark_dispatched(connection, due)
         try:
             for job_id in due:
@@ -84,20 +87,21 @@ def tidy(database: Database, settings: Settings) -> int:
 
 
 class Reconciler(BackgroundThread):
-    """Thread that reconciles every ``settings.reconcile_s`` seconds."""
+    """Thread that reconciles every ``settings.reconcile_s`` seconds, and registers the `slots` of a separate worker."""
 
     name = "reconciler"
     join_s = 5.0
 
-    def __init__(self, database: Database, ring: Bell, settings: Settings) -> None:
+    def __init__(self, database: Database, ring: Bell, settings: Settings, slots: int = 0) -> None:
         super().__init__()
-        self._database, self._ring, self._settings = database, ring, settings
+        self._database, self._ring, self._settings, self._slots = database, ring, settings, slots
 
     def run(self) -> None:
         """Reconcile until closed, with a first round at once."""
         tidied = 0.0
         while True:
             try:
+                self._register()
                 run_due(self._database, self._settings)
                 reconcile(self._database, self._ring, self._settings)
                 if time.monotonic() >= tidied:
@@ -109,14 +113,26 @@ class Reconciler(BackgroundThread):
             if self._done.wait(self._settings.reconcile_s):
                 return
 
+    def _register(self) -> None:
+        if self._slots:
+            worker = f"{socket.gethostname()}:{os.getpid()}"
+            with self._database.write() as connection:
+                fair_order.register(connection, worker, self._slots, MISSED_ROUNDS * self._settings.reconcile_s)
+
+
+MISSED_ROUNDS = 6
+"""Rounds of the reconciler after which the slots of a silent worker no longer count."""
+
 
 @contextmanager
-def reconciling(settings: Settings) -> Iterator[Doorbell]:
+def reconciling(settings: Settings, slots: int = 0) -> Iterator[Doorbell]:
     """Announce jobs to separate workers and run the reconciler while the block runs.
+
+    A separate worker registers its `slots`, of which each tenant has a share.
 
     Raises `SchemaMismatch` if the database has another version.
     """
     migrate.check(settings.resolved_database_url)
     ring = Doorbell(make_celery(settings))
-    with closing(Database(settings.resolved_database_url)) as database, Reconciler(database, ring, settings):
+    with closing(Database(settings.resolved_database_url)) as database, Reconciler(database, ring, settings, slots):
         yield ring

@@ -7,14 +7,19 @@ import socket
 import threading
 from collections.abc import Callable
 
+import structlog
 from celery import Celery
 
 from store.core.database import Database
 from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.fair_order import NO_LIMIT, Share
 from store.security.secrets import Vault
 from workers.engine.worker_context import Leaving, Workplace, import_first
 from workers.maintenance.notary import sign_due
 from workers.run_job import run_job
+
+log = structlog.get_logger()
 
 RUN_JOB = "assay.run_job"
 """Name of the task that runs a job."""
@@ -28,7 +33,22 @@ def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
         place = workplace()
         import_first()
         run_job(job_id, place, owner())
+        _announce_next(place, lambda waiting: run.apply_async(args=[waiting], retry=False))
         sign_due(place.database, place.vault)  # signs finished ratings at once; failed signatures are retried later
+
+
+def _announce_next(workplace: Workplace, announce: Callable[[str], object]) -> None:
+    """Announce a job that waited because its tenant had its share of running jobs; the reconciler repeats it."""
+    share = Share.of(workplace.settings)
+    if share.most == NO_LIMIT or workplace.leaving.is_set():
+        return
+    try:
+        with workplace.database.write() as connection:
+            waiting = jobs.announce_next(connection, share, workplace.settings.attempt_cap)
+        if waiting is not None:
+            announce(waiting)
+    except Exception as error:  # noqa: BLE001  any exception of the broker's client, or an unavailable database
+        log.warning("next job not announced", why=type(error).__name__)
 
 
 class Workplaces:

@@ -16,6 +16,7 @@ from kombu.exceptions import OperationalError
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.jobs import jobs
+from store.jobs.fair_order import UNLIMITED, Share
 from workers.engine.worker_context import BackgroundThread
 
 EXIT_DEAF = 75
@@ -34,6 +35,8 @@ class Watchdog(BackgroundThread):
     ----------
     age_s : float
         Seconds for which an announced job must have been due to count as a sign of lost messages.
+    share : Share
+        Running jobs that a tenant may have; its other jobs wait without a sign.
     broker_answers : callable
         Whether the broker is reachable; if not, missing messages are no sign.
     end_process : callable
@@ -49,11 +52,12 @@ class Watchdog(BackgroundThread):
         messages: MessageCounter,
         age_s: float,
         *,
+        share: Share = UNLIMITED,
         broker_answers: Callable[[], bool],
         end_process: Callable[[], object],
     ) -> None:
         super().__init__()
-        self._database, self._messages, self._age_s = database, messages, age_s
+        self._database, self._messages, self._age_s, self._share = database, messages, age_s, share
         self._broker_answers, self._end_process = broker_answers, end_process
         self._received = messages.received()
         self._strikes = 0
@@ -74,7 +78,7 @@ class Watchdog(BackgroundThread):
     def _stranded(self) -> int:
         try:
             with self._database.read() as connection:
-                return jobs.count_stranded(connection, self._age_s)
+                return jobs.count_stranded(connection, self._age_s, self._share)
         except StoreUnavailable:
             return 0
 

@@ -47,7 +47,7 @@ def test_jobs_of_a_dead_process_are_due_at_once_after_release_orphans(database, 
 
 
 def test_job_that_kills_its_workers_fails_after_the_attempt_cap(database, queued):
-    poison, healthy = queued(), queued()
+    poison = queued()
     for _ in range(3):
         with database.write() as c:
             assert jobs.fail_poison_jobs(c, cap=3) == []
@@ -62,7 +62,16 @@ def test_job_that_kills_its_workers_fails_after_the_attempt_cap(database, queued
         assert (failed.status, failed.error["code"]) == ("failed", "worker_lost")
         assert jobs.events(c, poison.id, 0)[-1].type == "failed"
         assert [notice.kind for notice in outbox.due(c)] == ["job.failed"]
-        assert jobs.due(c) == [healthy.id]
+        assert jobs.due(c) == []
+
+
+def test_message_of_a_job_that_kills_its_workers_is_used_for_another_job(database, queued):
+    poison, healthy = queued(), queued()
+    with database.write() as c:
+        assert jobs.claim(c, poison.id, "doomed worker", lease_s=0) is not None
+    time.sleep(0.005)
+    with database.write() as c:
+        assert jobs.claim_next(c, poison.id, "worker", 30, attempt_cap=1).job.id == healthy.id
 
 
 def test_job_that_kills_its_workers_is_cancelled_if_requested(database, queued):

@@ -75,8 +75,8 @@ def test_queue_position_counts_queued_jobs_of_all_tenants(database, queued, clai
     claim = claimed()
     first, second = sorted((queued(tenant="rival"), queued()), key=lambda job: (job.next_run_at, job.id))
     with database.read() as c:
-        assert jobs.queue_position(c, claim.job) is None
-        assert [jobs.queue_position(c, job) for job in (first, second)] == [1, 2]
+        assert jobs.queue_place(c, claim.job) is None
+        assert [jobs.queue_place(c, job).position for job in (first, second)] == [1, 2]
 
 
 def test_queued_job_is_cancelled_at_once(database, queued):
