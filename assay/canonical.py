@@ -25,7 +25,7 @@ def digest_of(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical_json(value)).hexdigest()
 
 
-STANDING = frozenset({"visibility", "withdrawn", "next_methodology", "reply", "in_words", "questions"})
+STANDING = frozenset({"visibility", "withdrawn", "next_methodology", "reply", "standing", "in_words", "questions"})
 """Parts of a rating document that may change after it was sealed, or are written when it is shown."""
 
 

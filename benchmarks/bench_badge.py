@@ -120,6 +120,7 @@ def _rating(target_id: str) -> NewRating:
         methodology_version="1.0.0",
         request_digest="sha256:1",
         valid_for_s=86_400,
+        description="default",
     )
 
 

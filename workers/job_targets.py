@@ -15,10 +15,12 @@ from urllib.parse import urlsplit
 from assay.canonical import target_digest
 from assay.errors import AssayError
 from assay.experiment import generator
+from assay.methods import AnyMethod, is_default
 from assay.model import AUTHORED, Ask, Kind
 from store.core.columns import SealedSecret
 from store.jobs.jobs import Job
 from store.ratings import compositions
+from store.ratings.standing import Description
 from store.security.secrets import destination_of
 from store.targets import refusals, targets
 from store.targets.targets import StoredTarget
@@ -28,7 +30,7 @@ from workers.calls.limits import Breaker, Lane
 from workers.calls.shared_rate_limits import lane_of
 from workers.egress import CallFailed, Egress
 from workers.engine.worker_context import Workplace, place_of
-from workers.targets import address_of, connect, keep_to_links
+from workers.targets import address_of, connect, has_default_settings, keep_to_links
 from workers.targets.adapter import Adapter, Limits, Target
 from workers.targets.chain.chain import CHAIN
 from workers.targets.chain.roles import Roles
@@ -198,6 +200,17 @@ def describe(target: Mapping[str, Any]) -> dict[str, Any]:
         "settings": target.get("settings") or {},
     }
     return {**descriptor, "digest": target_digest(descriptor)}
+
+
+def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
+    """Return how a rated service was described: by defaults, in the requester's own way, or without any call.
+
+    Words, texts or limits of the requester, and an author, are a description of his own as much as a prompt is.
+    """
+    if calls == 0:
+        return "uploaded"
+    default = has_default_settings(job.target) and is_default(method, Kind(job.target["kind"])) and job.author is None
+    return "default" if default else "changed"
 
 
 def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from workers.engine.failure_handling import end_badly
 from workers.engine.heartbeat import ALARM_S, OVERDUE_S, Heartbeat, process_alarm
 from workers.engine.worker_context import Workplace, seconds_left, waited_s
 from workers.generation import authored, corpus_sentences
-from workers.job_targets import USUAL_PAIRS, describe, examine, hosts_of, open_services
+from workers.job_targets import USUAL_PAIRS, describe, description_of, examine, hosts_of, open_services
 from workers.maintenance.domain_challenge import look_for_token
 from workers.maintenance.rerate import rerate_evidence
 from workers.probe import drawing, probe
@@ -246,6 +246,7 @@ def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, documen
         methodology_version=METHODOLOGY_VERSION,
         request_digest=job.request_digest,
         valid_for_s=workplace.settings.rating_valid_days * 86_400,
+        description=description_of(job, method, calls=document["calls"]),
     )
     with workplace.database.write() as connection:
         jobs.finish(connection, claim, rating)

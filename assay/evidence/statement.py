@@ -31,6 +31,7 @@ STATED = (
     "probabilities",
     "method",
     "attribute",
+    "requester",
     "confidence",
     "methodology",
     "engine_version",

@@ -4,7 +4,18 @@
 method's `Vocabulary` adds its own words. `sentence` fills sentences with facts and writes percentages.
 """
 
-from assay.explain.sentence import chance, explain, headline, level, listed, share
+from assay.explain.sentence import chance, explain, headline, level, listed, request_in_words, share
 from assay.explain.words import LETTERS, LetterWords, Vocabulary
 
-__all__ = ["LETTERS", "LetterWords", "Vocabulary", "chance", "explain", "headline", "level", "listed", "share"]
+__all__ = [
+    "LETTERS",
+    "LetterWords",
+    "Vocabulary",
+    "chance",
+    "explain",
+    "headline",
+    "level",
+    "listed",
+    "request_in_words",
+    "share",
+]

@@ -44,6 +44,41 @@ def level(confidence: float) -> str:
     return f"{round(confidence * 100, 6):g} %"
 
 
+REQUESTED: Mapping[str, str] = {
+    "owner": "Requested by the proved owner of the host.",
+    "operator": "Requested by the operator of the agency.",
+    "other": "Requested by a third party.",
+}
+"""Sentence about the requester of a rating, by its role."""
+
+DESCRIBED: Mapping[str, str] = {
+    "default": "The service was asked with the default settings.",
+    "changed": "The service was asked with settings or words of the requester.",
+    "uploaded": "The service was not called: the answers were uploaded.",
+}
+"""Sentence about the description of a rated service."""
+
+
+def request_in_words(role: str | None, host_proved: bool | None, description: str | None, *, objects: bool) -> str:
+    """Write who requested a rating, how, and whether the owner of the host objects; empty if nothing is known.
+
+    Parameters
+    ----------
+    role, description : str or None
+        Keys of `REQUESTED` and `DESCRIBED`.
+    host_proved : bool or None
+        Whether anybody has proved to own the host.
+    """
+    proved = {True: "The host has a proved owner.", False: "Nobody has proved to own the host."}
+    sentences = (
+        REQUESTED.get(role or ""),
+        None if role == "owner" or host_proved is None else proved[host_proved],
+        DESCRIBED.get(description or ""),
+        "The owner of the host objects to this rating." if objects else None,
+    )
+    return " ".join(filter(None, sentences))
+
+
 def signed(difference: float) -> str:
     """Write a difference in a service's own unit with its sign and three digits: +0.0152, -249, +1,142."""
     return f"{difference:+,.0f}" if 100 <= abs(difference) < 1e9 else f"{difference:+#.3g}"

@@ -8,6 +8,7 @@ the entry-point group ``assay.methods`` (docs/extending.md).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, cast, get_args
@@ -108,6 +109,25 @@ def check_kind(method: AnyMethod, kind: Kind) -> None:
     if kind not in method.kinds:
         can = " or a ".join(sorted(method.kinds))
         raise SpecificationError(f"{method.method} rates a {can}, and this target is a {kind}", "kind")
+
+
+CHOSEN = frozenset(
+    {
+        *("attribute", "languages", "specification", "texts_per_block", "max_texts_per_block", "profiles", "samples"),
+        *("draws", "half_samples", "per_term", "most_per_term", "stop_early"),
+    }
+)
+"""Fields that say what is measured, or how precisely, and not what is asked or what counts as biased."""
+
+
+def is_default(method: AnyMethod, kind: Kind) -> bool:
+    """Return whether a method has its defaults in all fields except `CHOSEN`: no words, texts or limits of its own."""
+    names = {each.name for each in fields(method)}
+    chosen = {name: getattr(method, name) for name in CHOSEN & names}
+    try:
+        return fit_to(type(method)(**chosen), kind) == method
+    except SpecificationError:  # the method has no defaults, such as records; or the specification is a tenant's own
+        return False
 
 
 def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:

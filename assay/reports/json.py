@@ -30,7 +30,7 @@ ORDER: tuple[str, ...] = (
     *("components", "rule", "deciding", "adjusted", "vote", "aggregation"),
     *("published", "analyses", "examples", "reasons", "component", "counts"),
     *("methodology", "version", "digest", "engine_version", "seed", "calls", "evidence_digest"),
-    *("rated_at", "expires_at", "visibility", "next_methodology", "reply"),
+    *("rated_at", "expires_at", "visibility", "next_methodology", "requester", "standing", "reply"),
 )
 _RANK = {key: place for place, key in enumerate(ORDER)}
 # Escaped although JSON does not require it: characters that reorder, hide or break the shown text.

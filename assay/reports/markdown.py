@@ -28,6 +28,7 @@ def _parts(rating: RatingView) -> Iterator[str]:
         yield f"> **{escape(warning)}**"
     yield f"**{escape(verdict.headline)}**"
     yield escape(outline.subject(rating)) + "."
+    yield escape(rating.request)
     yield escape(" ".join(rating.in_words))
     yield _reasons(outline.reasons(rating))
     yield from _reply(rating)
@@ -54,6 +55,9 @@ def _reply(rating: RatingView) -> Iterator[str]:
     yield f"**{outline.REPLY}**"
     yield "\n>\n".join(f"> {escape(each)}" for each in rating.reply.paragraphs)
     yield escape(" ".join(filter(None, (outline.reply_sentence(rating.reply), rating.reply.link))))
+    if rating.reply.answer:
+        yield "\n>\n".join(f"> {escape(each)}" for each in rating.reply.answer)
+        yield escape(outline.answer_sentence(rating.reply))
 
 
 def _component(component: Component) -> Iterator[str]:

@@ -42,6 +42,13 @@ def reply_sentence(reply: OwnersReply) -> str:
     return f"Written{when} by whoever runs {reply.host}. It is shown beside the rating and alters nothing of it."
 
 
+def answer_sentence(reply: OwnersReply) -> str:
+    """Return the sentence that says who wrote the answer to the reply."""
+    when = f" on {_day(reply.answered_at)}" if reply.answered_at else ""
+    who = "the operator of the agency" if reply.answered_by == "operator" else "whoever requested the rating"
+    return f"Answered{when} by {who}."
+
+
 def warning(rating: RatingView) -> str | None:
     """Return the warning that a rating was withdrawn or has expired, or ``None``."""
     if rating.withdrawal is not None:

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any
 
 from assay.experiment import Method
-from assay.explain import Vocabulary, explain
+from assay.explain import Vocabulary, explain, request_in_words
 from assay.model import Letter, Reason
 from assay.reports import parts
 from assay.reports.in_words import in_words, letter_of, settle_in_words
@@ -91,6 +91,7 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
         rated_at=parts.text(document, "rated_at"),
         sheets=_tables(aggregation, method),
         reply=_reply(document),
+        request=_request(document),
         withdrawal=_withdrawal(document),
         expires_at=parts.text(document, "expires_at"),
         expired=document.get("expired") is True,
@@ -248,12 +249,35 @@ def _said(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None) -> Sa
 def _reply(document: Mapping[str, Any]) -> OwnersReply | None:
     """Return the owner's reply as plain text in paragraphs."""
     part = parts.mapping(document, "reply")
-    written = part.get("text")
-    said = tuple(filter(None, map(visible, written.splitlines()))) if isinstance(written, str) else ()
+    said, answer = _paragraphs(part), parts.mapping(part, "answer")
     if not said:
         return None
-    host = parts.text(part, "host") or "unknown"
-    return OwnersReply(said, host, parts.text(part, "link"), parts.text(part, "created_at"))
+    return OwnersReply(
+        said,
+        host=parts.text(part, "host") or "unknown",
+        link=parts.text(part, "link"),
+        written_at=parts.text(part, "created_at"),
+        answer=_paragraphs(answer),
+        answered_by=parts.text(answer, "by"),
+        answered_at=parts.text(answer, "created_at"),
+    )
+
+
+def _paragraphs(part: Mapping[str, Any]) -> tuple[str, ...]:
+    written = part.get("text")
+    return tuple(filter(None, map(visible, written.splitlines()))) if isinstance(written, str) else ()
+
+
+def _request(document: Mapping[str, Any]) -> str:
+    """Write who requested the rating: by the proofs of the moment, or else of the time of the rating."""
+    recorded, standing = parts.mapping(document, "requester"), parts.mapping(document, "standing")
+    proved = standing.get("host_proved", recorded.get("host_proved"))
+    return request_in_words(
+        parts.text(standing, "requester") or parts.text(recorded, "role"),
+        proved if isinstance(proved, bool) else None,
+        parts.text(recorded, "description"),
+        objects=parts.mapping(document, "reply").get("objects") is True,
+    )
 
 
 def _withdrawal(document: Mapping[str, Any]) -> Withdrawal | None:
@@ -267,6 +291,7 @@ def _withdrawal(document: Mapping[str, Any]) -> Withdrawal | None:
 def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the facts that are needed to repeat or check the rating."""
     methodology, counts = parts.mapping(document, "methodology"), parts.mapping(document, "counts")
+    requester = parts.mapping(document, "requester")
     # a call may hold several questions; documents without counts hold the number of questions as `calls`
     counts = {"asked": document.get("calls"), **counts}
     asked = {f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts.get(key) for key in counts}
@@ -281,6 +306,9 @@ def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:
         **asked,
         "Author": _named(parts.mapping(document, "author")),
         "Hosts asked": parts.texts(document, "hosts"),
+        "Requested by": parts.text(requester, "role"),
+        "Host proved": requester.get("host_proved"),
+        "Description": parts.text(requester, "description"),
         "Evidence digest": document.get("evidence_digest"),
         "Visibility": document.get("visibility"),
     }

@@ -80,13 +80,15 @@ class _Page:
         told = [*wrap(rating.target, self.columns - left), *wrap(verdict.headline, self.columns - left)]
         for mark, said in zip_longest(beside, told):
             yield (self._paint(mark, verdict) + "  " if mark else " " * left) + (said or "")
-        yield from ("", *wrap(outline.subject(rating) + ".", self.columns), "")
+        yield from ("", *wrap(f"{outline.subject(rating)}. {rating.request}".rstrip(), self.columns), "")
 
     def _reply(self, rating: RatingView) -> Iterator[str]:
         if rating.reply is not None:
             yield from self._heading(outline.REPLY)
             yield from self._text(*rating.reply.paragraphs, rating.reply.link or "")
             yield from self._text(outline.reply_sentence(rating.reply))
+            if rating.reply.answer:
+                yield from self._text(*rating.reply.answer, outline.answer_sentence(rating.reply))
 
     def _probabilities(self, rating: RatingView) -> Iterator[str]:
         for letter, probability in (rating.verdict.probabilities or {}).items():

@@ -355,12 +355,18 @@ class Component:
 
 @dataclass(frozen=True)
 class OwnersReply:
-    """Reply of the rated service's owner to the rating, in paragraphs. It is not part of the rating."""
+    """Reply of the rated service's owner to the rating, in paragraphs. It is not part of the rating.
+
+    `answer` are the paragraphs of the public answer to it, by the ``requester`` or the ``operator`` (`answered_by`).
+    """
 
     paragraphs: tuple[str, ...]
     host: str
     link: str | None
     written_at: str | None
+    answer: tuple[str, ...] = ()
+    answered_by: str | None = None
+    answered_at: str | None = None
 
 
 @dataclass(frozen=True)
@@ -376,7 +382,8 @@ class RatingView:
     """A whole rating. `adjusted` holds p-values by component and then by correction.
 
     `words` are the method's words for the verdict; `in_words` are the sentences for readers who know no statistics.
-    `thumbnails` holds ``data:`` addresses of small pictures by their digests.
+    `thumbnails` holds ``data:`` addresses of small pictures by their digests. `request` are sentences about who
+    requested the rating, and how.
     """
 
     id: str | None
@@ -406,6 +413,7 @@ class RatingView:
     expires_at: str | None = None
     expired: bool = False
     thumbnails: Mapping[str, str] = field(default_factory=dict)
+    request: str = ""
 
     @property
     def foremost(self) -> tuple[Component, ...]:

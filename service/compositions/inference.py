@@ -166,6 +166,7 @@ def _link(place: int, one: Chosen, now: int) -> dict[str, Any]:
             "letter": rating.letter,
             "declared": rating.declared,
             "probabilities": rating.document.get("probabilities"),
+            "requester": rating.requested,
             "provenance": MEASURED,
             "rated_at": instant(rating.created_at),
             "expires_at": instant(rating.expires_at),

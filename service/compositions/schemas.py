@@ -17,6 +17,7 @@ from service.http.openapi.common_schemas import (
     Visibility,
     instant,
 )
+from service.ratings.schemas import RequesterView
 from store.ratings.compositions import StoredComposition
 
 Provenance = Literal["measured", "inferred"]
@@ -65,6 +66,8 @@ class LinkRating(ResponseModel):
     probabilities: dict[str, float] | None
     provenance: Provenance
     """Always `measured`, also for a rating of a whole chain."""
+    requester: RequesterView | None = None
+    """Null for ratings of versions that did not record it."""
     rated_at: str
     expires_at: str
     expired: bool

@@ -19,6 +19,7 @@ from service.dependencies import Service, service_of
 from service.http.problems import Problem, scope_missing
 from store.security import keys
 from store.security.local_peer import is_local
+from store.security.rights import OPERATOR_TENANT
 
 _bearer = HTTPBearer(
     scheme_name="ApiKey",
@@ -28,7 +29,7 @@ _bearer = HTTPBearer(
     auto_error=False,
 )
 
-DEFAULT_TENANT = "default"
+DEFAULT_TENANT = OPERATOR_TENANT
 NO_TENANT = ""
 """The tenant of a caller without a key, who can read public data only."""
 

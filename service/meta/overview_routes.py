@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from fastapi import APIRouter, Response
@@ -17,6 +17,7 @@ from store.jobs.backlog import Queue
 from store.jobs.jobs import Job
 from store.ratings import ratings
 from store.ratings.ratings import Summary
+from store.ratings.standing import Standing, standings
 
 router = APIRouter(prefix="/v1/overview", tags=["ratings"], route_class=StrictRoute)
 
@@ -68,9 +69,9 @@ class OverviewView(ResponseModel):
 @router.get("", response_model=OverviewView)
 async def get_overview(here: Here, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
-    newest, failed, queue = await here.database.read(_read, caller.tenant)
+    newest, standing, failed, queue = await here.database.read(_read, caller.tenant)
     view = OverviewView(
-        targets=[RatingSummary.of(row) for row in newest],
+        targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
         attention=list(_attention(newest, failed, queue, here.clock() * 1000)),
         queue=QueueView(jobs=queue.mine, oldest_due_s=queue.oldest_due_s),
         workers=WorkersView(busy=queue.busy_workers),
@@ -78,9 +79,10 @@ async def get_overview(here: Here, caller: Reader) -> Response:
     return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
 
-def _read(c: Any, tenant: str) -> tuple[Sequence[Summary], Sequence[Job], Queue]:
+def _read(c: Any, tenant: str) -> tuple[Sequence[Summary], Mapping[str, Standing], Sequence[Job], Queue]:
     failed = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
-    return ratings.newest_of_targets(c, tenant, MOST_TARGETS), failed, jobs.queue_of(c, tenant)
+    newest = ratings.newest_of_targets(c, tenant, MOST_TARGETS)
+    return newest, standings(c, newest), failed, jobs.queue_of(c, tenant)
 
 
 def _attention(

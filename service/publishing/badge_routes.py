@@ -2,7 +2,7 @@
 
 Reading never starts work. A missing image would break a page, so a badge by target or address always exists:
 without a public rating it is ``unrated``, with the same bytes whether the target is unknown or its ratings are
-private.
+private. By address, only ratings that stand for it count (`store.ratings.standing`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RatingFilter(QueryModel):
 class AddressQuery(RatingFilter):
     """Query parameters of a badge by address."""
 
-    target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address, exactly.")]
+    target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address.")]
 
 
 def _of_rating(form: Embed) -> Route:
@@ -106,4 +106,4 @@ for each in EMBEDS:
     _serve("/v1/ratings/{rating_id}", each, _of_rating(each), "getRating", "ratings", "of a rating")
 for each in BADGES:
     _serve("/v1/targets/{target_id}", each, _of_target(each), "getTarget", "badges", "of a target's last rating")
-    _serve("/v1", each, _of_address(each), "find", "badges", "of the last rating at an address")
+    _serve("/v1", each, _of_address(each), "find", "badges", "of the rating of an address")

@@ -50,7 +50,7 @@ class _CachedRating:
 
     def __init__(self, seen: DatedRating) -> None:
         rating = seen.rating and replace(seen.rating, document=face(seen.rating.document))
-        self._seen = DatedRating(rating, seen.at)
+        self._seen = replace(seen, rating=rating)
         self._rendered: dict[tuple[str, str], RenderedEmbed] = {}
 
     def rendered(self, form: Embed, base_url: str) -> RenderedEmbed:
@@ -106,6 +106,9 @@ def render(seen: DatedRating, form: Embed, base_url: str) -> RenderedEmbed:
     if rating is not None:
         words, withdrawn = Vocabulary.of(method_of(rating.document)), rating.withdrawn_at is not None
         shown = Shown(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn, vocabulary=words)
+        if seen.standing is not None:
+            requester, proved = seen.standing.requester, seen.standing.host_proved
+            shown = replace(shown, requester=requester, host_proved=proved, objects=seen.objects)
     body = form.render(shown).encode()
     return RenderedEmbed(body, {"Content-Type": form.media_type, **_caching(body, shown), **_freshness(shown)})
 

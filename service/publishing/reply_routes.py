@@ -1,4 +1,4 @@
-"""``/v1/ratings/{id}/reply``: the reply of the rated service's owner."""
+"""``/v1/ratings/{id}/reply``: the reply of the rated service's owner, and the answer to it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Request, Response
 
+from assay.canonical import digest_of
 from service.dependencies import Here
-from service.domains.schemas import ReplyRequest, ReplyView
-from service.http.authentication import TargetWriter
+from service.domains.schemas import AnswerRequest, ReplyRequest, ReplyView
+from service.http.authentication import TargetWriter, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
-from service.http.openapi.examples import REPLIES
-from service.http.problems import Problem, removed
-from service.ratings.annotations import Annotations
+from service.http.openapi.examples import ANSWERS, REPLIES
+from service.http.problems import Problem, not_found, removed
 from service.ratings.routes import FoundRating, found_rating
 from store.ratings import replies
 from store.ratings.replies import OwnersReply
+from store.security.rights import OPERATOR_TENANT
 
 router = APIRouter(prefix="/v1/ratings/{rating_id}/reply", tags=["replies"], route_class=StrictRoute)
 
@@ -28,7 +29,7 @@ async def get_reply(request: Request, rating: FoundRating, here: Here) -> Respon
     if reply is None:
         raise Problem("not-found", f"there is no reply to {rating.id}")
     headers = {"ETag": _etag(reply), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(ReplyView.from_row(reply), headers=headers)
+    return not_modified(request, headers) or json_response(ReplyView.of(reply), headers=headers)
 
 
 @router.put("", response_model=ReplyView, response_description="Stored.")
@@ -37,14 +38,15 @@ async def put_reply(
 ) -> Response:
     """Reply to a rating of a service at a host that you have verified, whoever requested the rating.
 
-    The reply is shown with the rating and does not change it. A new reply replaces the old one. The first answers 201.
+    The reply is shown with the rating and does not change it, even if it `objects` to the rating. A new reply replaces
+    the old one. The first answers 201.
     """
     rating = await found_rating(rating_id, here, caller)
-    reply, new = await here.database.write(replies.put, rating, caller.tenant, body.text, body.link)
-    headers = {"Location": f"/v1/ratings/{rating.id}/reply"} if new else {}
-    return json_response(
-        ReplyView.from_row(reply), status=201 if new else 200, headers={"ETag": _etag(reply), **headers}
+    reply, new = await here.database.write(
+        replies.put, rating, caller.tenant, body.text, body.link, objects=body.objects
     )
+    headers = {"Location": f"/v1/ratings/{rating.id}/reply"} if new else {}
+    return json_response(ReplyView.of(reply), status=201 if new else 200, headers={"ETag": _etag(reply), **headers})
 
 
 @router.delete("", status_code=204, response_description="Removed.")
@@ -55,5 +57,22 @@ async def remove_reply(rating_id: str, here: Here, caller: TargetWriter) -> Resp
     )
 
 
+@router.put("/answer", response_model=ReplyView, response_description="The reply with the answer.")
+async def answer_reply(
+    rating_id: str, body: Annotated[AnswerRequest, Body(openapi_examples=ANSWERS)], here: Here, caller: Writer
+) -> Response:
+    """Answer the owner's reply in public, if you requested the rating or are the agency's operator.
+
+    A new answer replaces the old one, except that the operator's answer stays.
+    """
+    rating = await found_rating(rating_id, here, caller)
+    if caller.tenant not in {rating.tenant, OPERATOR_TENANT}:  # as for other changes of a rating of another tenant
+        raise not_found("rating", rating_id)
+    reply = await here.database.write(replies.answer, rating, caller.tenant, body.text)
+    if reply is None:
+        raise Problem("not-found", f"there is no reply to {rating.id}")
+    return json_response(ReplyView.of(reply), headers={"ETag": _etag(reply)})
+
+
 def _etag(reply: OwnersReply) -> str:
-    return entity_tag(reply.rating_id + Annotations(reply=reply).tag)
+    return entity_tag(reply.rating_id, digest_of(ReplyView.of(reply).model_dump())[-12:])

@@ -20,6 +20,7 @@ from service.ratings.routes import FoundRating, found_rating, headers_of_both
 from service.ratings.schemas import RatingSummary
 from store.ratings import registry
 from store.ratings.ratings import StoredRating
+from store.ratings.standing import standings
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 
@@ -84,6 +85,7 @@ async def _changed(
         rating = change(c)
         if rating is None:  # the tenant has no such rating; public ratings of other tenants count as missing
             raise not_found("rating", rating_id)
-        return Answer(200, write_json(RatingSummary.of(rating)), {"Content-Location": f"{router.prefix}/{rating.id}"})
+        view = RatingSummary.of(rating, standings(c, [rating])[rating.id])
+        return Answer(200, write_json(view), {"Content-Location": f"{router.prefix}/{rating.id}"})
 
     return await answer_once(here, caller, repeat, work)

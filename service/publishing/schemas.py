@@ -21,9 +21,10 @@ from service.http.openapi.common_schemas import (
     Visibility,
 )
 from service.http.pagination import PageQuery
-from service.ratings.schemas import Methodology, WithdrawnView
+from service.ratings.schemas import Methodology, RequesterView, WithdrawnView
 from store.ratings.history import Step
 from store.ratings.rating_statistics import LetterCount
+from store.ratings.standing import Whose
 
 LetterVerdict = Literal["same", "changed", "undecided"]
 
@@ -149,11 +150,19 @@ class HistoryQuery(PageQuery):
 class AddressHistoryQuery(HistoryQuery):
     """Query parameters of the history of an address."""
 
-    target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address, exactly.")]
+    target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address.")]
+    whose: Annotated[
+        Whose,
+        Field(
+            description="`address`: of each method and attribute, the ratings that stand for the address; those of its "
+            "proved owner, else those of the agency's operator, else those of others with the default description. "
+            "`mine`: your own. `all`: all that you can read."
+        ),
+    ] = "address"
 
 
 class SinceView(ResponseModel):
-    """Changes since the previous rating with the same method and attribute."""
+    """Changes since the same requester's previous rating with the same method and attribute."""
 
     id: str
     """Id of the previous rating."""
@@ -194,6 +203,8 @@ class HistoryEntry(ResponseModel):
     expires_at: Instant
     visibility: Visibility
     withdrawn: WithdrawnView | None
+    requester: RequesterView | None
+    """Null for ratings of versions that did not record it."""
     since: SinceView | None
     """Changes since the previous rating; null for the first rating and for a withdrawn rating."""
 

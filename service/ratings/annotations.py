@@ -1,4 +1,4 @@
-"""Annotations of a rating: a preview of the next methodology, and the owner's reply.
+"""Annotations of a rating: a preview of the next methodology, its standing for its address, and the owner's reply.
 
 Annotations are not part of the stored document, which never changes. They are read when a rating is shown; for a page
 of ratings, each kind of annotation takes one query.
@@ -18,35 +18,33 @@ from service.domains.schemas import ReplyView
 from store.ratings import replies, rerated
 from store.ratings.ratings import StoredRating
 from store.ratings.replies import OwnersReply
+from store.ratings.standing import Standing, standings
 
 
 @dataclass(frozen=True)
 class Annotations:
-    """Annotations of one rating: the letter by the announced methodology, and the reply of the service's owner.
+    """Annotations of one rating: its standing, the letter by the announced methodology, and the owner's reply.
 
     `next_letter` is ``None`` if the evidence was not re-rated by `next_version`.
     """
 
+    standing: Standing
     next_version: str | None = None
     next_letter: str | None = None
     reply: OwnersReply | None = None
 
     def added_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return a rating's document with the annotations and its paragraph in plain words."""
-        reply = None if self.reply is None else ReplyView.from_row(self.reply).model_dump()
+        reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
         words = " ".join(in_words(document, method_of(document)))
         beside = {"in_words": words, "questions": (document.get("counts") or {}).get("asked", document.get("calls"))}
-        return {**document, "next_methodology": preview, "reply": reply, **beside}
+        return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **beside}
 
     @property
     def tag(self) -> str:
-        """Part of the entity tag for the annotations; empty without annotations."""
-        if self == Annotations():
-            return ""
-        parts = (self.next_version, self.next_letter, self.reply and (self.reply.text, self.reply.link))
-        at = self.reply and self.reply.created_at
-        return "-" + hashlib.sha256(repr((parts, at)).encode("utf-8", "backslashreplace")).hexdigest()[:12]
+        """Part of the entity tag for the annotations."""
+        return "-" + hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
 def read_annotations(c: Any, ratings: Sequence[StoredRating], announced: Methodology | None) -> dict[str, Annotations]:
@@ -54,5 +52,5 @@ def read_annotations(c: Any, ratings: Sequence[StoredRating], announced: Methodo
     ids = [rating.id for rating in ratings]
     version = None if announced is None else announced.version
     letters = {} if version is None else rerated.letters(c, ids, version)
-    owners_replies = replies.of_ratings(c, ids)
-    return {each: Annotations(version, letters.get(each), owners_replies.get(each)) for each in ids}
+    owners_replies, standing = replies.of_ratings(c, ids), standings(c, ratings)
+    return {each: Annotations(standing[each], version, letters.get(each), owners_replies.get(each)) for each in ids}

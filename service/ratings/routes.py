@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import Field
@@ -34,6 +34,7 @@ from store.corpora import images
 from store.jobs import observations
 from store.ratings import ratings
 from store.ratings.ratings import StoredRating
+from store.ratings.standing import standings
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 
@@ -46,7 +47,9 @@ async def list_ratings(
     wanted = {**query.filters(), "before": query.before("ratings"), "limit": query.limit + 1}
     if query.fields == "summary":
         short = Page.of(await here.database.read(ratings.summaries, caller.tenant, **wanted), query.limit)
-        return list_response(request, query, "ratings", short, [RatingSummary.of(row) for row in short.rows])
+        standing = await here.database.read(standings, short.rows)
+        rows = [RatingSummary.of(row, standing[row.id]) for row in short.rows]
+        return list_response(request, query, "ratings", short, rows)
     page = Page.of(await here.database.read(ratings.page, caller.tenant, **wanted), query.limit)
     found = await here.database.read(read_annotations, page.rows, here.methodologies.next)
     items = [listed(found[rating.id].added_to(rating.shown)) for rating in page.rows]
@@ -54,9 +57,13 @@ async def list_ratings(
 
 
 class LatestQuery(QueryModel):
-    """Query parameters of the newest rating: the target, and filters of its ratings."""
+    """Query parameters of the rating of an address: the target, and filters of its ratings."""
 
-    target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address, exactly.")]
+    target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address.")]
+    whose: Annotated[
+        Literal["address", "mine"],
+        Field(description="`address`: the rating that stands for the address. `mine`: your own newest rating of it."),
+    ] = "address"
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
 
@@ -65,13 +72,23 @@ class LatestQuery(QueryModel):
 async def latest_rating(
     request: Request, here: Here, caller: PublicReader, query: Annotated[LatestQuery, Query()]
 ) -> Response:
-    """Read a target's newest rating, expired or not. 404 if there is none, 409 if several ratings match."""
+    """Read the rating of an address, expired or not. 404 if there is none, 409 if several ratings match.
+
+    The newest rating counts that the proved owner of the host requested; else that of the agency's operator; else the
+    newest that others made with a protocol's default description.
+    """
     found = await here.database.read(
-        ratings.latest, caller.tenant, query.target_url, attribute=query.attribute, method=query.method
+        ratings.latest,
+        caller.tenant,
+        query.target_url,
+        whose=query.whose,
+        attribute=query.attribute,
+        method=query.method,
     )
     if not found:
+        which = "stands for this address" if query.whose == "address" else "of this address is yours"
         raise Problem(
-            "no-rating", errors=[{"parameter": "target_url", "detail": "there is no rating that you can read"}]
+            "no-rating", errors=[{"parameter": "target_url", "detail": f"no rating that you can read {which}"}]
         )
     if len(found) > 1:
         raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in found])

@@ -10,7 +10,8 @@ from service.domains.schemas import ReplyView
 from service.http.openapi.common_schemas import Instant, KindName, LetterName, ListModel, ResponseModel, Visibility
 from service.http.pagination import Fields, PageQuery, Search
 from store.core.clock import iso
-from store.ratings.ratings import State, StoredRating, Summary
+from store.ratings.ratings import State, StoredRating, Summary, requester_document
+from store.ratings.standing import Description, Requester, Standing
 
 
 class IntervalView(ResponseModel):
@@ -82,6 +83,30 @@ class WithdrawnView(ResponseModel):
     reason: str
 
 
+class RequesterView(ResponseModel):
+    """Facts about the request of a rating, at the time of the rating. They are signed with it."""
+
+    role: Requester
+    """`owner`: the tenant that had proved to own the host. `operator`: the agency itself. `other`: anyone else."""
+    host_proved: bool
+    """Whether anyone had proved to own the host."""
+    description: Description
+    """`default`: a protocol with its default settings, and a method with its default material and limits.
+    `changed`: the requester's own prompt, body, settings, words or limits. `uploaded`: the service was not called."""
+
+
+class StandingView(ResponseModel):
+    """Relation of a rating to its address now. It changes when somebody proves to own the host, or a proof expires."""
+
+    requester: Requester
+    """Class of the requester by the proofs that are valid now."""
+    host_proved: bool
+    """Whether anyone has proved to own the host."""
+    for_address: bool
+    """Whether the rating can be the result of a look-up by address: a rating of the owner or the operator, or with the
+    default description; never one of an upload."""
+
+
 class RatingView(ResponseModel):
     """A rating. It never changes."""
 
@@ -122,6 +147,10 @@ class RatingView(ResponseModel):
     withdrawn: WithdrawnView | None
     """Time and reason of the withdrawal; null if the rating is not withdrawn."""
     next_methodology: NextMethodology
+    requester: RequesterView | None
+    """Null for ratings of versions that did not record it."""
+    standing: StandingView
+    """Not part of the signed rating."""
     reply: ReplyView | None
     """Reply of the rated service's owner; not part of the signed rating."""
 
@@ -146,9 +175,12 @@ class RatingSummary(ResponseModel):
     expires_at: Instant
     visibility: Visibility
     withdrawn: WithdrawnView | None
+    requester: RequesterView | None
+    """Null for ratings of versions that did not record it."""
+    standing: StandingView
 
     @classmethod
-    def of(cls, row: StoredRating | Summary) -> Self:
+    def of(cls, row: StoredRating | Summary, standing: Standing) -> Self:
         """Build the view of a stored rating."""
         withdrawn = None
         if row.withdrawn_at is not None:
@@ -160,6 +192,8 @@ class RatingSummary(ResponseModel):
             rated_at=iso(row.created_at),
             expires_at=iso(row.expires_at),
             withdrawn=withdrawn,
+            requester=requester_document(row.requester, row.host_proved, row.description),
+            standing=vars(standing),
         )
 
 

@@ -41,7 +41,7 @@ async def target_history(
 async def address_history(
     request: Request, here: Here, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
 ) -> Response:
-    """List your own and public ratings of an address, newest first, with the changes between them."""
+    """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
     asked = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
     return await _listed(request, query, "history", await here.database.read(history.of_url, caller.tenant, **asked))
 

@@ -12,7 +12,12 @@ from store.webhooks.webhooks import EventType
 
 _JOB = {"job_id": "job_01KA8Z6M3YQ8V5T2N7R4W9X0CD"}
 _ENDED = _JOB | {"kind": "rating"}
-_RATING = {"rating_id": "rat_01KA8Z7Q0JX4M6C9E2B5H8N3VT", "letter": "DSBS", "declared": True}
+_RATING = {
+    "rating_id": "rat_01KA8Z7Q0JX4M6C9E2B5H8N3VT",
+    "letter": "DSBS",
+    "declared": True,
+    "requester": {"role": "owner", "host_proved": True, "description": "default"},
+}
 _TARGET = {"target_url": "http://127.0.0.1:5000"}
 _QUESTION = {"method": "round-trip", "attribute": "gender"}
 _CHANGE = {

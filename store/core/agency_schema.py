@@ -16,6 +16,7 @@ from sqlalchemy import (
     LargeBinary,
     Table,
     UniqueConstraint,
+    false,
 )
 
 from migrations.columns import optional, required
@@ -182,6 +183,10 @@ replies = Table(
     *required(AnyText, "tenant", "host", "text"),
     Column("link", AnyText),
     Column("created_at", BigInteger, nullable=False),
+    Column("objects", Boolean, nullable=False, server_default=false()),
+    # the public answer of the requester or the operator to an objection
+    *optional(AnyText, "answer", "answered_by"),
+    Column("answered_at", BigInteger),
 )
 
 compositions = Table(

@@ -160,11 +160,21 @@ ratings = Table(
     Column("document", Packed, nullable=False),
     Column("withdrawn_at", BigInteger),
     Column("withdrawn_why", AnyText),
+    # forms of target_url in which look-ups compare it; NULL if it is empty
+    *optional(AnyText, "host", "address"),
+    # facts at the time of the rating; NULL for ratings of earlier versions
+    *optional(AnyText, "requester", "description"),
+    Column("host_proved", Boolean),
     UniqueConstraint("job_id"),
     Index(None, "created_at", "id"),
     Index(None, "tenant", "created_at", "id"),
     Index(None, "tenant", "target_url", "created_at", "id"),
     Index(None, "target_url", "created_at", "id"),
+    # holds everything that a look-up by address compares, so that the documents are not read
+    Index(
+        "ix_ratings_address",
+        *("address", "method", "attribute", "created_at", "id", "tenant", "visibility", "description", "withdrawn_at"),
+    ),
     Index(None, "tenant", "request_digest", "created_at"),
 )
 

@@ -6,14 +6,16 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, or_, select
+from sqlalchemy import Connection, and_, case, delete, func, insert, or_, select
 
 from store.core.agency_schema import compositions
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.rows import all_rows, equal, one_row, page_of
 from store.core.schema import ratings, targets
+from store.ratings import standing
 from store.ratings.ratings import StoredRating
+from store.targets.domains import owner_of
 from store.targets.targets import StoredTarget, target_from
 
 CANDIDATES = 25
@@ -108,24 +110,32 @@ def latest_of_targets(
     attribute: str | None = None,
     method: str | None = None,
 ) -> dict[str, StoredRating]:
-    """Find the newest rating of each target, among ratings that were not withdrawn and that the tenant may see.
+    """Find the rating that counts for each target, among ratings that were not withdrawn.
 
     A rating belongs to a target if its request named the target's id, or if the rated service has the same
-    description. `digests` maps the id of each target to the digest of its description.
+    description. `digests` maps the id of each target to the digest of its description. The tenant's own ratings count
+    first, and then public ratings that stand for the address (`store.ratings.standing`), by their class of requesters;
+    the newest rating of the first class counts. Ratings of uploads count only for a target without an address.
     """
     by_id = {one.id: one for one in wanted}
     if not by_id:
         return {}
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
-    place = func.row_number().over(partition_by=(ratings.c.target_url, ratings.c.target_id), order_by=newest_first)
+    own, owner = ratings.c.tenant == tenant, owner_of(ratings.c.host)
+    rank = case((own, -1), else_=standing.rank(owner))
+    series = (rank, ratings.c.target_url, ratings.c.target_id)
+    place = func.row_number().over(partition_by=series, order_by=newest_first)
     addressed = or_(ratings.c.target_id.in_(by_id), ratings.c.target_url.in_({one.base_url for one in by_id.values()}))
+    answered = or_(ratings.c.address.is_(None), ratings.c.description.is_distinct_from("uploaded"))
+    columns = (ratings.c.id, ratings.c.target_id, ratings.c.target, ratings.c.created_at)
     ranked = (
-        select(ratings.c.id, ratings.c.target_id, ratings.c.target, ratings.c.created_at, place.label("place"))
+        select(*columns, rank.label("rank"), place.label("place"))
         .where(addressed, ratings.c.withdrawn_at.is_(None), *equal(ratings, attribute=attribute, method=method))
-        .where(or_(ratings.c.tenant == tenant, ratings.c.visibility == "public"))
+        .where(answered, or_(own, and_(ratings.c.visibility == "public", standing.stands(owner))))
         .subquery()
     )
-    query = select(ranked).where(ranked.c.place <= CANDIDATES).order_by(ranked.c.created_at.desc(), ranked.c.id.desc())
+    query = select(ranked).where(ranked.c.place <= CANDIDATES)
+    query = query.order_by(ranked.c.rank, ranked.c.created_at.desc(), ranked.c.id.desc())
     chosen: dict[str, str] = {}
     for row in c.execute(query):
         for one in by_id:

@@ -14,7 +14,8 @@ from sqlalchemy import Connection, and_, or_, select
 from assay.rating.difference import Difference, difference
 from store.core.clock import iso, now_ms
 from store.core.schema import jobs, outbox, ratings
-from store.ratings.ratings import StoredRating
+from store.ratings.ratings import StoredRating, requester_document
+from store.ratings.standing import Description, Requester
 from store.webhooks.outbox import announce
 
 EXPIRING, CHANGED = "rating.expiring", "rating.changed"
@@ -40,6 +41,9 @@ class Expiring:
     letter: str | None
     declared: bool
     expires_at: int
+    requester: Requester | None
+    host_proved: bool | None
+    description: Description | None
 
 
 def expiring(c: Connection, within_s: float, limit: int) -> list[Expiring]:
@@ -77,6 +81,7 @@ def announce_expiring(c: Connection, found: Sequence[Expiring]) -> None:
             "letter": one.letter,
             "declared": one.declared,
             "expires_at": iso(one.expires_at),
+            "requester": requester_document(one.requester, one.host_proved, one.description),
         }
         announce(c, one.job_id, EXPIRING, data)
 
@@ -102,6 +107,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
         "attribute": rating.attribute,
         "letter": rating.letter,
         "declared": rating.declared,
+        "requester": rating.requested,
         "before": {"rating_id": before.id, "letter": before.letter, "rated_at": iso(before.created_at)},
         "after": {"rating_id": rating.id, "letter": rating.letter, "rated_at": iso(rating.created_at)},
         "probability": found.letter.probability,

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal, or_, select
 
 from store.core.rows import all_rows, equal, json_part, newest_first
 from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
+from store.ratings.standing import Whose, of_address
 
 
 @dataclass(frozen=True)
 class Step:
-    """A rating and the previous one of the same method and attribute that was not withdrawn.
+    """A rating and the tenant's previous one of the same method and attribute that was not withdrawn.
 
     `previous` is ``None`` for the first rating and for a withdrawn one.
     """
@@ -28,17 +29,20 @@ def of_url(
     tenant: str | None,
     target_url: str,
     *,
+    whose: Whose = "address",
     attribute: str | None = None,
     method: str | None = None,
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[Step]:
-    """List the tenant's and all public ratings of an address, newest first, including withdrawn ones.
+    """List the ratings that count for an address, newest first, including withdrawn ones.
 
-    ``tenant=None`` lists only public ratings. The page starts after the rating ``before = (created_at, id)``.
+    The tenant's own and all public ratings count as for `store.ratings.ratings.latest`: of each method and attribute,
+    those of the first class of requesters. ``tenant=None`` lists only public ratings. The page starts after the rating
+    ``before = (created_at, id)``.
     """
-    visible = or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
-    return _steps(c, [ratings.c.target_url == target_url, visible], attribute, method, before, limit)
+    lookup = of_address(target_url, tenant, whose)
+    return _steps(c, lookup.conditions, attribute, method, before, limit, rank=lookup.rank)
 
 
 def of_target(
@@ -69,20 +73,30 @@ def _steps(
     method: str | None,
     before: tuple[int, str] | None,
     limit: int,
+    *,
+    rank: ColumnElement[int] | None = None,
 ) -> list[Step]:
     """Read a page in two statements: pairs of ids (a rating and its predecessor), then the ratings.
 
-    Withdrawn ratings are partitions of their own in the window function, and get no predecessor.
+    Of each method and attribute, only the ratings with the lowest `rank` are listed. A rating's predecessor has the
+    same tenant: ratings of two tenants do not show a change of the service. Withdrawn ratings are partitions of their
+    own in the window function, and get no predecessor.
     """
-    series = (ratings.c.method, ratings.c.attribute, ratings.c.withdrawn_at.is_not(None))
+    rank = literal(0) if rank is None else rank
+    about = (ratings.c.method, ratings.c.attribute)
+    series = (*about, ratings.c.tenant, ratings.c.withdrawn_at.is_not(None))
     earlier = func.lag(ratings.c.id).over(partition_by=series, order_by=(ratings.c.created_at, ratings.c.id))
     all_of_it = (
-        select(ratings.c.id, ratings.c.created_at, ratings.c.withdrawn_at, earlier.label("earlier_id"))
+        select(
+            *(ratings.c.id, ratings.c.created_at, ratings.c.withdrawn_at, earlier.label("earlier_id")),
+            *(rank.label("rank"), func.min(rank).over(partition_by=about).label("first_rank")),
+        )
         .where(*which, *equal(ratings, attribute=attribute, method=method))
         .subquery()
     )
     valid = all_of_it.c.withdrawn_at.is_(None)
     query = select(all_of_it.c.id, case((valid, all_of_it.c.earlier_id)).label("previous_id"))
+    query = query.where(all_of_it.c.rank == all_of_it.c.first_rank)
     page: Select[Any] = newest_first(query, all_of_it.c.created_at, all_of_it.c.id, before, limit)
     pairs = [(row.id, row.previous_id) for row in c.execute(page)]
     ids = {one for pair in pairs for one in pair if one is not None}

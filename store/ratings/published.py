@@ -1,7 +1,8 @@
 """Newest published rating of a service, as badges and catalogues show it.
 
 Unlike `store.ratings.ratings.latest`, the result does not depend on the caller's tenant. A withdrawn rating is
-not skipped; otherwise an owner could withdraw a bad rating to show an older, better one.
+not skipped; otherwise an owner could withdraw a bad rating to show an older, better one. By address, only ratings that
+stand for it count (`store.ratings.standing`).
 """
 
 from __future__ import annotations
@@ -9,36 +10,49 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import ColumnElement, Connection, Select, or_, select
 
 from store.core import schema
-from store.core.clock import now_ms, read_clock
+from store.core.agency_schema import replies
+from store.core.clock import now_ms
 from store.core.rows import equal, one_row
-from store.ratings import ratings as stored_ratings
+from store.ratings import standing
 from store.ratings.ratings import StoredRating
+from store.ratings.standing import Standing
+from store.targets.domains import owner_of
 
 
 @dataclass(frozen=True)
 class DatedRating:
-    """A rating and the time of the query (milliseconds since 1970); without a rating the time is 0."""
+    """A rating, its standing, and the time of the query (milliseconds since 1970); without a rating the time is 0.
+
+    `objects` says whether the owner of the host objects to the rating.
+    """
 
     rating: StoredRating | None = None
     at: int = 0
+    standing: Standing | None = None
+    objects: bool = False
 
 
 def rating(c: Connection, rating_id: str, tenant: str | None) -> DatedRating:
     """Read a rating of the tenant, or a public or unlisted one."""
-    found = stored_ratings.find(c, rating_id, tenant)
-    return DatedRating() if found is None else DatedRating(found, read_clock(c))
+    ratings = schema.ratings
+    visible = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
+    return _newest(c, select(ratings.c.id).where(ratings.c.id == rating_id, visible))
 
 
 def of_address(
     c: Connection, target_url: str, *, attribute: str | None = None, method: str | None = None
 ) -> DatedRating:
-    """Read the newest public rating of an address, optionally for one attribute and method."""
+    """Read the public rating that counts for an address, optionally for one attribute and method.
+
+    Of those that stand for the address, the first class of requesters decides, and then the newest rating.
+    """
     ratings = schema.ratings
-    wanted = {"target_url": target_url, "visibility": "public", "attribute": attribute, "method": method}
-    return _newest(c, select(ratings).where(*equal(ratings, **wanted)))
+    lookup = standing.of_address(target_url, None)
+    counting = select(ratings.c.id).where(*lookup.conditions, *equal(ratings, attribute=attribute, method=method))
+    return _newest(c, counting, lookup.rank)
 
 
 def of_target(c: Connection, target_id: str, *, attribute: str | None = None, method: str | None = None) -> DatedRating:
@@ -47,7 +61,7 @@ def of_target(c: Connection, target_id: str, *, attribute: str | None = None, me
     Unlisted ratings are included, because only people who were given the target's id can ask for them.
     """
     ratings, targets = schema.ratings, schema.targets
-    found = select(ratings).join(
+    found = select(ratings.c.id).join(
         targets,
         # the id alone determines the row; tenant and address are compared because the index starts with them
         (targets.c.tenant == ratings.c.tenant)
@@ -58,11 +72,16 @@ def of_target(c: Connection, target_id: str, *, attribute: str | None = None, me
     return _newest(c, found.where(*equal(ratings, attribute=attribute, method=method)))
 
 
-def _newest(c: Connection, found: Select[tuple[object, ...]]) -> DatedRating:
+def _newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:
     ratings = schema.ratings
-    newest = found.order_by(ratings.c.created_at.desc(), ratings.c.id.desc()).limit(1)
-    return one_row(c, newest.add_columns(now_ms().label("read_at")), _dated) or DatedRating()
+    # ids are sorted without the documents, which can have hundreds of kilobytes
+    newest = ids.order_by(*ranks, ratings.c.created_at.desc(), ratings.c.id.desc()).limit(1)
+    objects = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()
+    facts = (now_ms().label("read_at"), owner_of(ratings.c.host).label("owner"), objects.label("objects"))
+    query = select(ratings, *facts)
+    return one_row(c, query.where(ratings.c.id == newest.scalar_subquery()), _dated) or DatedRating()
 
 
-def _dated(*, read_at: int, **row: Any) -> DatedRating:
-    return DatedRating(StoredRating(**row), read_at)
+def _dated(*, read_at: int, owner: str | None, objects: bool | None, **row: Any) -> DatedRating:
+    rating = StoredRating(**row)
+    return DatedRating(rating, read_at, standing.standing(rating, owner), bool(objects))

@@ -9,7 +9,9 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 from store.core.clock import now_ms
 from store.core.rows import all_rows, equal, json_part
 from store.core.schema import ratings
+from store.ratings import standing
 from store.ratings.ratings import StoredRating
+from store.targets.domains import owner_of
 
 INCONCLUSIVE = "inconclusive"
 """Category of ratings without a declared letter."""
@@ -31,21 +33,34 @@ def distribution(
 ) -> list[LetterCount]:
     """Count letters over the newest valid public rating of each target, method and attribute.
 
-    The list is sorted by kind, attribute, method and letter, and has no zeros.
+    Ratings of a target with an address count only if they stand for it, and only those of the first class of requesters
+    at this address (`store.ratings.standing`). The list is sorted by kind, attribute, method and letter, and has no
+    zeros.
     """
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
     same = (json_part(ratings.c.target, "digest"), ratings.c.method, ratings.c.attribute)
-    rank = func.row_number().over(partition_by=same, order_by=newest_first)
+    owner = owner_of(ratings.c.host)
+    requester = standing.rank(owner)
+    place = func.row_number().over(partition_by=same, order_by=(requester, *newest_first))
+    at_address = (func.coalesce(ratings.c.address, same[0]), ratings.c.method, ratings.c.attribute)
     of_kind = json_part(ratings.c.target, "kind")
     letter = case((and_(ratings.c.declared, ratings.c.letter.is_not(None)), ratings.c.letter), else_=INCONCLUSIVE)
-    latest = (
-        select(of_kind.label("kind"), ratings.c.attribute, ratings.c.method, letter.label("letter"), rank.label("rank"))
+    counting = (
+        select(
+            *(of_kind.label("kind"), ratings.c.attribute, ratings.c.method, letter.label("letter")),
+            *(place.label("place"), requester.label("requester")),
+            func.min(requester).over(partition_by=at_address).label("first_requester"),
+        )
         .where(_public(), ratings.c.expires_at > now_ms())
+        .where(or_(ratings.c.address.is_(None), standing.stands(owner)))
         .where(*equal(ratings, attribute=attribute, method=method), *([] if kind is None else [of_kind == kind]))
         .subquery()
     )
-    group = (latest.c.kind, latest.c.attribute, latest.c.method, latest.c.letter)
-    query = select(*group, func.count()).where(latest.c.rank == 1).group_by(*group).order_by(*group)
+    group = (counting.c.kind, counting.c.attribute, counting.c.method, counting.c.letter)
+    query = select(*group, func.count()).where(
+        counting.c.place == 1, counting.c.requester == counting.c.first_requester
+    )
+    query = query.group_by(*group).order_by(*group)
     return [LetterCount(*row) for row in c.execute(query)]
 
 

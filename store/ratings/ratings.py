@@ -16,6 +16,8 @@ from store.core.clock import iso, read_clock
 from store.core.columns import new_id
 from store.core.rows import about_target, all_rows, equal, json_part, one_row, page_of
 from store.core.schema import ratings
+from store.ratings.standing import Description, Requester, Whose, of_address, requester_of
+from store.targets.domains import canonical_address, owners
 
 State = Literal["standing", "withdrawn", "all"]
 """Filter of lists: ratings that were not withdrawn (including expired ones), withdrawn ratings, or all."""
@@ -27,7 +29,8 @@ class NewRating:
 
     `target` has name, kind, protocol, url and digest. `letter` is ``None`` if nothing could be measured; `declared`
     says whether the evidence suffices for the letter. `document` is the complete rating, without ``id``, ``rated_at``
-    and ``expires_at``. The rating expires after `valid_for_s` seconds.
+    and ``expires_at``. The rating expires after `valid_for_s` seconds. `description` says how the service was
+    described (`store.ratings.standing`).
     """
 
     tenant: str
@@ -42,11 +45,17 @@ class NewRating:
     methodology_version: str
     request_digest: str
     valid_for_s: int
+    description: Description
 
 
 @dataclass(frozen=True)
 class StoredRating:
-    """A rating's row. Times are milliseconds since 1970. `document` never changes; `shown` is its current form."""
+    """A rating's row. Times are milliseconds since 1970. `document` never changes; `shown` is its current form.
+
+    `host` and `address` are those of the target in the form in which look-ups compare them
+    (`store.targets.domains.canonical_address`). `requester`, `host_proved` and `description` are facts at the time of
+    the rating; ``None`` for ratings of earlier versions.
+    """
 
     id: str
     tenant: str
@@ -66,6 +75,11 @@ class StoredRating:
     document: dict[str, Any]
     withdrawn_at: int | None = None
     withdrawn_why: str | None = None
+    host: str | None = None
+    address: str | None = None
+    requester: Requester | None = None
+    description: Description | None = None
+    host_proved: bool | None = None
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -73,20 +87,44 @@ class StoredRating:
         withdrawn = None
         if self.withdrawn_at is not None:
             withdrawn = {"at": iso(self.withdrawn_at), "reason": self.withdrawn_why}
-        return self.document | {"visibility": self.visibility, "withdrawn": withdrawn}
+        return self.document | {"visibility": self.visibility, "withdrawn": withdrawn, "requester": self.requested}
+
+    @property
+    def requested(self) -> dict[str, Any] | None:
+        """The facts about the request at the time of the rating."""
+        return requester_document(self.requester, self.host_proved, self.description)
 
 
 def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
     """Store a rating that waits for its signature; `store.jobs.runs.finish` calls this when it ends the job."""
     now = read_clock(c)
     rating_id, expires_at = new_id("rat"), now + new.valid_for_s * 1000
-    dates = {"id": rating_id, "rated_at": iso(now), "expires_at": iso(expires_at)}
+    address = canonical_address(new.target["url"] or "")
+    host = None if address is None else address.partition("/")[0]
+    owner = None if host is None else owners(c, [host]).get(host)
+    requester, host_proved = requester_of(new.tenant, owner), owner is not None
+    document = new.document | {
+        "id": rating_id,
+        "rated_at": iso(now),
+        "expires_at": iso(expires_at),
+        "requester": requester_document(requester, host_proved, new.description),
+    }
     fields = {name: value for name, value in vars(new).items() if name != "valid_for_s"}
-    fields |= {"id": rating_id, "job_id": job_id, "target_url": new.target["url"], "document": new.document | dates}
+    fields |= {"id": rating_id, "job_id": job_id, "target_url": new.target["url"], "document": document}
+    fields |= {"host": host, "address": address, "requester": requester, "host_proved": host_proved}
     stored = StoredRating(**fields, created_at=now, expires_at=expires_at)
     c.execute(insert(ratings).values(vars(stored)))
     c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now))
     return stored
+
+
+def requester_document(
+    requester: Requester | None, host_proved: bool | None, description: Description | None
+) -> dict[str, Any] | None:
+    """Return the facts about the request of a rating, as its document has them; ``None`` if they are not known."""
+    if requester is None:
+        return None
+    return {"role": requester, "host_proved": host_proved, "description": description}
 
 
 def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | None:
@@ -117,6 +155,7 @@ class Summary:
     """A rating's row without its document, for lists."""
 
     id: str
+    tenant: str
     job_id: str
     target_id: str | None
     target: dict[str, Any]
@@ -130,6 +169,10 @@ class Summary:
     expires_at: int
     withdrawn_at: int | None
     withdrawn_why: str | None
+    host: str | None
+    requester: Requester | None
+    description: Description | None
+    host_proved: bool | None
 
 
 R = TypeVar("R", StoredRating, Summary)
@@ -187,17 +230,27 @@ def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
 
 
 def latest(
-    c: Connection, tenant: str | None, target_url: str, *, attribute: str | None = None, method: str | None = None
+    c: Connection,
+    tenant: str | None,
+    target_url: str,
+    *,
+    whose: Whose = "address",
+    attribute: str | None = None,
+    method: str | None = None,
 ) -> list[StoredRating]:
-    """List the newest rating of a target for each method and attribute, newest first.
+    """List the rating that counts for an address, for each method and attribute, newest first.
 
-    The tenant's own and all public ratings count, including expired ones, but not withdrawn ones.
+    The tenant's own and all public ratings count, including expired ones, but not withdrawn ones. Of those that stand
+    for the address, the first class of requesters decides, and then the newest rating (`store.ratings.standing`).
+    With ``whose="mine"`` only the tenant's own ratings count.
     """
+    lookup = of_address(target_url, tenant, whose)
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
-    rank = func.row_number().over(partition_by=(ratings.c.method, ratings.c.attribute), order_by=newest_first)
+    series = (ratings.c.method, ratings.c.attribute)
+    rank = func.row_number().over(partition_by=series, order_by=(lookup.rank, *newest_first))
     ranked = (
         select(ratings.c.id, rank.label("rank"))
-        .where(ratings.c.target_url == target_url, _listed(tenant), *_in_state("standing"))
+        .where(*lookup.conditions, *_in_state("standing"))
         .where(*equal(ratings, attribute=attribute, method=method))
         .subquery()
     )

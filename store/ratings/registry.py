@@ -90,6 +90,7 @@ def _notice(rating: StoredRating) -> dict[str, Any]:
         "letter": rating.letter,
         "declared": rating.declared,
         "visibility": rating.visibility,
+        "requester": rating.requested,
     }
 
 

@@ -1,15 +1,17 @@
-"""Right of reply: public replies of the owners of rated services. A reply never alters the rating.
+"""Right of reply: public replies of the owners of rated services, and answers to them. Neither alters the rating.
 
 A rating has at most one reply, by a tenant with a valid proof that it owns the rated host
-(`store.targets.domains`); if two tenants have such a proof, the newer proof decides.
+(`store.targets.domains`); if two tenants have such a proof, the newer proof decides. A reply can object to the
+rating; who requested the rating, or the agency's operator, answers it in public.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, select, update
 
 from store.core.agency_schema import replies
 from store.core.clock import read_clock
@@ -17,13 +19,17 @@ from store.core.engines import insert_into
 from store.core.errors import NotTheOwner
 from store.core.rows import all_rows, one_row
 from store.ratings.ratings import StoredRating
+from store.security.rights import OPERATOR_TENANT
 from store.targets import domains
-from store.targets.domains import Domain, host_of
+from store.targets.domains import Domain
 
 
 @dataclass(frozen=True)
 class OwnersReply:
-    """A reply; `created_at` is the time of its last change, in milliseconds since 1970."""
+    """A reply, and the answer to it; times are those of their last changes, in milliseconds since 1970.
+
+    `objects` says whether the owner objects to the rating. `answered_by` is ``requester`` or ``operator``.
+    """
 
     rating_id: str
     tenant: str
@@ -31,12 +37,19 @@ class OwnersReply:
     text: str
     link: str | None
     created_at: int
+    objects: bool = False
+    answer: str | None = None
+    answered_by: Literal["requester", "operator"] | None = None
+    answered_at: int | None = None
 
 
-def put(c: Connection, rating: StoredRating, tenant: str, text: str, link: str | None) -> tuple[OwnersReply, bool]:
+def put(
+    c: Connection, rating: StoredRating, tenant: str, text: str, link: str | None, *, objects: bool = False
+) -> tuple[OwnersReply, bool]:
     """Add or replace the reply to a rating that the replying tenant may see.
 
-    Return the reply, and whether the rating had no reply before.
+    Return the reply, and whether the rating had no reply before. An answer stays with its date, unless another tenant
+    replies now.
 
     Raises
     ------
@@ -47,11 +60,27 @@ def put(c: Connection, rating: StoredRating, tenant: str, text: str, link: str |
     before = find(c, rating.id)
     if before is not None and before.tenant != tenant:
         _check_newer(c, proof, before)
-    reply = OwnersReply(rating.id, tenant, proof.host, text, link, read_clock(c))
+    reply = OwnersReply(rating.id, tenant, proof.host, text, link, read_clock(c), objects)
+    if before is not None and before.tenant == tenant:
+        answered = {name: getattr(before, name) for name in ("answer", "answered_by", "answered_at")}
+        reply = replace(reply, **answered)
     new = insert_into(c, replies)
-    changed = {name: new.excluded[name] for name in ("tenant", "host", "text", "link", "created_at")}
+    changed = {name: new.excluded[name] for name in vars(reply) if name != "rating_id"}
     c.execute(new.values(vars(reply)).on_conflict_do_update(index_elements=[replies.c.rating_id], set_=changed))
     return reply, before is None
+
+
+def answer(c: Connection, rating: StoredRating, tenant: str, text: str) -> OwnersReply | None:
+    """Answer the reply to a rating, as its requester or as the operator; return ``None`` if there is no reply.
+
+    The requester does not replace an answer of the operator.
+    """
+    role = "operator" if tenant == OPERATOR_TENANT else "requester"
+    answered = update(replies).where(replies.c.rating_id == rating.id)
+    if role == "requester":
+        answered = answered.where(replies.c.answered_by.is_distinct_from("operator"))
+    c.execute(answered.values(answer=text, answered_by=role, answered_at=read_clock(c)))
+    return find(c, rating.id)
 
 
 def find(c: Connection, rating_id: str) -> OwnersReply | None:
@@ -73,7 +102,7 @@ def remove(c: Connection, rating_id: str, tenant: str) -> bool:
 
 
 def _proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
-    host = host_of(rating.target_url or "")
+    host = rating.host
     if host is None:
         raise NotTheOwner(None, "the rated target has no address of its own, so nobody can prove to own it")
     proof = domains.proof(c, tenant, host)

@@ -10,6 +10,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+OPERATOR_TENANT = "default"
+"""Tenant of the agency's operator: of the first administrator, and of everyone where no keys are required."""
+
 Scope = Literal["jobs:write", "ratings:read", "targets:write", "webhooks:write", "metrics:read", "admin"]
 
 

@@ -6,13 +6,16 @@ The proof is a token in a file that only the operator of the host can place ther
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from hashlib import sha256
 from ipaddress import ip_address
 from secrets import token_urlsafe
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from sqlalchemy import Connection, Select, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Select, delete, select, update
 
 from store.core.agency_schema import domains
 from store.core.clock import now_ms
@@ -28,6 +31,15 @@ TOKEN_BYTES = 24
 DEFAULT_PORTS = {"http": 80, "https": 443}
 CHALLENGE_PATH = "/.well-known/assay-challenge.txt"
 """Path of the file with the token (RFC 8615)."""
+
+PROVEN = domains.c.verified_at > now_ms() - PROOF_DAYS * DAY_MS
+"""SQL expression: whether a proof is valid now."""
+
+MAX_PATH = 500
+"""Length of the longest path that a canonical address holds; of a longer one it holds the digest."""
+
+_IN_PATHS = "/!$&'()*+,;=:@"
+"""Reserved characters that a path may hold unencoded (RFC 3986, section 3.3)."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,22 @@ def host_of(url: str) -> str | None:
         return None
     host = _normalised(name)
     return host if port in {None, DEFAULT_PORTS[parts.scheme]} else f"{host}:{port}"
+
+
+def canonical_address(url: str) -> str | None:
+    """Return the form in which addresses of one service are equal, or ``None`` if the URL has no host.
+
+    It is the host in the form of `Domain.host` and the path, normalised as in RFC 3986, section 6.2, without
+    repeated and final slashes. Scheme, user name, query and fragment are left out: addresses of rated services have
+    no query, and the owner of a host answers for http and https, whose ports are both left out.
+    """
+    host = host_of(url)
+    if host is None:
+        return None
+    host = host.removesuffix(":80").removesuffix(":443")
+    path = quote(unquote(urlsplit(url).path, errors="surrogateescape"), safe=_IN_PATHS, errors="surrogateescape")
+    path = urlsplit(urljoin("http://host/", re.sub("/+", "/", f"/{path}/"))).path.rstrip("/")  # resolves . and ..
+    return host + (path if len(path) <= MAX_PATH else f"/sha256:{sha256(path.encode()).hexdigest()}")
 
 
 def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
@@ -120,6 +148,21 @@ def proof(c: Connection, tenant: str, host: str) -> Domain | None:
     return found if found is not None and found.proven else None
 
 
+def owner_of(host: ColumnElement[str | None] | str) -> ColumnElement[str | None]:
+    """Return the tenant with the newest valid proof of a host, as an SQL expression; NULL if nobody has one."""
+    newest = select(domains.c.tenant).where(domains.c.host == host, PROVEN)
+    return newest.order_by(domains.c.verified_at.desc(), domains.c.id.desc()).limit(1).scalar_subquery()
+
+
+def owners(c: Connection, hosts: Collection[str]) -> dict[str, str]:
+    """Read the tenants with the newest valid proofs of several hosts in one query."""
+    if not hosts:
+        return {}
+    query = select(domains.c.host, domains.c.tenant).where(domains.c.host.in_(hosts), PROVEN)
+    rows = c.execute(query.order_by(domains.c.verified_at, domains.c.id))
+    return {row.host: row.tenant for row in rows}  # the newest proof of a host comes last
+
+
 def _domains() -> Select[Any]:
     return select(domains, now_ms().label("now"))
 
@@ -133,5 +176,14 @@ def _normalised(host: str) -> str:
     try:
         address = ip_address(host)
     except ValueError:
-        return host.lower().removesuffix(".")
+        host = host.lower().removesuffix(".")
+        return host if host.isascii() else _in_ascii(host)
     return f"[{address}]" if address.version == 6 else str(address)
+
+
+def _in_ascii(host: str) -> str:
+    """Return an international name in its ``xn--`` form; unchanged if it has none."""
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return host

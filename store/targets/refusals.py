@@ -15,7 +15,7 @@ from store.core.agency_schema import domains, refusal_files
 from store.core.clock import now_ms
 from store.core.engines import insert_into
 from store.core.errors import NotTheOwner, RatingsRefused
-from store.targets.domains import DAY_MS, PROOF_DAYS, Domain, find, host_of
+from store.targets.domains import PROVEN, Domain, find, host_of
 
 FILE_PATH = "/.well-known/assay.txt"
 """Path of the file in which a host refuses ratings (RFC 8615)."""
@@ -26,11 +26,10 @@ FILE_VALID_S = 3600
 CALLING = frozenset({"rating", "probe", "writing"})
 """Kinds of jobs that call services."""
 
-_PROVEN = domains.c.verified_at > now_ms() - PROOF_DAYS * DAY_MS
 _FRESH = refusal_files.c.read_at > now_ms() - FILE_VALID_S * 1000
 
 EXIST = or_(
-    exists().where(domains.c.ratings == "refused", _PROVEN), exists().where(refusal_files.c.refuses.is_(True), _FRESH)
+    exists().where(domains.c.ratings == "refused", PROVEN), exists().where(refusal_files.c.refuses.is_(True), _FRESH)
 )
 """SQL expression: whether any host is known to refuse ratings; usually false, which saves further queries."""
 
@@ -66,7 +65,7 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
         return Standing(False, None, True)
     newest = domains.c.verified_at.desc()
     owners = c.execute(
-        select(domains.c.tenant, domains.c.ratings).where(domains.c.host == host, _PROVEN).order_by(newest)
+        select(domains.c.tenant, domains.c.ratings).where(domains.c.host == host, PROVEN).order_by(newest)
     ).all()
     refuses = c.execute(select(refusal_files.c.refuses).where(refusal_files.c.url == file, _FRESH)).scalar_one_or_none()
     proven, refusal = any(owner.tenant == tenant for owner in owners), None
@@ -99,7 +98,7 @@ def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
     NotTheOwner
         If the tenant's proof is missing or expired, or another tenant has a newer proof.
     """
-    newest = select(domains.c.tenant).where(domains.c.host == domain.host, _PROVEN)
+    newest = select(domains.c.tenant).where(domains.c.host == domain.host, PROVEN)
     owner = c.execute(newest.order_by(domains.c.verified_at.desc()).limit(1)).scalar_one_or_none()
     if owner != domain.tenant:
         why = "is missing or expired" if owner is None else "is older than that of another tenant"

@@ -112,6 +112,7 @@ class HandWorker:
             methodology_version="1.0.0",
             request_digest=job.request_digest,
             valid_for_s=3600,
+            description="default",
         )
 
 

@@ -66,9 +66,23 @@ async def put_reply(visit: Visit) -> Response:
         if form.get("act") == "remove":
             await visit.api.ask("DELETE", address)
         else:
-            await visit.api.ask("PUT", address, body={"text": text, "link": link or None})
+            objects = form.get("objects") == "true"
+            await visit.api.ask("PUT", address, body={"text": text, "link": link or None, "objects": objects})
     except Refused as refused:
         if refused.status not in {403, 422}:
             raise
-        return shown(visit, rating, "reply", wrong=refused, text=text, link=link)
+        return shown(visit, rating, "reply", wrong=refused, text=text, link=link, answer="")
+    return visit.redirect(f"{rating.base}/reply")
+
+
+@pages.post(RATING + "/answer")
+async def answer(visit: Visit) -> Response:
+    """Store the public answer of the requester or the operator to the owner's reply."""
+    rating, text = await found(visit), fields(await visit.form()).get("text", "").strip()
+    try:
+        await visit.api.ask("PUT", f"/v1/ratings/{rating.id}/reply/answer", body={"text": text})
+    except Refused as refused:
+        if refused.status not in {404, 422}:
+            raise
+        return shown(visit, rating, "reply", wrong=refused, text="", link="", answer=text)
     return visit.redirect(f"{rating.base}/reply")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -68,16 +69,18 @@ async def evidence(visit: Visit) -> Response:
 async def history(visit: Visit) -> Response:
     """List the other ratings of the service, and the changes between comparable ones."""
     rating = await found(visit)
-    comparable = [
-        one
-        for one in rating.others
-        if (one["method"], one["attribute"]) == (rating.document["method"], rating.document["attribute"])
-    ]
+    comparable = [one for one in rating.others if _series(one) == _series(rating.document)]
     changes = [
         await visit.api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
         for after, before in list(pairwise(comparable))[:MOST_STEPS]
     ]
     return shown(visit, rating, "history", changes=changes)
+
+
+def _series(rating: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what ratings share whose differences show a change of the service, and not of who asked or how."""
+    requester = rating["requester"] or {}
+    return (rating["method"], rating["attribute"], rating["standing"]["requester"], requester.get("description"))
 
 
 @pages.get(OWN + "/provenance")
@@ -126,7 +129,7 @@ async def certificate(visit: Visit) -> Response:
 @public.get(PUBLIC + "/reply")
 async def reply(visit: Visit) -> Response:
     """Show the reply of the service's owner."""
-    return shown(visit, await found(visit), "reply", wrong=None, text="", link="")
+    return shown(visit, await found(visit), "reply", wrong=None, text="", link="", answer="")
 
 
 @pages.get(OWN + "/files/{name}")

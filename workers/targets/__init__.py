@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -193,6 +193,29 @@ def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
 
 
+def has_default_settings(target: Mapping[str, Any]) -> bool:
+    """Return whether a target is described by nothing but its protocol, its model and the like.
+
+    Settings without a default (model, deployment, project) are necessary to name the service; any other setting must
+    have its default. A `custom` target describes calls, answers and prompts of its own; a chain has no address.
+    """
+    protocol, settings = str(target["protocol"]), _object(target, "settings")
+    offered = _offered(protocol)
+    if offered.protocol in {Custom.protocol, Chain.protocol, Uploaded.protocol}:
+        return False
+    own: Any = offered.parameters if isinstance(offered, Preset) else offered.settings_type
+    if not settings.keys() <= {setting.name for setting in fields(own)}:
+        return False  # a setting of the protocol below a preset, such as `body` or `headers`
+    read = read_fields(own, settings, "settings")
+    return all(_is_default(setting, getattr(read, setting.name)) for setting in fields(own))
+
+
+def _is_default(setting: Field[Any], value: Any) -> bool:
+    if setting.default_factory is not MISSING:
+        return bool(value == setting.default_factory())
+    return setting.default is MISSING or setting.name == "model" or bool(value == setting.default)
+
+
 def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, scraping: bool = False) -> None:
     """Validate a target without calling it.
 
@@ -337,6 +360,7 @@ __all__ = [
     "address_of",
     "check_target",
     "connect",
+    "has_default_settings",
     "keep_to_links",
     "offer_here",
     "protocols",

@@ -39,6 +39,13 @@ FALLEN = {
 }
 """Sentence before the explanation of a letter that is not valid or not declared."""
 
+REQUESTERS: Mapping[str | None, str] = {
+    "owner": "the host's owner",
+    "operator": "the agency",
+    "other": "a third party",
+}
+"""Requesters in a few words."""
+
 FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
 PUNCH_WIDTH: Mapping[Letter, float] = {Letter.UCS: 38, Letter.DSBS: 40, Letter.BS: 30}
 LONGEST = 24
@@ -61,7 +68,7 @@ def render(shown: Shown) -> str:
     pieces = _pieces(shown)
     left = round(label.width + 2 * PAD)
     width = round(left + 2 * PAD + sum(one.width for one in pieces) + GAP * (len(pieces) - 1))
-    title, description = f"Bias rating: {shown.message}", describe(shown)
+    title, description = f"Bias rating: {shown.message}{by(shown)}", describe(shown)
     drawing = tag(
         "svg",
         tag("title", title),
@@ -100,8 +107,14 @@ def describe(shown: Shown) -> str:
     if shown.state is State.RATED:
         meaning += f"{shown.meaning} "
     ends = f", valid until {shown.expires_at:%Y-%m-%d}" if shown.expires_at else ""
-    rules = f"Methodology {shown.methodology}{ends}." if shown.methodology else ""
-    return f"{what}. {FALLEN.get(shown.state, '')}{meaning}{rules}".strip()
+    rules = f"Methodology {shown.methodology}{ends}. " if shown.methodology else ""
+    return f"{what}. {FALLEN.get(shown.state, '')}{meaning}{rules}{shown.provenance}".strip()
+
+
+def by(shown: Shown) -> str:
+    """Write who requested the rating, and an objection: ``, requested by the owner``."""
+    requester = f", requested by {REQUESTERS[shown.requested_by]}" if shown.requested_by in REQUESTERS else ""
+    return requester + (", the owner objects" if shown.objects else "")
 
 
 def day(shown: Shown) -> str:

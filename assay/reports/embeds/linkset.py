@@ -62,5 +62,7 @@ def _of_rating(shown: Shown) -> dict[str, Any]:
 
 def _freshness(shown: Shown) -> dict[str, list[str]]:
     """Return extension attributes of Assay, whose values are lists of texts (RFC 9264, section 4.2.4.3)."""
-    names = {"rated-at": "rated_at", "expires-at": "expires_at", "methodology": "methodology", "status": "status"}
-    return {name: [str(shown.known_facts[key])] for name, key in names.items() if key in shown.known_facts}
+    names = ("rated_at", "expires_at", "methodology", "status", "requester", "host_proved", "description", "objection")
+    facts = {name.replace("_", "-"): shown.known_facts.get(name) for name in names}
+    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in facts.items()}
+    return {name: [text] for name, text in texts.items() if text is not None}

@@ -14,13 +14,13 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
-from assay.explain import Vocabulary
+from assay.explain import Vocabulary, request_in_words
 from assay.model import Letter
 from assay.reports import parts
 
 FACE = (
     *("id", "letter", "declared", "probabilities", "attribute", "method"),
-    *("target", "methodology", "rated_at", "expires_at"),
+    *("target", "methodology", "rated_at", "expires_at", "requester"),
 )
 """Fields of a document that embeds show."""
 
@@ -57,6 +57,13 @@ class Shown:
     """Whether the agency has withdrawn the rating."""
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     """Words of the rating's method."""
+    requester: str | None = None
+    """Who requested the rating: the host's proved ``owner``, the agency's ``operator``, or any ``other``; ``None``: as
+    the document says."""
+    host_proved: bool | None = None
+    """Whether anybody has proved to own the host; ``None``: as the document says."""
+    objects: bool = False
+    """Whether the owner of the host objects to the rating."""
 
     # ------------------------------------------------------------------------ result
     @property
@@ -151,6 +158,28 @@ class Shown:
         """Version of the methodology."""
         return parts.text(parts.mapping(self._document, "methodology"), "version")
 
+    # ------------------------------------------------------------------------ requester
+    @property
+    def requested_by(self) -> str | None:
+        """Class of the requester, now or else at the time of the rating; ``None`` if it is not known."""
+        return self.requester or parts.text(parts.mapping(self._document, "requester"), "role")
+
+    @property
+    def host_is_proved(self) -> bool | None:
+        """Whether anybody has proved to own the host; ``None`` if it is not known."""
+        recorded = parts.mapping(self._document, "requester").get("host_proved")
+        return recorded if self.host_proved is None else self.host_proved
+
+    @property
+    def description(self) -> str | None:
+        """How the service was described: ``default``, ``changed`` or ``uploaded``; ``None`` if it is not known."""
+        return parts.text(parts.mapping(self._document, "requester"), "description")
+
+    @property
+    def provenance(self) -> str:
+        """Who requested the rating, how, and whether the owner objects, in sentences; empty if it is not known."""
+        return request_in_words(self.requested_by, self.host_is_proved, self.description, objects=self.objects)
+
     # ------------------------------------------------------------------------ dates
     @cached_property
     def rated_at(self) -> datetime | None:
@@ -195,6 +224,10 @@ class Shown:
             "rated_at": _written(self.rated_at),
             "expires_at": _written(self.expires_at),
             "methodology": self.methodology,
+            "requester": self.requested_by,
+            "host_proved": self.host_is_proved,
+            "description": self.description,
+            "objection": self.objects if self.document is not None else None,
             "rating": self.address(),
             "report": self.address("report.html"),
             "badge": self.address("badge.svg"),

@@ -34,6 +34,7 @@ def heading_section(rating: RatingView) -> Markup:
             tag("h1", foreign(rating.target)),
             tag("p", verdict.headline, class_=f"headline {kind}"),
             tag("p", foreign(outline.subject(rating)), class_="subject"),
+            tag("p", rating.request, class_="subject") if rating.request else None,
             class_="said",
         ),
     )
@@ -63,7 +64,9 @@ def reply_section(rating: RatingView) -> Markup | None:
         return None
     said = [tag("p", foreign(each)) for each in rating.reply.paragraphs]
     link = None if rating.reply.link is None else tag("p", foreign(rating.reply.link))
-    return join(tag("blockquote", *said), link, paragraphs(outline.reply_sentence(rating.reply)))
+    answered = [tag("p", foreign(each)) for each in rating.reply.answer]
+    answer = [tag("blockquote", *answered), paragraphs(outline.answer_sentence(rating.reply))] if answered else []
+    return join(tag("blockquote", *said), link, paragraphs(outline.reply_sentence(rating.reply)), *answer)
 
 
 def _of_the_letter(rating: RatingView) -> dict[str, Figure | None]:

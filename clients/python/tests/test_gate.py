@@ -98,8 +98,23 @@ def test_a_passing_rating_is_printed_on_standard_output(scripted, said, capsys):
     assert gate(scripted.url, "--method", "round-trip") == 0
     assert "at least DSBS, as required" in capsys.readouterr().out
     assert scripted.heard[0].path == (
-        "/v1/ratings/latest?target_url=http%3A%2F%2F127.0.0.1%3A5000&attribute=gender&method=round-trip"
+        "/v1/ratings/latest?target_url=http%3A%2F%2F127.0.0.1%3A5000&attribute=gender&method=round-trip&whose=mine"
     )
+
+
+@pytest.mark.parametrize(("options", "whose"), [((), "mine"), (("--whose", "address"), "address")])
+def test_the_gate_counts_only_the_callers_own_ratings_unless_told_otherwise(scripted, said, capsys, options, whose):
+    scripted.answers = [said(404, {"code": "no-rating"})]
+    assert gate(scripted.url, *options) == 3
+    assert scripted.heard[0].path.endswith(f"&whose={whose}")
+    assert ("--whose address" in capsys.readouterr().err) == (whose == "mine")
+
+
+def test_the_gate_names_who_requested_the_rating_and_an_objection(scripted, said, capsys):
+    facts = {"standing": {"requester": "other"}, "reply": {"objects": True}}
+    scripted.answers = [said(200, {**RATING, "expires_at": "9999-01-01T00:00:00Z", **facts})]
+    assert gate(scripted.url, "--whose", "address") == 0
+    assert "requested by a third party, the host's owner objects" in capsys.readouterr().out
 
 
 def test_the_key_is_read_from_a_file_and_an_empty_file_means_no_key(scripted, said, tmp_path):

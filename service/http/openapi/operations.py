@@ -218,6 +218,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "verifyDomain": Operation(ACCEPTED, LIMITED, ENDED, then=_JOB),
     "getReply": Operation(ETAG, public=True),
     "putReply": Operation(ETAG, also=("201", "The first reply was stored.")),
+    "answerReply": Operation(ETAG),
     # webhooks
     "createWebhook": Operation(
         LOCATION | ETAG,

@@ -23,7 +23,9 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import Claim, LedgerEntry
 from store.ratings.ratings import NewRating
+from store.ratings.standing import Description
 from store.security import keys
+from web import add_pages
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ class HandWorker:
         with self.database.write() as c:
             jobs.record(c, claim, entries, calls=len(entries), expected=240, stage="asking")
 
-    def finish(self, claim: Claim, **changes: Any) -> str:
+    def finish(self, claim: Claim, *, description: Description = "default", **changes: Any) -> str:
         job = claim.job
         url = job.target["base_url"]
         document = rating_document(visibility=job.visibility, **changes)
@@ -194,6 +196,7 @@ class HandWorker:
             methodology_version="1.0.0",
             request_digest=job.request_digest,
             valid_for_s=3600,
+            description=description,
         )
         with self.database.write() as c:
             return jobs.finish(c, claim, rating)
@@ -329,8 +332,10 @@ async def serve(settings: Settings, rings: Rings) -> AsyncIterator[Any]:
     """Return a function that starts a service with other settings or options, and returns its client."""
     async with AsyncExitStack() as stack:
 
-        async def serve(settings: Settings = settings, **options: Any) -> httpx.AsyncClient:
+        async def serve(settings: Settings = settings, *, pages: bool = False, **options: Any) -> httpx.AsyncClient:
             app = create_app(settings, validator=FewProtocols(), doorbell=rings, **options)
+            if pages:
+                add_pages(app)
             await stack.enter_async_context(app.router.lifespan_context(app))
             return await stack.enter_async_context(client_of(app))
 

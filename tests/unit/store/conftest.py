@@ -102,6 +102,7 @@ def a_rating() -> Callable[..., NewRating]:
             "methodology_version": "1.0.0",
             "request_digest": "sha256:1",
             "valid_for_s": 1000,
+            "description": "default",
         }
         return NewRating(**defaults | changes)
 

@@ -1,4 +1,4 @@
-"""Pass or fail a deployment by the newest rating of a service.
+"""Pass or fail a deployment by your newest rating of a service.
 
 This file is ``assay gate`` as well as ``python -m assay_client gate``: `cli/gate.py` in Assay's own tree is a
 link to it. Therefore it imports nothing but httpx and the standard library.
@@ -29,9 +29,19 @@ LONGEST_PAUSE_S = 10.0
 TRY_AGAIN = frozenset({429, 503})
 SERVER_ERROR = 500
 
+WHOSE = ("mine", "address")
+UNRATED = {
+    "mine": "unrated: this key's tenant has not rated it; ask for a rating, or accept the ratings of others with "
+    "--whose address",
+    "address": "unrated: no rating that this key may see stands for this address; ask for one",
+}
+"""Message if there is no rating, by whose rating counts."""
+
+REQUESTERS = {"owner": "the host's owner", "operator": "the agency", "other": "a third party"}
+
 CODES = """
 exit codes:
-  0   the newest rating reaches the bar
+  0   the rating reaches the bar
   1   it does not
   3   there is no rating, or it is inconclusive, expired, too old or withdrawn
   64  the request makes no sense, or the key is not accepted
@@ -83,6 +93,7 @@ class Bar:
         letter = rating["letter"]
         passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(self.at_least)
         found = f"{rating['id']}: {letter} for {rating['attribute']} by {rating['method']}, rated {rating['rated_at']}"
+        found += _requested(rating)
         if passed:
             return Judgement(Exit.PASSED, f"{found}; at least {self.at_least}, as required")
         return Judgement(Exit.BELOW, f"{found}; below {self.at_least}")
@@ -100,6 +111,14 @@ class Bar:
         if self.max_age_days is not None and age > timedelta(days=self.max_age_days):
             return f"{age.total_seconds() / 86_400:.1f} days old, more than {self.max_age_days:g}"
         return None
+
+
+def _requested(rating: Mapping[str, Any]) -> str:
+    """Return who requested a rating, and whether the owner objects; older agencies do not say so."""
+    role = (rating.get("standing") or {}).get("requester")
+    objects = (rating.get("reply") or {}).get("objects")
+    requested = f", requested by {REQUESTERS.get(role, role)}" if role else ""
+    return requested + (", the host's owner objects" if objects else "")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -125,7 +144,14 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--url", required=True, help="address of the agency, such as http://127.0.0.1:8000")
-    parser.add_argument("--target-url", required=True, help="address of the rated service, exactly as it was rated")
+    parser.add_argument("--target-url", required=True, help="address of the rated service")
+    parser.add_argument(
+        "--whose",
+        choices=WHOSE,
+        default="mine",
+        help="whose rating counts: your own (mine), or the one that stands for the address: of the host's proved "
+        "owner, else of the agency, else of others with default settings (address)",
+    )
     parser.add_argument("--attribute", required=True, help="attribute that it was rated for, such as gender")
     parser.add_argument("--method", help="method of the rating; required if several methods rated it")
     parser.add_argument("--at-least", choices=BEST_FIRST, default="DSBS", help="the worst letter that passes (DSBS)")
@@ -142,7 +168,8 @@ def _days(text: str) -> float:
 
 
 def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgement:
-    query = {"target_url": options.target_url, "attribute": options.attribute, "method": options.method}
+    named = ("target_url", "attribute", "method", "whose")
+    query = {name: getattr(options, name) for name in named}
     try:
         key = _key(options.key_file, stdin)
         answer = _newest_rating(options.url, key, {name: value for name, value in query.items() if value is not None})
@@ -152,7 +179,7 @@ def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgeme
         return Judgement(Exit.USAGE, str(why))
     try:
         if not answer.is_success:
-            return _refusal(answer)
+            return _refusal(answer, options.whose)
         return Bar(options.at_least, options.max_age_days).judge(answer.json(), now)
     except (LookupError, TypeError, ValueError) as why:
         # an uncaught error would exit with 1, which means a letter below the bar
@@ -192,7 +219,7 @@ def _newest_rating(url: str, key: str | None, query: Mapping[str, str]) -> httpx
         return http.get("/v1/ratings/latest", params=query)
 
 
-def _refusal(answer: httpx.Response) -> Judgement:
+def _refusal(answer: httpx.Response, whose: str) -> Judgement:
     """Judge an answer that is not 2xx by its problem document (RFC 9457), if it has one."""
     try:
         document = answer.json()
@@ -201,7 +228,7 @@ def _refusal(answer: httpx.Response) -> Judgement:
     problem: dict[str, Any] = document if isinstance(document, dict) else {}
     code = problem.get("code", "http-error")
     if code == "no-rating":
-        return Judgement(Exit.UNSETTLED, "unrated: no rating that this key may see; ask for one")
+        return Judgement(Exit.UNSETTLED, UNRATED[whose])
     if code == "ambiguous-rating":
         methods = sorted({str(one["method"]) for one in problem["candidates"]})
         return Judgement(Exit.USAGE, f"several methods rated it; choose one with --method: {', '.join(methods)}")

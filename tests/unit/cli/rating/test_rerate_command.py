@@ -84,6 +84,7 @@ def kept(sqlite_url: str, tmp_path: Path, run):
         methodology_version=document["methodology"]["version"],
         request_digest="sha256:1",
         valid_for_s=1000,
+        description="default",
     )
     database = Database(sqlite_url)
     with database.write() as c:

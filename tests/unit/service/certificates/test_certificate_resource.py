@@ -74,6 +74,7 @@ def rated(client, request_body, worker):
             methodology_version=document["methodology"]["version"],
             request_digest=claim.job.request_digest,
             valid_for_s=3600,
+            description="default",
         )
         with worker.database.write() as c:
             return jobs.finish(c, claim, new)

@@ -104,8 +104,8 @@ async def test_another_tenants_domain_is_404(serve, guarded, worker):
 # ---------------------------------------------------------------------------- replies
 async def test_a_reply_is_shown_with_the_rating_and_does_not_change_it(client, rating_id, worker):
     address = f"/v1/ratings/{rating_id}"
-    before = await client.get(address)
     prove(worker)
+    before = await client.get(address)
     written = await client.put(f"{address}/reply", json=REPLY)
     assert written.status_code == 201, written.text
     assert written.headers["Location"] == f"{address}/reply"

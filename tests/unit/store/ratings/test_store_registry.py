@@ -196,7 +196,7 @@ def test_last_rating_of_a_history_page_has_its_previous_rating_from_the_next_pag
 def test_history_leaves_out_private_ratings_of_other_tenants(database, one_after_another):
     secret, public, own = one_after_another({}, {"visibility": "public"}, {"tenant": "rival", "target_id": "tgt_1"})
     with database.read() as c:
-        assert pairs(history.of_url(c, "rival", URL, limit=9)) == [(own, public), (public, None)]
+        assert pairs(history.of_url(c, "rival", URL, limit=9)) == [(own, None), (public, None)]
         assert pairs(history.of_url(c, None, URL, limit=9)) == [(public, None)]
         assert pairs(history.of_target(c, "rival", "tgt_1", "https://moved.example", "", limit=9)) == [(own, None)]
         assert history.of_target(c, "acme", "tgt_1", "https://moved.example", "", limit=9) == []

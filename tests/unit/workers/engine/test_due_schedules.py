@@ -136,5 +136,6 @@ def rate(database: Database, url: str) -> None:
             methodology_version="1",
             request_digest="",
             valid_for_s=86_400,
+            description="default",
         )
         jobs.finish(c, claim, rating)

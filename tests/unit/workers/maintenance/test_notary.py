@@ -65,6 +65,7 @@ def finished(database) -> Callable[..., str]:
             methodology_version="1.1.0",
             request_digest="sha256:1",
             valid_for_s=3600,
+            description="default",
         )
         with database.write() as c:
             job = jobs.add(c, new_job(visibility="public"))

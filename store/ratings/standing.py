@@ -1,0 +1,142 @@
+"""Which ratings stand for an address, and who requested them.
+
+Anyone may rate any address. When a rating is looked up by its address, the ratings of the host's proved owner count
+first, then those of the agency's operator, then those that others made with a protocol's default description.
+Ratings of uploads, which no service has answered, never count, nor do changed descriptions of others.
+
+Proofs expire and hosts change hands, so a look-up uses the proofs of the moment; a rating's document has the facts at
+the time of the rating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from sqlalchemy import ColumnElement, Connection, and_, case, false, literal, or_
+
+from store.core.schema import ratings
+from store.security.rights import OPERATOR_TENANT
+from store.targets import domains
+
+Requester = Literal["owner", "operator", "other"]
+REQUESTERS: tuple[Requester, ...] = ("owner", "operator", "other")
+"""Classes of requesters; in look-ups by address, earlier ones take precedence."""
+
+Description = Literal["default", "changed", "uploaded"]
+"""How the rated service was described: by a protocol's default, in another way, or not called at all."""
+
+Whose = Literal["address", "mine", "all"]
+"""Ratings of an address: those that stand for it, the caller's own, or all."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Relation of a rating to its address now.
+
+    Attributes
+    ----------
+    requester : str
+        Class of the tenant that requested the rating, by the proofs that are valid now.
+    host_proved : bool
+        Whether a tenant has a valid proof that it owns the host.
+    for_address : bool
+        Whether the rating can be the result of a look-up by address.
+    """
+
+    requester: Requester
+    host_proved: bool
+    for_address: bool
+
+
+class Requested(Protocol):
+    """A rating, as far as its standing depends on it."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def tenant(self) -> str:
+        """The tenant that requested it."""
+
+    @property
+    def host(self) -> str | None:
+        """Host of its target."""
+
+    @property
+    def description(self) -> str | None:
+        """How the service was described."""
+
+
+def standing(rating: Requested, owner: str | None) -> Standing:
+    """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host."""
+    requester = requester_of(rating.tenant, owner)
+    for_address = rating.host is not None and rating.description != "uploaded"
+    return Standing(
+        requester, owner is not None, for_address and (requester != "other" or rating.description == "default")
+    )
+
+
+def standings(c: Connection, rows: Iterable[Requested]) -> dict[str, Standing]:
+    """Return the standings of several ratings by their ids, in one query."""
+    rows = list(rows)
+    owners = domains.owners(c, {row.host for row in rows if row.host is not None})
+    return {row.id: standing(row, owners.get(row.host or "")) for row in rows}
+
+
+def requester_of(tenant: str, owner: str | None) -> Requester:
+    """Return the class of a tenant for a host with this owner."""
+    if tenant == owner:
+        return "owner"
+    return "operator" if tenant == OPERATOR_TENANT else "other"
+
+
+def rank(owner: ColumnElement[str | None]) -> ColumnElement[int]:
+    """Return the place of a rating's requester in `REQUESTERS`, as an SQL expression."""
+    return case((ratings.c.tenant == owner, 0), (ratings.c.tenant == OPERATOR_TENANT, 1), else_=2)
+
+
+def stands(owner: ColumnElement[str | None]) -> ColumnElement[bool]:
+    """Return whether a rating can be the result of a look-up by address, as an SQL expression."""
+    trusted = or_(ratings.c.tenant == owner, ratings.c.tenant == OPERATOR_TENANT)
+    return and_(
+        ratings.c.description.is_distinct_from("uploaded"),
+        or_(trusted, ratings.c.description == "default"),
+    )
+
+
+@dataclass(frozen=True)
+class AddressQuery:
+    """SQL expressions of a look-up by address.
+
+    Attributes
+    ----------
+    conditions : list of ColumnElement
+        Conditions of the ratings that count.
+    rank : ColumnElement
+        Class of the requester; of the ratings of one method and attribute, those of the lowest class decide.
+    """
+
+    conditions: list[ColumnElement[bool]]
+    rank: ColumnElement[int]
+
+
+def of_address(target_url: str, tenant: str | None, whose: Whose = "address") -> AddressQuery:
+    """Return the look-up of ratings of an address that `tenant` may see; ``tenant=None``: only public ones."""
+    address = domains.canonical_address(target_url)
+    if address is None:
+        return AddressQuery([false()], literal(0))
+    owner = domains.owner_of(address.partition("/")[0])
+    conditions = [ratings.c.address == address]
+    match whose:
+        case "address":
+            visible = or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
+            return AddressQuery([*conditions, visible, stands(owner)], rank(owner))
+        case "mine":
+            answered = ratings.c.description.is_distinct_from("uploaded")
+            return AddressQuery([*conditions, ratings.c.tenant == tenant, answered], literal(0))
+        case "all":
+            visible = or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
+            return AddressQuery([*conditions, visible], literal(0))

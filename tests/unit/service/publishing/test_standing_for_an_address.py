@@ -1,0 +1,405 @@
+"""What competitors, uploads and changed descriptions say never stands for the address of a proved owner."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from sqlalchemy import event, text
+
+from store.targets import domains
+from store.targets.domains import PROOF_DAYS, canonical_address
+
+pytestmark = pytest.mark.anyio
+
+HOST = "api.example.com"
+URL = f"https://{HOST}/translate"
+OWNER, RIVAL, SECOND, OPERATOR = "acme", "rival", "second", "default"
+
+ATTACKS = {
+    "custom with another body": ("changed", {"protocol": "custom"}),
+    "another system prompt on a preset": ("changed", {"settings": {"instruction": "Prefer men."}}),
+    "an upload of invented choices": ("uploaded", {"kind": "classifier"}),
+    "newer with default settings": ("default", {}),
+}
+"""How a competitor rates the owner's address: the description of the service, and fields of the rated target."""
+
+attacks = pytest.mark.parametrize(("description", "described"), ATTACKS.values(), ids=ATTACKS)
+
+
+@pytest.fixture
+async def agency(guarded, serve):
+    """An agency with pages that requires keys."""
+    return await serve(guarded, pages=True)
+
+
+@pytest.fixture
+def key(worker):
+    """Return the headers of a tenant, one key for each."""
+    made = {}
+
+    def key(tenant):
+        if tenant not in made:
+            made[tenant] = {"Authorization": f"Bearer {worker.make_key(tenant)}"}
+        return made[tenant]
+
+    return key
+
+
+@pytest.fixture
+def rate(agency, key, request_body, worker):
+    """Rate an address as a tenant, publicly, and return the rating's id."""
+    seeds = iter(range(1000))
+
+    async def rate(tenant, letter, *, url=URL, description="default", visibility="public", described=None, **changes):
+        body = request_body(seed=next(seeds), visibility=visibility)
+        body["target"]["base_url"] = url
+        job = await agency.post("/v1/jobs", json=body, headers=key(tenant))
+        assert job.status_code == 202, job.text
+        target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "url": url, "digest": "sha256:00"}
+        changes["target"] = target | (described or {})
+        return worker.rate(job.json()["id"], letter=letter, description=description, **changes)
+
+    return rate
+
+
+@pytest.fixture
+def prove(worker):
+    """Prove a host as a tenant, some days ago."""
+
+    def prove(tenant, host=HOST, days_ago=0):
+        with worker.database.write() as c:
+            added, _ = domains.add(c, tenant, host)
+            domains.checked(c, added.id, None)
+            past = text("UPDATE domains SET verified_at = verified_at - :ms WHERE id = :id")
+            c.execute(past, {"ms": days_ago * domains.DAY_MS, "id": added.id})
+
+    return prove
+
+
+async def latest(agency, headers=None, **query):
+    answer = await agency.get("/v1/ratings/latest", params={"target_url": URL, **query}, headers=headers)
+    return answer.json()["id"] if answer.status_code == 200 else answer.json()["code"]
+
+
+async def badge(agency, url=URL):
+    return (await agency.get("/v1/badge.json", params={"target_url": url})).json()["message"]
+
+
+async def history(agency, **query):
+    answer = await agency.get("/v1/registry/history", params={"target_url": URL, **query})
+    assert answer.status_code == 200, answer.text
+    return [row["id"] for row in answer.json()["items"]]
+
+
+async def counts(agency):
+    answer = (await agency.get("/v1/registry/distribution")).json()
+    return {name: sum(row["counts"][name] for row in answer["items"]) for name in ("UCS", "DSBS", "BS")}
+
+
+# ---------------------------------------------------------------------------- attacks on a proved owner
+@attacks
+async def test_what_a_competitor_publishes_changes_no_look_up_of_a_proved_owner(
+    agency, key, rate, prove, description, described
+):
+    prove(OWNER)
+    own = await rate(OWNER, "UCS", description="changed")
+    before = await badge(agency)
+    await rate(RIVAL, "BS", description=description, described=described)
+    await rate(RIVAL, "BS", description=description, described={**described, "digest": "sha256:01", "name": "T2"})
+    for reader in (None, key(OWNER), key(SECOND), key(RIVAL)):
+        assert await latest(agency, reader) == own
+    assert await latest(agency, key(OWNER), whose="mine") == own
+    assert await latest(agency, key(SECOND), whose="mine") == "no-rating"
+    assert await badge(agency) == before
+    assert before.startswith("UCS")
+    assert "the host's owner" in before
+    assert await history(agency) == [own]
+    assert await counts(agency) == {"UCS": 1, "DSBS": 0, "BS": 0}
+
+
+@attacks
+async def test_a_composition_of_a_saved_target_uses_what_the_owner_says_about_it(
+    agency, key, rate, prove, request_body, description, described
+):
+    prove(OWNER)
+    own = await rate(OWNER, "UCS")
+    await rate(RIVAL, "BS", description=description, described=described)
+    for tenant in (OWNER, SECOND):
+        body = request_body()["target"] | {"base_url": URL}
+        saved = (await agency.post("/v1/targets", json=body, headers=key(tenant))).json()["id"]
+        digest = (await agency.get(f"/v1/targets/{saved}", headers=key(tenant))).json()["digest"]
+        same = {**described, "kind": "translator", "digest": digest}
+        rated = await rate(OWNER, "UCS", described=same)
+        await rate(RIVAL, "BS", description=description, described=same)
+        chain = {"chain": [{"target": saved}, {"rating": own}], "attribute": "gender"}
+        answer = await agency.post("/v1/compositions", json=chain, headers=key(tenant))
+        assert answer.status_code == 201, answer.text
+        first = answer.json()["chain"][0]["rating"]
+        assert (first["id"], first["requester"]["role"]) == (rated, "owner")
+
+
+@attacks
+async def test_a_suite_of_the_owner_is_never_answered_by_the_ratings_of_a_competitor(
+    agency, key, rate, prove, request_body, worker, description, described
+):
+    prove(OWNER)
+    await rate(RIVAL, "BS", description=description, described=described)
+    body = {"target": request_body()["target"] | {"base_url": URL}, "attributes": ["gender"], "max_age_s": 86_400}
+    body["methods"] = ["round-trip"]
+    answer = await agency.post("/v1/suites", json=body, headers=key(OWNER))
+    assert answer.status_code == 202, answer.text
+    suite = answer.json()
+    (cell,) = suite["rows"][0]["cells"]
+    assert (cell["status"], cell["letter"]) == ("queued", None)
+    worker.rate(cell["job"], letter="UCS")
+    read = (await agency.get(f"/v1/suites/{suite['id']}", headers=key(OWNER))).json()
+    assert [cell["letter"] for cell in read["rows"][0]["cells"]] == ["UCS"]
+
+
+@attacks
+async def test_the_ratings_of_a_competitor_are_marked_wherever_they_are_listed(
+    agency, rate, prove, description, described
+):
+    prove(OWNER)
+    rated = await rate(RIVAL, "BS", description=description, described=described)
+    facts = {"role": "other", "host_proved": True, "description": description}
+    stands = {"requester": "other", "host_proved": True, "for_address": description == "default"}
+    document = (await agency.get(f"/v1/ratings/{rated}")).json()
+    assert (document["requester"], document["standing"]) == (facts, stands)
+    for fields in ("summary", "full"):
+        (row,) = (await agency.get("/v1/ratings", params={"target_url": URL, "fields": fields})).json()["items"]
+        assert (row["requester"], row["standing"]) == (facts, stands)
+    page, registry = (await agency.get(f"/r/{rated}")).text, (await agency.get("/registry")).text
+    drawn = (await agency.get(f"/v1/ratings/{rated}/badge.svg")).text
+    report = (await agency.get(f"/v1/ratings/{rated}/report.md")).text
+    overlay = (await agency.get(f"/v1/ratings/{rated}/overlay.yaml")).text
+    assert "Requested by a third party. The host has a proved owner." in page
+    assert "requested by a third party · the host has a proved owner" in registry
+    assert "<title>Bias rating: BS, requested by a third party</title>" in drawn
+    assert "Requested by a third party" in report
+    for line in ('requester: "other"', "host_proved: true", f'description: "{description}"'):
+        assert line in overlay
+    links = (await agency.get(f"/v1/ratings/{rated}/linkset.json")).json()["linkset"][0]["describedby"][0]
+    assert (links["requester"], links["host-proved"], links["description"]) == (["other"], ["true"], [description])
+    dumped = (await agency.get("/v1/registry/dump.jsonl")).text
+    assert f'"requester":{{"role":"other","host_proved":true,"description":"{description}"}}' in dumped
+
+
+async def test_the_certificate_states_who_requested_the_rating_at_the_time_of_the_rating(agency, rate, prove):
+    rated = await rate(RIVAL, "BS")
+    prove(RIVAL)
+    envelope = (await agency.get(f"/v1/ratings/{rated}/attestation.json")).json()
+    statement = json.loads(base64.b64decode(envelope["payload"]))
+    facts = {"role": "other", "host_proved": False, "description": "default"}
+    assert statement["predicate"]["requester"] == facts
+    document = (await agency.get(f"/v1/ratings/{rated}")).json()
+    assert document["requester"] == facts
+    assert document["standing"] == {"requester": "owner", "host_proved": True, "for_address": True}
+
+
+# ---------------------------------------------------------------------------- order of requesters
+async def test_without_a_proved_owner_the_operator_counts_before_others(agency, rate, prove):
+    by_other = await rate(RIVAL, "BS")
+    assert (await latest(agency), (await badge(agency))[:2]) == (by_other, "BS")
+    by_operator = await rate(OPERATOR, "DSBS", description="changed")
+    newer = await rate(SECOND, "UCS")
+    assert (await latest(agency), (await badge(agency))[:4]) == (by_operator, "DSBS")
+    assert await history(agency) == [by_operator]
+    assert await history(agency, whose="all") == [newer, by_operator, by_other]
+    prove(SECOND)
+    assert (await latest(agency), (await badge(agency))[:3]) == (newer, "UCS")
+    assert await history(agency) == [newer]
+
+
+async def test_of_one_class_of_requesters_the_newest_rating_counts(agency, rate):
+    await rate(RIVAL, "BS")
+    newer = await rate(SECOND, "UCS")
+    await rate(RIVAL, "BS", description="changed")
+    await rate(SECOND, "BS", description="uploaded")
+    assert (await latest(agency), (await badge(agency))[:3]) == (newer, "UCS")
+
+
+@pytest.mark.parametrize("description", ["changed", "uploaded"])
+async def test_changed_descriptions_and_uploads_of_others_stand_for_no_address(agency, key, rate, description):
+    rated = await rate(RIVAL, "BS", description=description)
+    assert (await latest(agency), await badge(agency)) == ("no-rating", "unrated")
+    assert await latest(agency, key(RIVAL)) == "no-rating"
+    assert (await history(agency), await counts(agency)) == ([], {"UCS": 0, "DSBS": 0, "BS": 0})
+    mine = rated if description == "changed" else "no-rating"
+    assert await latest(agency, key(RIVAL), whose="mine") == mine
+
+
+@pytest.mark.parametrize("tenant", [OWNER, OPERATOR])
+async def test_an_upload_stands_for_no_address_whoever_made_it(agency, key, rate, prove, tenant):
+    prove(OWNER)
+    await rate(tenant, "UCS", description="uploaded")
+    assert (await latest(agency, key(tenant)), await badge(agency)) == ("no-rating", "unrated")
+    assert await latest(agency, key(tenant), whose="mine") == "no-rating"
+
+
+async def test_a_rating_made_before_the_proof_counts_as_the_owners_from_the_proof_on(agency, rate, prove):
+    early = await rate(OWNER, "UCS", description="changed")
+    other = await rate(RIVAL, "BS")
+    before = await agency.get("/v1/ratings/latest", params={"target_url": URL})
+    assert before.json()["id"] == other
+    prove(OWNER)
+    after = await agency.get(
+        "/v1/ratings/latest", params={"target_url": URL}, headers={"If-None-Match": before.headers["ETag"]}
+    )
+    assert (after.status_code, after.json()["id"]) == (200, early)
+    assert after.json()["requester"] == {"role": "other", "host_proved": False, "description": "changed"}
+
+
+async def test_a_proof_changes_the_entity_tag_of_a_rating_whose_standing_it_changes(agency, rate, prove):
+    rated = await rate(OWNER, "UCS")
+    address = f"/v1/ratings/{rated}"
+    before = (await agency.get(address)).headers["ETag"]
+    drawn = (await agency.get(f"{address}/badge.svg")).headers["ETag"]
+    assert (await agency.get(address, headers={"If-None-Match": before})).status_code == 304
+    prove(OWNER)
+    assert (await agency.get(address, headers={"If-None-Match": before})).status_code == 200
+    assert (await agency.get(f"{address}/badge.svg", headers={"If-None-Match": drawn})).status_code == 200
+
+
+async def test_an_expired_proof_gives_no_precedence(agency, rate, prove):
+    prove(OWNER, days_ago=PROOF_DAYS + 1)
+    await rate(OWNER, "UCS", description="changed")
+    by_operator = await rate(OPERATOR, "DSBS")
+    assert await latest(agency) == by_operator
+    prove(OWNER)
+    assert await latest(agency) != by_operator
+
+
+async def test_of_two_tenants_that_proved_a_host_the_newer_proof_decides(agency, rate, prove):
+    prove(OWNER, days_ago=10)
+    prove(SECOND)
+    new_owner = await rate(SECOND, "DSBS")
+    await rate(OWNER, "UCS", description="changed")
+    assert await latest(agency) == new_owner
+    prove(OWNER)
+    assert await latest(agency) != new_owner
+
+
+async def test_a_proof_of_one_port_says_nothing_about_another(agency, rate, prove):
+    prove(RIVAL, host=f"{HOST}:8443")
+    await rate(RIVAL, "BS", description="changed")
+    assert (await latest(agency), await badge(agency)) == ("no-rating", "unrated")
+
+
+async def test_an_owner_who_withdraws_does_not_hand_his_badge_to_a_competitor(agency, key, rate, prove):
+    prove(OWNER)
+    own = await rate(OWNER, "BS")
+    await rate(RIVAL, "UCS")
+    answer = await agency.post(f"/v1/ratings/{own}/withdraw", json={"reason": "cached"}, headers=key(OWNER))
+    assert answer.status_code == 200
+    assert (await badge(agency)).startswith("withdrawn")
+
+
+# ---------------------------------------------------------------------------- spellings of an address
+SPELLINGS = [
+    f"https://{HOST}/translate/",
+    f"https://{HOST.upper()}/translate",
+    f"https://{HOST}:443/translate",
+    f"http://{HOST}:80//translate",
+    f"http://{HOST}:443/translate",
+    f"https://{HOST}./translate",
+    f"https://{HOST}/./v1/../translate",
+    f"https://{HOST}/%74ranslate",
+    f"https://user:word@{HOST}/translate",
+    f"https://{HOST}/translate?model=other",
+    f"https://{HOST}/translate#top",
+]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+async def test_another_spelling_of_the_address_is_no_way_around_the_owner(agency, rate, prove, spelling):
+    prove(OWNER)
+    own = await rate(OWNER, "UCS")
+    if "@" not in spelling:  # refused in a request, and left out in a look-up
+        await rate(RIVAL, "BS", url=spelling)
+    for url in (URL, spelling):
+        answer = await agency.get("/v1/ratings/latest", params={"target_url": url})
+        assert (answer.json()["id"], (await badge(agency, url))[:3]) == (own, "UCS")
+    assert await counts(agency) == {"UCS": 1, "DSBS": 0, "BS": 0}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("https://bücher.example/t", "https://xn--bcher-kva.example/t"),
+        ("http://[::1]:80/t", "http://[0:0::1]/t"),
+        ("https://h.example/" + "a" * 2000, "https://h.example/b/../" + "a" * 2000 + "/"),
+    ],
+)
+def test_spellings_of_one_address_have_one_canonical_form(first, second):
+    assert canonical_address(first) == canonical_address(second)
+    assert len(canonical_address(first) or "") < 600
+
+
+@pytest.mark.parametrize(
+    "other", [f"https://{HOST}:8443/translate", f"https://x.{HOST}/translate", f"https://{HOST}/Translate", "ftp://x/"]
+)
+def test_other_ports_hosts_and_paths_are_other_addresses(other):
+    assert canonical_address(other) != canonical_address(URL)
+
+
+# ---------------------------------------------------------------------------- objections
+async def test_an_objection_is_shown_and_answered_in_public_and_leaves_the_letter(agency, key, rate, prove):
+    rated = await rate(RIVAL, "BS")
+    address = f"/v1/ratings/{rated}"
+    before = (await agency.get(address)).json()
+    words = {"text": "This is not our service.", "objects": True}
+    assert (await agency.put(f"{address}/reply", json=words, headers=key(OWNER))).status_code == 403
+    prove(OWNER)
+    tag = (await agency.get(f"{address}/badge.svg")).headers["ETag"]
+    assert (await agency.put(f"{address}/reply", json=words, headers=key(OWNER))).status_code == 201
+    answer = {"text": "We have asked again."}
+    assert (await agency.put(f"{address}/reply/answer", json=answer, headers=key(SECOND))).status_code == 404
+    assert (await agency.put(f"{address}/reply/answer", json=answer, headers=key(RIVAL))).status_code == 200
+    after = await latest(agency)
+    assert after == rated
+    found = (await agency.get("/v1/ratings/latest", params={"target_url": URL})).json()
+    assert (found["reply"]["objects"], found["reply"]["answer"]["text"]) == (True, answer["text"])
+    assert found["reply"]["answer"]["by"] == "requester"
+    assert (found["letter"], found["declared"]) == (before["letter"], before["declared"])
+    assert "the owner objects" in await badge(agency)
+    drawn = await agency.get(f"{address}/badge.svg", headers={"If-None-Match": tag})
+    assert (drawn.status_code, "The owner of the host objects" in drawn.text) == (200, True)
+    pages = [(await agency.get(f"/r/{rated}{end}")).text for end in ("", "/reply")]
+    assert "The owner of the host objects to this rating." in pages[0]
+    assert answer["text"] in pages[1]
+    for file in ("report.md", "report.html"):
+        report = (await agency.get(f"{address}/{file}")).text
+        assert answer["text"] in report.replace("\\", "")
+
+
+async def test_the_requester_does_not_replace_the_answer_of_the_operator(agency, key, rate, prove):
+    rated = await rate(RIVAL, "BS")
+    prove(OWNER)
+    reply, answer = f"/v1/ratings/{rated}/reply", f"/v1/ratings/{rated}/reply/answer"
+    assert (await agency.put(answer, json={"text": "x"}, headers=key(RIVAL))).status_code == 404
+    await agency.put(reply, json={"text": "No.", "objects": True}, headers=key(OWNER))
+    shown = await agency.put(answer, json={"text": "The owner is right."}, headers=key(OPERATOR))
+    assert shown.json()["answer"]["by"] == "operator"
+    await agency.put(answer, json={"text": "He is not."}, headers=key(RIVAL))
+    await agency.put(reply, json={"text": "No!", "objects": True}, headers=key(OWNER))
+    assert (await agency.get(reply)).json()["answer"]["text"] == "The owner is right."
+
+
+# ---------------------------------------------------------------------------- costs
+async def test_look_ups_by_address_read_the_index_and_not_the_documents(worker, rate, prove):
+    prove(OWNER)
+    await rate(OWNER, "UCS")
+    from store.ratings import published, ratings
+
+    for read in (lambda c: published.of_address(c, URL), lambda c: ratings.latest(c, None, URL)):
+        asked = []
+        with worker.database.read() as c:
+            event.listen(c, "before_cursor_execute", lambda _c, _k, sql, values, *_: asked.append((sql, values)))  # noqa: B023
+            read(c)
+            ((sql, values),) = asked
+            plan = " ".join(str(row) for row in c.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values))
+        assert "COVERING INDEX ix_ratings_address" in plan, plan
+        assert "SCAN ratings" not in plan, plan
