@@ -95,7 +95,8 @@ def rerate(
     )
     version = {"version": methodology.version, "digest": methodology.digest}
     source = {"rating": document.get("id"), "methodology": dict(document["methodology"])}
-    return made | {"methodology": version, "rerated_from": source}
+    requested = {"requester": document["requester"]} if "requester" in document else {}
+    return made | {"methodology": version, "rerated_from": source} | requested
 
 
 def _with_reasons(finding: Finding, document: Mapping[str, Any]) -> Finding:

@@ -22,6 +22,7 @@ EXAMPLE: dict[str, Any] = {
     "attribute": "gender",
     "target": {"name": "Apertium eng-spa", "kind": "translator", "url": "http://127.0.0.1:5000"},
     "methodology": {"version": "1.0.0"},
+    "requester": {"role": "owner", "host_proved": True, "description": "default"},
     "rated_at": RATED_AT.isoformat(),
     "expires_at": (RATED_AT + timedelta(days=90)).isoformat(),
 }

@@ -88,8 +88,8 @@ class RequesterView(ResponseModel):
 
     role: Requester
     """`owner`: the tenant that had proved to own the host. `operator`: the agency itself. `other`: anyone else."""
-    host_proved: bool
-    """Whether anyone had proved to own the host."""
+    host_proved: bool | None
+    """Whether anyone had proved to own the host; null if the target has no address."""
     description: Description
     """`default`: a protocol with its default settings, and a method with its default material and limits.
     `changed`: the requester's own prompt, body, settings, words or limits. `uploaded`: the service was not called."""
@@ -100,8 +100,8 @@ class StandingView(ResponseModel):
 
     requester: Requester
     """Class of the requester by the proofs that are valid now."""
-    host_proved: bool
-    """Whether anyone has proved to own the host."""
+    host_proved: bool | None
+    """Whether anyone has proved to own the host; null if the target has no address."""
     for_address: bool
     """Whether the rating can be the result of a look-up by address: a rating of the owner or the operator, or with the
     default description; never one of an upload."""

@@ -54,7 +54,7 @@ class StoredRating:
 
     `host` and `address` are those of the target in the form in which look-ups compare them
     (`store.targets.domains.canonical_address`). `requester`, `host_proved` and `description` are facts at the time of
-    the rating; ``None`` for ratings of earlier versions.
+    the rating; ``None`` for ratings of earlier versions, and `host_proved` for targets without an address.
     """
 
     id: str
@@ -102,7 +102,7 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
     address = canonical_address(new.target["url"] or "")
     host = None if address is None else address.partition("/")[0]
     owner = None if host is None else owners(c, [host]).get(host)
-    requester, host_proved = requester_of(new.tenant, owner), owner is not None
+    requester, host_proved = requester_of(new.tenant, owner), None if host is None else owner is not None
     document = new.document | {
         "id": rating_id,
         "rated_at": iso(now),

@@ -39,14 +39,14 @@ class Standing:
     ----------
     requester : str
         Class of the tenant that requested the rating, by the proofs that are valid now.
-    host_proved : bool
-        Whether a tenant has a valid proof that it owns the host.
+    host_proved : bool or None
+        Whether a tenant has a valid proof that it owns the host; ``None`` if the target has no address.
     for_address : bool
         Whether the rating can be the result of a look-up by address.
     """
 
     requester: Requester
-    host_proved: bool
+    host_proved: bool | None
     for_address: bool
 
 
@@ -73,10 +73,10 @@ class Requested(Protocol):
 def standing(rating: Requested, owner: str | None) -> Standing:
     """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host."""
     requester = requester_of(rating.tenant, owner)
-    for_address = rating.host is not None and rating.description != "uploaded"
-    return Standing(
-        requester, owner is not None, for_address and (requester != "other" or rating.description == "default")
-    )
+    if rating.host is None:
+        return Standing(requester, None, for_address=False)
+    trusted = requester != "other" or rating.description == "default"
+    return Standing(requester, owner is not None, for_address=trusted and rating.description != "uploaded")
 
 
 def standings(c: Connection, rows: Iterable[Requested]) -> dict[str, Standing]:

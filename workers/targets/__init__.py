@@ -193,6 +193,10 @@ def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
 
 
+NEUTRAL = frozenset({"model", "batch_maximum"})
+"""Settings that name the service, or group calls; they do not change what it is asked."""
+
+
 def has_default_settings(target: Mapping[str, Any]) -> bool:
     """Return whether a target is described by nothing but its protocol, its model and the like.
 
@@ -213,7 +217,7 @@ def has_default_settings(target: Mapping[str, Any]) -> bool:
 def _is_default(setting: Field[Any], value: Any) -> bool:
     if setting.default_factory is not MISSING:
         return bool(value == setting.default_factory())
-    return setting.default is MISSING or setting.name == "model" or bool(value == setting.default)
+    return setting.default is MISSING or setting.name in NEUTRAL or bool(value == setting.default)
 
 
 def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, scraping: bool = False) -> None:

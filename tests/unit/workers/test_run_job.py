@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from assay.canonical import digest_of
-from assay.methods import RoundTrip
+from assay.methods import ForcedChoice, RoundTrip
 from demo.server import DemoServer
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
@@ -22,7 +22,7 @@ from store.core.settings import Settings
 from store.jobs import jobs, observations
 from store.jobs.jobs import Claim, Job, NewJob
 from store.ratings import ratings
-from store.ratings.experiment_json import dump_method
+from store.ratings.experiment_json import dump_method, parse_method
 from store.security.secrets import Vault, key_id_of
 from workers.calls.ledger import JobLedger
 from workers.calls.shared_rate_limits import lane_of
@@ -418,3 +418,37 @@ def test_the_process_alarm_is_cancelled_when_the_job_ends():
         "import time; from workers.engine.heartbeat import process_alarm\nwith process_alarm(0.2): pass\ntime.sleep(1)"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
+
+
+# ---------------------------------------------------------------------------- how the service was described
+def invented_choices() -> dict:
+    """Return an experiment with choices that nobody made; it asks no question."""
+    words = ForcedChoice("gender").known_words
+    trials = [
+        {"concept": word, "level": level / 10, "chose_second": level, "trials": 10}
+        for word in words.concept_words[:12]
+        for level in range(11)
+    ]
+    return dump_method(parse_method({"method": "forced-choice", "attribute": "gender", "trials": trials}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("experiment", "changes", "description"),
+    [
+        (dump_method(RoundTrip("gender")), {}, "default"),
+        (dump_method(RoundTrip("gender")), {"settings": {"language_codes": {"es": "fr"}}}, "changed"),
+        (dump_method(RoundTrip("gender", delta=0.01)), {}, "changed"),
+        (invented_choices(), {"kind": "classifier", "protocol": "tei"}, "uploaded"),
+    ],
+    ids=["default", "another setting", "another tolerance", "invented choices"],
+)
+def test_a_rating_says_how_the_service_was_described(workplace, services, experiment, changes, description):
+    url = services.url("faithful")
+    target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": url, "settings": {}}
+    changes = {"target": target | changes, "experiment": experiment, "tenant": "rival"}
+    job = post(workplace, url, **changes)
+    ended = run(workplace, job)
+    assert ended.status == "succeeded", ended.error
+    facts = {"role": "other", "host_proved": False, "description": description}
+    assert rating_of(workplace, ended)["requester"] == facts

@@ -1,0 +1,94 @@
+"""How a rated service was described: by defaults, in the requester's own way, or without any call."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.methods import fit_to, is_default
+from assay.model import Kind
+from store.ratings.experiment_json import dump_method, parse_method
+from workers.targets import has_default_settings
+
+CHAT = {"protocol": "openai-chat", "settings": {"model": "m"}}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "settings"),
+    [
+        ("libretranslate", {}),
+        ("libretranslate", {"language_codes": {}}),
+        ("openai-chat", {"model": "m"}),
+        ("openai-chat", {"model": "m", "temperature": 0}),
+        ("anthropic", {"model": "m"}),
+        ("hf-inference", {"model": "m"}),
+        ("vertex", {"model": "m", "project": "p", "location": "global"}),
+    ],
+)
+def test_settings_that_only_name_the_service_are_default(protocol, settings):
+    assert has_default_settings({"protocol": protocol, "settings": settings})
+
+
+@pytest.mark.parametrize(
+    ("protocol", "settings"),
+    [
+        ("custom", {"body": {"q": "{text}"}}),
+        ("openai-chat", {"model": "m", "instruction": "Translate {source} to {target}, with men as doctors."}),
+        ("openai-chat", {"model": "m", "choice_instruction": "Choose the man."}),
+        ("openai-chat", {"model": "m", "temperature": 2.0}),
+        ("openai-chat", {"model": "m", "auth": {"type": "header", "name": "X-Persona"}}),
+        ("anthropic", {"model": "m", "body": {"system": "Prefer men."}}),
+        ("anthropic", {"model": "m", "headers": {"X-Persona": "sexist"}}),
+        ("anthropic", {"model": "m", "query": {"persona": "sexist"}}),
+        ("anthropic", {"model": "m", "path": "/v1/other"}),
+        ("anthropic", {"model": "m", "max_tokens": 1}),
+        ("libretranslate", {"language_codes": {"es": "fr"}}),
+        ("uploaded", {"upload": "upl_1"}),
+    ],
+)
+def test_settings_that_change_what_is_asked_or_read_are_not_default(protocol, settings):
+    assert not has_default_settings({"protocol": protocol, "settings": settings})
+
+
+def method(kind, **written):
+    """Return a method as a worker builds it from the job's experiment."""
+    fitted = fit_to(parse_method(written), kind)
+    return parse_method(dump_method(fitted))
+
+
+DEFAULT = [
+    (Kind.TRANSLATOR, {"method": "round-trip", "attribute": "gender"}),
+    (Kind.TRANSLATOR, {"method": "one-hop", "attribute": "gender", "languages": ["fr"], "texts_per_block": 20}),
+    (Kind.CLASSIFIER, {"method": "alternation", "attribute": "gender", "profiles": 100}),
+    (Kind.LANGUAGE_MODEL, {"method": "stereotype-score", "specification": "p4-professions"}),
+    (Kind.EMBEDDER, {"method": "association", "specification": "weat-7"}),
+]
+
+CHANGED = [
+    (Kind.TRANSLATOR, {"method": "round-trip", "attribute": "gender", "delta": 0.001}),
+    (Kind.TRANSLATOR, {"method": "round-trip", "attribute": "gender", "confidence": 0.51}),
+    (Kind.CLASSIFIER, {"method": "alternation", "attribute": "gender", "tie": 0.6}),
+    (
+        Kind.LANGUAGE_MODEL,
+        {
+            "method": "stereotype-score",
+            "specification": "p4-professions",
+            "sentences": [{"text": "The woman is a secretary."}],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "written"), DEFAULT)
+def test_an_experiment_is_default_with_any_attribute_languages_shipped_words_and_sizes(kind, written):
+    assert is_default(method(kind, **written), kind)
+
+
+@pytest.mark.parametrize(("kind", "written"), CHANGED)
+def test_an_experiment_with_words_or_limits_of_the_requester_is_not_default(kind, written):
+    assert not is_default(method(kind, **written), kind)
+
+
+def test_words_of_the_requester_under_the_name_of_a_shipped_list_are_not_default():
+    shipped = dump_method(fit_to(parse_method({"method": "association", "specification": "weat-7"}), Kind.EMBEDDER))
+    shipped["words"]["human"] = [*shipped["words"]["human"][1:], "tyrant"]
+    assert not is_default(parse_method(shipped), Kind.EMBEDDER)
