@@ -98,8 +98,7 @@ class Judged:
     """Answers to judge, answers to repeated questions (`again`), and the strata of the profiles by family.
 
     A family is a column, or the frames, or the sides. `not_within` names columns that could have strata and were left
-    out. If `brief`, the details beside the letter are left out: they take longer to compute than the letter. `names`:
-    the people of sentences differ in more than the attribute (`differ_by_group_alone`).
+    out. If `brief`, the details beside the letter are left out: they take longer to compute than the letter.
     """
 
     answers: Answers
@@ -108,7 +107,6 @@ class Judged:
     rules: Rules
     brief: bool
     not_within: Sequence[str] = ()
-    names: bool = False
 
     @cached_property
     def whole(self) -> Sequence[int]:
@@ -413,7 +411,7 @@ class _Output:
             if self.bare:  # of several labels, each has a mean difference
                 means = cases.mean_squares(rng, self.draws)
             means = np.zeros_like(means) if noise else means
-            effects = text_effect(cases, judged.cells, means, limit, rng, names=judged.names)
+            effects = text_effect(cases, judged.cells, means, limit, rng)
         if not self.bare:
             return effects
         return tuple(
@@ -432,7 +430,7 @@ class _Output:
         judged = self.judged
         if self.brief or judged.rules.delta_individual is None:
             return []
-        cells = judged.cells[0] if judged.groups is None and judged.names else None
+        cells = judged.cells[0] if judged.groups is None else None
         if self.bare:
             labels, again = judged.label_numbers
             return changes(labels, judged.answers.values, again, cells, labels=True)

@@ -31,7 +31,6 @@ from assay.methods.shared.profiles import (
     Case,
     RecordProfiles,
     TextProfiles,
-    differ_by_group_alone,
     record_cases,
     record_strata,
     text_cases,
@@ -231,8 +230,7 @@ class Alternation(Bounded, Method):
         most_weights = None if self.strata is None else MOST_WEIGHTS
         rules = Rules(self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights)
         families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)
-        names = self.texts is not None and not differ_by_group_alone(self.texts.people)
-        judged = Judged(answers, again, families, rules, brief, not_within, names)
+        judged = Judged(answers, again, families, rules, brief, not_within)
         return judge_answers(judged, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
 
     def _families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:

@@ -135,22 +135,6 @@ def _check_listed(where: str, name: str, words: tuple[str, ...]) -> None:
         raise SpecificationError(f"{name} names a word twice", where)
 
 
-def differ_by_group_alone(people: Words) -> bool:
-    """Return whether the same words tell the groups apart in all pairs, as in “the Jewish cook”, “the Muslim cook”.
-
-    Two names, or “my brother” and “my sister”, differ in more: nothing in the words says that the rest is alike.
-    """
-    parts = set()
-    for pair in zip(*people.values(), strict=True):
-        words = [person.split() for person in pair]
-        same = [len({*tokens}) == 1 for tokens in zip(*words, strict=False)]
-        start = same.index(False) if False in same else len(same)
-        back = [len({*tokens}) == 1 for tokens in zip(*(reversed(part[start:]) for part in words), strict=False)]
-        end = back.index(False) if False in back else len(back)
-        parts.add(tuple(" ".join(part[start : len(part) - end]).lower() for part in words))
-    return len(parts) == 1
-
-
 def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, ...]:
     """Write profiles in rounds: in each round, every pair of people is combined with one content of each side.
 

@@ -140,21 +140,16 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
 
 
 def text_effect(
-    cases: SingleCases,
-    cells: tuple[Integers, int],
-    means: Floats,
-    limit: float,
-    rng: np.random.Generator,
-    *,
-    names: bool,
+    cases: SingleCases, cells: tuple[Integers, int], means: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
     """Draw the systematic difference of a typical text, beyond noise and what two persons of one group differ by.
 
     Its square is the sum of three parts. The first is the square of the mean difference. The second is the variance
     of the difference between texts without their person (cells of frame and content), which several persons share.
     The third is the part of a difference that only this person in this text has: the variance of differences less
-    that of repeated answers and, if persons are `names`, less that between two persons of one group in the same text
-    (of the group where it is smaller). The difference that a person has in all texts belongs to none of them.
+    that of repeated answers and less that between two persons of one group in the same text, of the group where it is
+    smaller (two names differ by more than the attribute; and so do answers that are drawn once and come from a cache
+    afterwards). The difference that a person has in all texts belongs to none of them.
 
     Parameters
     ----------
@@ -162,8 +157,6 @@ def text_effect(
         Text of each item without its person, numbered from 0, and the number of such texts in the whole material.
     means : ndarray, shape (draws, pairs)
         Draws of the square of the mean difference.
-    names : bool
-        Whether two persons of a pair differ in more than the attribute, as two names do.
 
     Returns
     -------
@@ -197,10 +190,8 @@ def text_effect(
         difference = drawn[:, of_value.shape[1] + place]
         of_texts = _size_draws(*fit.between(a, b, count), limit, rng, len(means))
         known = known and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
-        single = difference - noise[:, a] - noise[:, b]
-        if names:
-            own_a, own_b = (drawn[:, value] - noise[:, value] for value in (a, b))
-            single = single - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
+        own_a, own_b = (drawn[:, value] - noise[:, value] for value in (a, b))
+        single = difference - noise[:, a] - noise[:, b] - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
         shared.append(means[:, at] + of_texts)
         whole_parts.append(_size_draws(float(single.mean()), float(single.var()), 0.0, limit, rng, len(means)))
     base = np.stack(shared)

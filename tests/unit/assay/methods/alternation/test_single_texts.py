@@ -1,0 +1,140 @@
+"""Classifiers of texts whose labels change with the attribute, with the person, or by chance, alike on average."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.catalog import attribute
+from assay.catalog.profiles import contents, people
+from assay.experiment import Session, generator
+from assay.methods import Alternation
+from assay.methods.shared.profiles import TextProfiles
+from assay.model import Component, Finding, Letter, Reply
+from assay.rating.decision import rate
+from tests.support.simulated.hidden_bias import chance, held
+
+PERSONS = {word.lower(): value for value, words in people(attribute("gender")).items() for word in words}
+SIDES = {word: side for side, words in contents().items() for word in words}
+GROUPS = {name: tuple(f"{name} {place}" for place in range(15)) for name in ("ann", "bob", "cyd")}
+
+Turned = Callable[[str, str, np.random.Generator], bool]
+"""Whether the service turns the label of a text about a person of a value."""
+
+
+def rated(turned: Turned, seed: int = 1, labels: int = 2, **fields: Any) -> tuple[Finding, int]:
+    """Rate a classifier whose label, if not turned, goes by the content; return the number of its questions as well."""
+    rng, asked = np.random.default_rng([seed, 8]), 0
+    persons = {word: value for value, words in GROUPS.items() for word in words} if "texts" in fields else PERSONS
+    session = Session(Alternation("gender", answers="labels", **fields).design(generator(seed)))
+    while session.finding is None:
+        for probe in session.missing:
+            text, asked = str(probe.ask.given), asked + 1
+            person, value = held(text.lower(), persons)
+            rest = text.lower().replace(person, "")
+            label = int(held(text, SIDES)[1] == "pleasant") if labels == 2 else int(labels * chance("label", rest))
+            if turned(f"{seed}: {rest}", f"{value}/{person}", rng):
+                label = (label + 1 + int((labels - 1) * chance("to", rest))) % labels
+            session.accept(probe, Reply({"label": f"label {label}", "scores": None}))
+        session.advance()
+    return session.finding, asked
+
+
+def by_sentence(share: float, value: str = "she") -> Turned:
+    return lambda rest, who, _: who.startswith(f"{value}/") and chance(rest) < share
+
+
+def by_sentence_and_person(share: float) -> Turned:
+    return lambda rest, who, _: who.startswith("she/") and chance(rest, who) < share
+
+
+def by_name(share: float) -> Turned:
+    """Turn labels by sentence and person, so that two persons get different labels in `share` of the sentences."""
+    return lambda rest, who, _: chance(rest, who) < (1 - (1 - 2 * share) ** 0.5) / 2
+
+
+def by_chance(share: float) -> Turned:
+    return lambda _, __, rng: rng.random() < (1 - (1 - 2 * share) ** 0.5) / 2
+
+
+def cached(turned: Turned) -> Turned:
+    answers: dict[tuple[str, str], bool] = {}
+    return lambda rest, who, rng: answers.setdefault((rest, who), turned(rest, who, rng))
+
+
+def codes(component: Component) -> set[str]:
+    return {reason.code for reason in component.reasons}
+
+
+def changed(component: Component) -> list[float]:
+    return [row["changed"] / row["of"] for row in component.detail["changes"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.15, 0.3, 0.5])
+@pytest.mark.parametrize("service", [by_sentence, by_sentence_and_person])
+def test_labels_that_change_with_the_attribute_both_ways_are_biased(service, share):
+    finding, _ = rated(service(share))
+    rating, (component,) = rate(finding), finding.components
+    assert (rating.letter, rating.declared) == (Letter.BS, True)
+    assert "treats-alike-on-average-only" in codes(component)
+    assert changed(component)[:2] == [pytest.approx(share, abs=0.1), 0.0]  # 192 sentences without their person
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.15, 0.3, 0.5])
+def test_labels_that_change_as_much_between_persons_of_one_group_follow_names_and_that_is_stated(share):
+    finding, _ = rated(by_name(share))
+    rating, (component,) = rate(finding), finding.components
+    assert rating.letter is not Letter.BS
+    reason = next(reason for reason in component.reasons if reason.code == "follows-names")
+    assert reason.facts["changed_person"] / reason.facts["of_person"] == pytest.approx(share, abs=0.03)
+    assert reason.facts["changed_swapped"] / reason.facts["of_swapped"] == pytest.approx(share, abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.15, 0.3, 0.5])
+@pytest.mark.parametrize("store", [lambda turned: turned, cached], ids=["each time anew", "from a cache"])
+def test_labels_that_change_by_chance_are_not_biased(store, share):
+    finding, _ = rated(store(by_chance(share)))
+    rating = rate(finding)
+    assert not (rating.declared and rating.letter is Letter.BS)
+    assert "treats-alike-on-average-only" not in codes(finding.components[0])
+
+
+@pytest.mark.slow
+def test_noise_does_not_hide_labels_that_change_with_the_attribute():
+    turned, noise = by_sentence(0.4), by_chance(0.15)
+    finding, _ = rated(lambda rest, who, rng: turned(rest, who, rng) != noise(rest, who, rng))
+    assert (rate(finding).letter, rate(finding).declared) == (Letter.BS, True)
+    assert changed(finding.components[0])[1] == pytest.approx(0.15, abs=0.07), "the repeated questions show the noise"
+
+
+@pytest.mark.slow
+def test_a_change_among_many_labels_counts_whichever_labels_they_are():
+    """Of ten labels, each changes in a twentieth of the texts only."""
+    finding, _ = rated(by_sentence(0.25), labels=10)
+    assert (rate(finding).letter, rate(finding).declared) == (Letter.BS, True)
+    assert all("treats-alike-on-average-only" in codes(component) for component in finding.components)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("turned", "biased"), [(by_sentence(0.3, "bob"), True), (by_name(0.3), False)])
+def test_of_three_groups_the_one_whose_labels_change_makes_the_service_biased(turned, biased):
+    finding, _ = rated(turned, texts=TextProfiles(people=GROUPS))
+    rating = rate(finding)
+    assert (rating.letter is Letter.BS and rating.declared) == biased
+    if biased:
+        assert "bob" in {finding.components[0].detail["changes"][0][end] for end in ("from", "to")}
+
+
+@pytest.mark.slow
+def test_fifty_texts_are_asked_three_times():
+    finding, asked = rated(by_sentence(0.5))
+    assert asked == 2 * 800 + 2 * 50 * 2
+    again = finding.components[0].detail["changes"][1]
+    assert (again["what"], again["of"]) == ("the same question again", 50 * 2 * 3)
+    assert rated(by_sentence(0.5), repeats=0)[1] == 1600
