@@ -75,7 +75,7 @@ async def put_reply(visit: Visit) -> Response:
     return visit.redirect(f"{rating.base}/reply")
 
 
-@pages.post(RATING + "/answer")
+@pages.post(RATING + "/answer", "jobs:write")
 async def answer(visit: Visit) -> Response:
     """Store the public answer of the requester or the operator to the owner's reply."""
     rating, text = await found(visit), fields(await visit.form()).get("text", "").strip()
