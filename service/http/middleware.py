@@ -134,12 +134,20 @@ class _Answer:
             for name, value in STANDARD_HEADERS:
                 headers.setdefault(name, value)
             headers.setdefault("Cache-Control", "no-cache")
+            if "public" not in headers["Cache-Control"]:
+                _vary_by_caller(headers)
         elif self.is_head:
             if self._ended:
                 return
             message = {"type": "http.response.body", "body": b"", "more_body": False}
             self._ended = True
         await self._send(message)
+
+
+def _vary_by_caller(headers: MutableHeaders) -> None:
+    """Add to ``Vary`` what identifies callers, so that no cache gives one caller's answer to another."""
+    named = [name.strip() for name in headers.get("Vary", "").split(",") if name.strip()]
+    headers["Vary"] = ", ".join([*named, *(name for name in ("Authorization", "Cookie") if name not in named)])
 
 
 def too_large(limit: int) -> Problem:

@@ -91,7 +91,7 @@ def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
         padded = cursor + "=" * (-len(cursor) % 4)
         at, name, checksum = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
         key = (int(at), str(name))
-    except (binascii.Error, ValueError, TypeError, RecursionError):
+    except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
         checksum, key = None, (0, "")
     if checksum != _checksum(list_name, filters) or not 0 <= key[0] < 2**63 or "\x00" in key[1]:
         raise Problem("bad-cursor", errors=[{"parameter": "cursor", "detail": "not a cursor of this list"}])

@@ -18,6 +18,7 @@ from service.certificates.signatures import signing_key
 from service.dependencies import Here
 from service.http.json import StrictRoute, json_response
 from service.http.problems import Problem, not_found
+from service.http.rate_limit import VISITS, address_of
 from service.publishing.log_schemas import WitnessView
 from store.core.errors import OtherHead
 from store.ratings import witnessing
@@ -69,7 +70,9 @@ async def get_witness(here: Here) -> Response:
 )
 async def add_checkpoint(request: Request, here: Here) -> Response:
     """Cosign the checkpoint of a witnessed log, if it extends the latest cosigned checkpoint."""
-    path, body = f"{router.prefix}/add-checkpoint", await request.body()
+    path = f"{router.prefix}/add-checkpoint"
+    (await here.rate_limiter.take(address_of(request), work=VISITS)).check()
+    body = await request.body()
     try:
         asked, checkpoint = _signed_request(body, here.settings.witnessed_keys)
     except Problem:  # unknown callers share a limit, so that they cannot use up the limit of a witnessed log

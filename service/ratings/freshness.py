@@ -9,8 +9,8 @@ FRESH_S, STALE_S = 300, 86_400
 
 
 def caching(*, private: bool) -> str:
-    """Return the ``Cache-Control`` of a rating."""
-    return f"{'private' if private else 'public'}, max-age={FRESH_S}, stale-while-revalidate={STALE_S}"
+    """Return the ``Cache-Control`` of a rating; a private one is read again before a copy is used."""
+    return "private, no-cache" if private else f"public, max-age={FRESH_S}, stale-while-revalidate={STALE_S}"
 
 
 def dated(rating: StoredRating) -> dict[str, str]:

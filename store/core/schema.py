@@ -213,7 +213,10 @@ sessions = Table(
     Column("key_id", AnyText, ForeignKey("api_keys.id")),  # NULL if a person signed in with an account; then:
     *optional(AnyText, "rule", "subject"),
     *required(BigInteger, "seen_at", "expires_at"),
-    Index(None, "key_id"),
+    Index(None, "key_id", "expires_at"),
+    Index(None, "subject", "rule", "expires_at"),
+    Index(None, "expires_at"),
+    Index(None, "seen_at"),
 )
 
 idempotency = Table(

@@ -2,6 +2,7 @@
 
 A session has the rights of the API key that the person entered, or of the rule for the person's account (OpenID
 Connect). It ends with the key or the rule, after `IDLE_MS` without a request, and after `LONGEST_MS` in any case.
+A key, or an account, has at most `MOST_SESSIONS`; one more ends the oldest.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from secrets import token_urlsafe
 
-from sqlalchemy import Connection, and_, delete, insert, or_, select, update
+from sqlalchemy import Connection, Select, and_, delete, insert, or_, select, update
 
 from store.core.clock import now_ms
 from store.core.engines import execute_if_writable
@@ -22,6 +23,12 @@ from store.security.rights import Rule
 TOKEN_BYTES = 32
 IDLE_MS = 12 * 3_600_000
 LONGEST_MS = 7 * 86_400_000
+
+MOST_SESSIONS = 50
+"""Maximum number of sessions of a key, or of an account under a rule."""
+
+MOST_DELETED = 100
+"""Maximum number of ended sessions that a sign-in deletes: more than one, so that the table shrinks."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +49,19 @@ class SignedIn:
     subject: str | None
 
 
-def begin(c: Connection, *, key_id: str | None = None, rule: str | None = None, subject: str | None = None) -> str:
-    """Begin a session with the rights of a key, or of a rule, given by its HMAC (`Vault.mark`); return its token."""
-    c.execute(delete(sessions).where(or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)))
+def begin(
+    c: Connection, *, previous: str = "", key_id: str | None = None, rule: str | None = None, subject: str | None = None
+) -> str:
+    """Begin a session with the rights of a key, or of a rule, given by its HMAC (`Vault.mark`); return its token.
+
+    `previous` is the token of the session that it replaces, if any.
+    """
+    end(c, previous)
+    over = or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)
+    _delete(c, select(sessions.c.digest).where(over).limit(MOST_DELETED))
+    owner = [sessions.c.key_id == key_id] if key_id else [sessions.c.subject == subject, sessions.c.rule == rule]
+    own = select(sessions.c.digest).where(*owner).order_by(sessions.c.expires_at.desc())
+    _delete(c, own.offset(MOST_SESSIONS - 1).limit(MOST_DELETED))
     token = token_urlsafe(TOKEN_BYTES)
     whose = {"key_id": key_id, "rule": rule, "subject": subject}
     times = {"seen_at": now_ms(), "expires_at": now_ms() + LONGEST_MS}
@@ -88,6 +105,10 @@ def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | Non
 def end(c: Connection, token: str) -> None:
     """End a session."""
     c.execute(delete(sessions).where(sessions.c.digest == _digest(token)))
+
+
+def _delete(c: Connection, digests: Select[tuple[bytes]]) -> None:
+    c.execute(delete(sessions).where(sessions.c.digest.in_(digests)))
 
 
 def _digest(token: str) -> bytes:

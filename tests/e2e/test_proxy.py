@@ -67,6 +67,7 @@ def proxy(folder: Path, api: str, **more: str) -> Iterator[tuple[int, ssl.SSLCon
         "http://api:8000": api,
         f"listen {HTTPS} ": f"listen 127.0.0.1:{port} ",
         "listen 8080": f"listen 127.0.0.1:{free_port()}",
+        "${ASSAY_HOST}": "localhost",
         **more,
     }
     for shipped, here in changes.items():
@@ -132,6 +133,15 @@ def test_web_pages_and_files_sent_in_forms_pass_the_proxy(outside):
     assert (sent.status_code, sent.headers["location"]) == (303, "/sign-in?next=%2Fuploads")
 
 
+def test_a_foreign_host_gets_no_page(outside, behind):
+    for host in ("evil.example", "127.0.0.1", "localhost.evil.example"):
+        answer = outside.get("/", headers={"Host": host, "Accept": "text/html"})
+        assert (answer.status_code, host in answer.text) == (421, False)
+    _, port, context = behind
+    with socket.create_connection(("127.0.0.1", port), 10) as connection, pytest.raises(ssl.SSLError):
+        context.wrap_socket(connection, server_hostname="evil.example")
+
+
 def test_metrics_are_not_forwarded(outside, behind):
     for path in (b"/metrics", b"/metrics/", b"//metrics", b"/x/../metrics", b"/%6detrics"):
         asked = outside.base_url.copy_with(raw_path=path)  # sent as written, because joining would normalise the path
@@ -162,7 +172,7 @@ def connected(behind) -> Iterator[ssl.SSLSocket]:
 )
 def test_the_proxy_answers_413_if_the_declared_length_exceeds_the_limit(behind, path, limit):
     with connected(behind) as connection:
-        connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {limit + 1}\r\n\r\n".encode())
+        connection.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {limit + 1}\r\n\r\n".encode())
         answer = connection.recv(10_000)
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"application/problem+json" in answer
@@ -206,10 +216,10 @@ def test_events_pass_the_proxy_one_by_one_without_buffering(outside):
 
 def test_forwarding_headers_that_a_caller_sends_are_not_trusted(behind):
     _, port, context = behind
-    spoofed = {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http", "Host": "assay.example"}
+    spoofed = {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http", "X-Forwarded-Host": "evil.example"}
     with httpx.Client(verify=context, trust_env=False, timeout=30) as client:
         said = client.get(f"https://localhost:{port}/v1/nothing", headers=spoofed).json()
-    assert said["type"].startswith("https://assay.example/"), "the scheme is the proxy's"
+    assert said["type"].startswith(f"https://localhost:{port}/"), "the scheme is the proxy's"
 
 
 def test_an_unreachable_service_is_reported_as_a_problem_document_with_503(tmp_path):

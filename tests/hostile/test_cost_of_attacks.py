@@ -13,12 +13,19 @@ from tests.support.attacks import ATTACKS
 from tests.support.costs import MB, Victim, cost_of, victim
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
-MOST_MB, MOST_LOOP_S = 100, 1.0
+MOST_MB = 100
 LIBRARIES_MB = 200
 MOST_DELAY_S = 10
 """A generous limit, because other tests run at the same time. `make costs` measures the delay on an idle machine."""
 
 REFUSED = re.compile(r"4\d\d( 4\d\d)*|\d+ of 200 cut|(failed|succeeded).*|20[012]|(Read|Write|RemoteProtocol)Error")
+
+
+def most_loop_s(attack: str) -> float:
+    """Return the limit of the event loop's processor time: it is lowest for what needs no key, and low for forms."""
+    if "without a" in attack:
+        return 0.1 * (40 if attack.startswith("40 ") else 1)  # for each request
+    return 0.5 if "form" in attack or "address" in attack else 1.0
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +48,7 @@ def test_an_attack_costs_at_most_100_mb_and_a_second_of_the_event_loop(attack, a
     assert REFUSED.fullmatch(cost.outcome), "the agency answers, or closes the connection"
     assert cost.grown_mb < MOST_MB
     assert cost.child_mb < MEMORY_BYTES / MB + LIBRARIES_MB
-    assert cost.loop_s < MOST_LOOP_S
+    assert cost.loop_s < most_loop_s(attack)
     assert cost.delay_s < MOST_DELAY_S
     assert here.processes[0].exits == []
 
@@ -55,5 +62,5 @@ def test_the_reliability_page_has_a_row_for_each_attack_with_costs_within_the_li
     assert list(measured) == list(ATTACKS), "make costs prints the table"
     for name, (_, grown_mb, _, loop_s, delay_s) in measured.items():
         assert float(grown_mb) < MOST_MB, name
-        assert float(loop_s) < MOST_LOOP_S, name
+        assert float(loop_s) < most_loop_s(name), name
         assert float(delay_s) < 1, name

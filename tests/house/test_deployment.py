@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -101,7 +102,7 @@ def test_health_checks_and_ports_match_the_processes(compose):
 
 
 def test_the_example_environment_explains_every_variable_and_holds_no_secret():
-    used = set(re.findall(r"\$\{(\w+)", read("docker-compose.yml")))
+    used = set(re.findall(r"(?<!\$)\$\{(\w+)", read("docker-compose.yml")))
     given = dict(re.findall(r"^(\w+)=(.*)$", read(".env.example"), re.MULTILINE))
     assert set(given) == used
     assert given["ASSAY_SECRET_KEY"] == given["POSTGRES_PASSWORD"] == given["ASSAY_SECRET_KEY_OLDER"] == ""
@@ -177,8 +178,29 @@ def test_only_the_proxy_publishes_ports_and_only_its_address_is_trusted(compose)
     proxy = compose["proxy"]
     assert (proxy["read_only"], proxy["cap_drop"], proxy["user"]) == (True, ["ALL"], "101:101")
     assert re.fullmatch(r"nginx:\d+\.\d+\.\d+-\w+", proxy["image"])
+    assert proxy["environment"]["ASSAY_PUBLIC_URL"] == "${ASSAY_PUBLIC_URL:-}"
     listening = set(re.findall(r"listen (\d+)", read("deploy/proxy/nginx.conf")))
     assert {port.rpartition(":")[2] for port in proxy["ports"]} == listening
+
+
+@pytest.mark.skipif(shutil.which("envsubst") is None, reason="envsubst is not installed (Debian: gettext-base)")
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [("https://assay.example.org", "assay.example.org"), ("https://a.example:8443/x", "a.example"), ("", "localhost")],
+)
+def test_the_proxy_names_the_host_of_the_public_address(compose, tmp_path, address, host):
+    (script,) = compose["proxy"]["command"]
+    configuration, written = ROOT / "deploy" / "proxy" / "nginx.conf", tmp_path / "nginx.conf"
+    for shipped, here in (
+        ("$$", "$"),
+        ("/etc/nginx/nginx.conf", str(configuration)),
+        ("/tmp/nginx.conf", str(written)),
+        ("exec nginx", "exec true"),
+    ):
+        assert shipped in script
+        script = script.replace(shipped, here)
+    subprocess.run(["sh", "-ec", script], env={**os.environ, "ASSAY_PUBLIC_URL": address}, check=True)
+    assert written.read_text().count(f"server_name {host};") == 2
 
 
 def test_the_ingress_has_the_limits_of_the_proxy_and_does_not_forward_metrics():

@@ -8,6 +8,7 @@ from sqlalchemy import event, text
 from store.core.database import Database
 from store.jobs import jobs
 from store.jobs.backlog import backlog
+from store.security import sessions
 from tests.support.jobs import new_job
 
 ENDED = 20_000
@@ -70,13 +71,13 @@ def nodes(plan):
         yield from nodes(inner)
 
 
-def rows_read(plan):
-    """Count the rows of `jobs` that were read, including those filtered out."""
+def rows_read(plan, table="jobs"):
+    """Count the rows of a table that were read, including those filtered out."""
     return sum(
         (node["Actual Rows"] + node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0))
         * node["Actual Loops"]
         for node in nodes(plan)
-        if node.get("Relation Name") == "jobs" and "Scan" in node["Node Type"]
+        if node.get("Relation Name") == table and "Scan" in node["Node Type"]
     )
 
 
@@ -121,3 +122,17 @@ def test_row_and_block_counts_detect_a_full_scan(database):
     assert rows_read(plan) >= ENDED
     (plan,) = plans(database, lambda c: c.execute(text("SELECT count(*) FROM jobs WHERE target_url LIKE '%7'")))
     assert blocks_read(plan) > 100
+
+
+def test_signing_in_does_not_read_the_sessions_of_others(database):
+    with database.write() as c:
+        c.execute(
+            text(
+                "INSERT INTO sessions (digest, rule, subject, seen_at, expires_at) "
+                "SELECT sha256(n::text::bytea), 'r', 'person ' || n, "
+                f"(extract(epoch FROM now()) * 1000)::bigint, {2**53} FROM generate_series(1, {ENDED}) AS n"
+            )
+        )
+        c.execute(text("ANALYZE sessions"))
+    executed = plans(database, lambda c: sessions.begin(c, rule="r", subject="person 7"))
+    assert sum(rows_read(plan, "sessions") for plan in executed) <= 10, f"of {ENDED:,} sessions"

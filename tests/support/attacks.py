@@ -14,12 +14,12 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from functools import cache
+from functools import cache, cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle
 from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import httpx
 
@@ -103,6 +103,33 @@ class Attacker:
         self._stack.callback(server.shutdown)
         return f"http://127.0.0.1:{server.server_address[1]}"
 
+    @cached_property
+    def session(self) -> httpx.Client:
+        """Sign in with the key; return a client with the session's cookie and the token of its forms."""
+        client = httpx.Client(base_url=self.url, headers={"Accept": "text/html"}, timeout=120, trust_env=False)
+        self._stack.enter_context(client)
+        answer = client.post("/sign-in", data={"key": self.key, "form_token": _form_token(client.get("/sign-in").text)})
+        client.headers["Cookie"] = answer.headers["set-cookie"].partition(";")[0]  # Secure, so httpx would not send it
+        client.headers["X-Form-Token"] = _form_token(client.get("/keys").text)
+        return client
+
+    def form(self, path: str, content: Content, media_type: str = "application/x-www-form-urlencoded") -> str:
+        """Send a form as a person who is signed in; return the status of the answer."""
+        try:
+            return str(self.session.post(path, content=content, headers={"Content-Type": media_type}).status_code)
+        except httpx.TransportError as error:
+            return type(error).__name__
+
+    def anonymous_page(self, path: str) -> str:
+        """Request a page without a session; return the status of the answer."""
+        return str(httpx.get(self.url + path, headers={"Accept": "text/html"}, timeout=120).status_code)
+
+    def anonymous(self, path: str, content: bytes, media_type: str, times: int = 1) -> str:
+        """Send a form without a session some times; return the statuses."""
+        headers = {"Content-Type": media_type, "Accept": "text/html"}
+        with httpx.Client(base_url=self.url, headers=headers, timeout=120, trust_env=False) as client:
+            return " ".join(sorted({str(client.post(path, content=content).status_code) for _ in range(times)}))
+
     def job(self, path: str, output: str = "t", **more: Any) -> str:
         """Ask for a rating of the hostile service; return how the job ended."""
         target: dict[str, Any] = {"name": "hostile", "kind": "translator", "protocol": "custom"}
@@ -120,6 +147,10 @@ class Attacker:
             if answer.status_code == 200:  # other statuses mean that the client should retry
                 job = answer.json()
         return f"{job['status']} {(job['error'] or {}).get('code', '')}".strip()
+
+
+def _form_token(page: str) -> str:
+    return page.partition('name="form_token" value="')[2].partition('"')[0]
 
 
 def _still_open(connection: socket.socket, piece: bytes) -> bool:
@@ -307,6 +338,50 @@ def _suite_with_keys(attacker: Attacker) -> str:
     return attacker.post("/v1/suites/plan", json.dumps(suite).encode())
 
 
+BOUNDARY = "x" * 20
+MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
+"""Media type of forms with several parts."""
+
+
+def _part(name: str, content: bytes, more: str = "") -> bytes:
+    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n'
+    return head.encode() + content + b"\r\n"
+
+
+def _parts(*parts: bytes) -> bytes:
+    return b"".join(parts) + f"--{BOUNDARY}--\r\n".encode()
+
+
+def _file_of(size: int) -> Iterator[bytes]:
+    """Yield a form with a table of `size` bytes."""
+    yield _part("purpose", b"table") + _part("file", b"a,b\n", '; filename="a.csv"')[:-2]
+    for _ in range(size >> 20):
+        yield (b"x" * 4_095 + b"\n") * 256
+    yield b"\r\n" + _parts()
+
+
+def _file_of_a_reader(attacker: Attacker) -> str:
+    made = attacker.client.post("/v1/keys", json={"name": "reader", "scopes": ["ratings:read"]})
+    reader = Attacker(attacker.url, made.json()["key"], attacker.patience_s)
+    try:
+        return reader.form("/uploads", _file_of(60 * MIB), MULTIPART)
+    finally:
+        reader.close()
+
+
+def _sign_ins(attacker: Attacker) -> str:
+    with httpx.Client(base_url=attacker.url, headers={"Accept": "text/html"}, timeout=120, trust_env=False) as client:
+        form = {"key": attacker.key, "form_token": _form_token(client.get("/sign-in").text)}
+        return str([client.post("/sign-in", data=form).status_code for _ in range(100)][-1])
+
+
+def _wizard(attacker: Attacker) -> str:
+    fields = {"kind": "translator", "protocol": "custom", "base_url": "http://127.0.0.1:9/", "go": "sure"}
+    written = "[" + "{}," * 20_000 + "{}]"
+    settings = {f"settings.{name}": written for name in ("body", "headers", "parameters", "output", "query")}
+    return attacker.form("/new", urlencode({**fields, **settings}).encode())
+
+
 def _slow_bodies(attacker: Attacker) -> str:
     return attacker.hold(200, HEAD + attacker.authorization + b"\r\nContent-Length: 1000000\r\n\r\n{", b" ")
 
@@ -327,6 +402,27 @@ ATTACKS: Mapping[str, Callable[[Attacker], str]] = {
     "JSON with 250,000 wrong distributions": _to_jobs(unbiased=[{}] * 250_000),
     "JSON with 100,000 wrong languages": _to_jobs(languages=["xx-yy"] * 90_000),
     "JSON of 1 MB without a valid key": _without_key,
+    # forms and pages
+    "40 forms of 60 kB in punycode without a key": lambda one: one.anonymous(
+        "/sign-in", _parts(_part("key", b"\xc3\xbc" * 30_000)), f"{MULTIPART}; charset=punycode", 40
+    ),
+    "form of 1 MB in punycode without a key": lambda one: one.anonymous(
+        "/sign-out", _parts(_part("key", b"\xc3\xbc" * 500_000)), f"{MULTIPART}; charset=punycode"
+    ),
+    "form of 64 kB in 20,000 fields without a key": lambda one: one.anonymous(
+        "/sign-in", b"a=&" * 20_000, "application/x-www-form-urlencoded"
+    ),
+    "address of 60,000 characters of a page without a key": lambda one: one.anonymous_page("/log?" + "a=1&" * 15_000),
+    "100 sign-ins with a key": _sign_ins,
+    "form of 1 MB of escapes": lambda one: one.form("/keys", b"name=" + b"%C3%BC" * 170_000),
+    "form of 1 MB in 14,000 parts": lambda one: one.form("/keys", _parts(*[_part("f", b"x")] * 10_500), MULTIPART),
+    "form of the wizard with 300 kB of JSON": _wizard,
+    "chain of 3,000 ratings in an address": lambda one: str(
+        one.session.get("/compose?" + "rating=x&" * 3_000).status_code
+    ),
+    "file of 60 MB in a form of a key that may only read": _file_of_a_reader,
+    "file of 60 MB in a form": lambda one: one.form("/uploads", _file_of(60 * MIB), MULTIPART),
+    # more JSON
     "suite of 50 services with 18,000 rows": _large_suite,
     "900 long sentences with 20 lists of words": _many_words,
     # keys

@@ -145,7 +145,7 @@ def _restart_peak(pid: int) -> int:
     return _resident(pid, "VmRSS")
 
 
-def _main_thread_s(pid: int) -> float:
+def main_thread_s(pid: int) -> float:
     """Return the processor time that the main thread of a process has taken, in seconds."""
     fields = Path(f"/proc/{pid}/task/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -235,9 +235,9 @@ def victim(*, scaled: bool = False, **settings: str) -> Iterator[Victim]:
 
 def cost_of(attack: str, of: Victim, key: str, *, patience_s: float) -> Cost:
     """Measure the cost of one attack by the owner of a key."""
-    loop_s = _main_thread_s(of.pids[0])
+    loop_s = main_thread_s(of.pids[0])
     with Memory(of.pids) as memory, Poller(of.url, pause_s=0.05) as poller:
         with attackers(of.url, [(key, [attack])], seconds=0, patience_s=patience_s) as ended:
             outcome = ended()[0][attack][0]
-        grown, loop_s = memory.growth(), _main_thread_s(of.pids[0]) - loop_s
+        grown, loop_s = memory.growth(), main_thread_s(of.pids[0]) - loop_s
     return Cost(attack, outcome, max(0, grown) / MB, memory.child_bytes / MB, loop_s, max(poller.took_s))

@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 
 from starlette.responses import RedirectResponse, Response
 
+from assay.composition.compatibility import MOST as MOST_LINKS
 from web.compare.selection import search
 from web.frame import Pages, Refused, Visit, segment
-from web.frame.visit import whole_number
+from web.frame.visit import at_most, whole_number
 
 pages = Pages()
 
@@ -24,7 +25,7 @@ SAVED = 20
 async def compose(visit: Visit) -> Response:
     """Show the chain so far, ratings to put into it, and the saved compositions."""
     given = visit.request.query_params
-    chain = [one for one in given.getlist("rating") if one]
+    chain = [*at_most(MOST_LINKS, [one for one in given.getlist("rating") if one], "ratings")]
     if "act" in given:
         chain, at = rearranged(chain, given["act"])
         kept = [("rating", one) for one in chain] + [("at", at)]
@@ -36,7 +37,7 @@ async def compose(visit: Visit) -> Response:
 async def infer(visit: Visit) -> Response:
     """Request the inferred letter of the chain, and show it."""
     form = await visit.form()
-    chain = [str(one) for one in form.getlist("rating") if one]
+    chain = [*at_most(MOST_LINKS, [one for one in form.getlist("rating") if one], "ratings")]
     body = {"chain": [{"rating": one} for one in chain], "table": str(form.get("table", "published"))}
     try:
         made = await visit.api.ask("POST", "/v1/compositions", body=body)

@@ -63,7 +63,7 @@ def sides_of(terms: list[Mapping[str, Any]], words: Mapping[str, Any] | None) ->
 def address(visit: Visit, query: Mapping[str, str | None]) -> str:
     """Return the address of this page with other parameters; `words` is kept."""
     given = {name: value for name, value in {"words": visit.query("words"), **query}.items() if value}
-    return visit.request.url.path + (f"?{urlencode(given)}" if given else "")
+    return visit.url_path + (f"?{urlencode(given)}" if given else "")
 
 
 def way_back(sent: str, corpus_id: str) -> str:

@@ -13,13 +13,13 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import Request
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Message
 
 from service.http.authentication import Caller
-from service.http.problems import not_found
+from service.http.problems import kind_named, not_found
 from web.frame.form import SentFile
 
 
@@ -38,17 +38,21 @@ class Refused(Exception):
 
     def __init__(self, status: int, problem: Mapping[str, Any], headers: Headers) -> None:
         super().__init__(f"{status} {problem.get('code')}")
-        self.status, self.problem, self.headers = status, problem, headers
+        kind = kind_named(str(problem.get("code", "http-error")))
+        named = {"code": "http-error", "title": kind.title if kind else str(status), "detail": None}
+        places = [{"pointer": "", "parameter": "", "detail": "", **error} for error in problem.get("errors", ())]
+        # templates show every member, and a problem may lack some
+        self.status, self.problem, self.headers = status, {**named, **problem, "errors": places}, headers
 
     @property
     def code(self) -> str:
         """Code of the problem."""
-        return str(self.problem.get("code", "http-error"))
+        return str(self.problem["code"])
 
     @property
     def errors(self) -> list[dict[str, str]]:
         """The invalid fields: ``{"pointer" | "parameter": …, "detail": …}``."""
-        return list(self.problem.get("errors", ()))
+        return list(self.problem["errors"])
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,10 @@ class Api:
 
 
 class PassedOn(Response):
-    """Response that forwards the answer to another request to the same application, piece by piece."""
+    """Response that forwards the answer to another request to the same application, piece by piece.
+
+    A browser keeps no copy of an answer that is not public, because it could be shown after the session has ended.
+    """
 
     def __init__(self, app: Any, inner: dict[str, Any]) -> None:
         super().__init__()
@@ -195,7 +202,16 @@ class PassedOn(Response):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Send the answer; `scope` belongs to the page's own request and is ignored."""
         del scope
-        await self._app(self._inner, receive, send)
+
+        async def send_uncached(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if "public" not in headers.get("Cache-Control", ""):
+                    headers["Cache-Control"] = "no-store"
+                headers.add_vary_header("Cookie")
+            await send(message)
+
+        await self._app(self._inner, receive, send_uncached)
 
 
 async def _next_message(chunks: AsyncIterator[bytes]) -> Message | None:

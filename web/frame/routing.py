@@ -100,4 +100,4 @@ class Nowhere(BrowserRoute):
         return (Match.NONE, {}) if scope["path"].startswith("/v1/") else super().matches(scope)
 
     async def _answer(self, request: Request) -> Response:
-        return problem_page(request, None, Problem("not-found", f"nothing is served at {request.url.path[:200]}"))
+        return problem_page(request, None, Problem("not-found", f"nothing is served at {request.scope['path'][:200]}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from secrets import token_urlsafe
@@ -28,6 +28,9 @@ from web.frame.rendering import render
 
 COOKIE = "__Host-assay"
 TOKEN_FIELD = "form_token"  # noqa: S105  the name of a field
+
+LONGEST_QUERY = 1_000
+"""Maximum length in characters of a query to which a person returns after signing in."""
 
 GZIP = b"\x1f\x8b"
 WORTH_COMPRESSING = 2_000
@@ -75,6 +78,16 @@ class Visit:
         """Whether the agency requires no keys and therefore no sign-in."""
         return not service_of(self.request).settings.keys_required
 
+    @property
+    def base_url(self) -> str:
+        """Public address of the agency, without a closing slash; never a host that only the request names."""
+        return base_url(self.request)
+
+    @property
+    def url_path(self) -> str:
+        """Path of this page."""
+        return str(self.request.scope["path"])
+
     def path(self, name: str) -> str:
         """Return a part of the path, such as an id."""
         return str(self.request.path_params[name])
@@ -88,7 +101,7 @@ class Visit:
         if not cursor:
             return ""
         kept = {name: value for name, value in self.request.query_params.items() if value}
-        return f"{self.request.url.path}?{urlencode({**kept, 'cursor': cursor})}"
+        return f"{self.url_path}?{urlencode({**kept, 'cursor': cursor})}"
 
     @property
     def partial(self) -> bool:
@@ -186,9 +199,17 @@ async def visit_of(request: Request, *, public: bool) -> Visit | Response:
     token = request.cookies.get(COOKIE, "")
     found = await here.database.read(sessions.find, token, request.app.state.sign_in_rules) if token else None
     if found is None:
-        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        query = request.scope["query_string"].decode("latin-1")
+        asked = request.scope["path"] + (f"?{query}" if 0 < len(query) <= LONGEST_QUERY else "")
         return RedirectResponse(f"/sign-in?{urlencode({'next': asked})}", 303)
     return Visit(request, Caller(found.tenant, frozenset(found.scopes), found.key_id), token, public=False)
+
+
+def at_most(count: int, values: Sequence[str], what: str) -> Sequence[str]:
+    """Return the values of a repeated field, or raise ``invalid-request`` if there are more than `count`."""
+    if len(values) > count:
+        raise Problem("invalid-request", f"{len(values):,} {what} were sent; at most {count} are allowed")
+    return values
 
 
 def whole_number(text: str) -> int | None:

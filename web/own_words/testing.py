@@ -8,6 +8,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
+from service.http.problems import Problem, not_found
 from web.corpora.review import review_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import fields, whole_number
@@ -62,7 +63,10 @@ async def write(visit: Visit) -> Response:
 @pages.get("/own-words/{corpus_id}/progress")
 async def progress(visit: Visit) -> Response:
     """Show the progress of a writing job; the page's script loads it repeatedly."""
-    return visit.page("own_words/progress.html", job=await _job(visit), now=await begun(visit))
+    job = await _job(visit)
+    if job is None:
+        raise Problem("invalid-request", "the address lacks the parameter 'job'")
+    return visit.page("own_words/progress.html", job=job, now=await begun(visit))
 
 
 @pages.post("/own-words/{corpus_id}/cancel", "jobs:write")
@@ -178,8 +182,13 @@ async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> dict[
 
 
 async def _job(visit: Visit) -> dict[str, Any] | None:
-    job = visit.query("job")
-    return dict(await visit.api.get(f"/v1/jobs/{segment(job)}")) if job else None
+    """Return the writing job that the address names, if it names one."""
+    if not (job_id := visit.query("job")):
+        return None
+    job = dict(await visit.api.get(f"/v1/jobs/{segment(job_id)}"))
+    if job["kind"] != "writing":
+        raise not_found("writing job", job_id)
+    return job
 
 
 def _number(written: str) -> int | str:

@@ -7,7 +7,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from service.http.problems import base_url
 from web.frame import Pages, Visit
 from web.frame.kinds import KINDS
 
@@ -46,7 +45,7 @@ async def registry(visit: Visit) -> Response:
         kinds=KINDS,
         methods=[one["name"] for one in (await visit.api.get("/v1/methods"))["items"]],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
-        base=base_url(visit.request),
+        base=visit.base_url,
     )
 
 

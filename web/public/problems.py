@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from service.http.problems import base_url
 from web.frame import Pages, Visit
 
 pages = Pages(public=True, negotiated=True)
@@ -32,7 +31,7 @@ async def docs(visit: Visit) -> Response:
             "public/docs.html",
             info=await visit.api.get("/v1/info"),
             methods=(await visit.api.get("/v1/methods"))["items"],
-            base=base_url(visit.request),
+            base=visit.base_url,
         )
     )
 

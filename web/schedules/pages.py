@@ -15,6 +15,9 @@ pages = Pages()
 
 SHOWN = 50
 
+USUAL = {"every": "week", "weekday": "1", "day": "1", "hour": "3"}
+"""Fields of a new schedule, as long as nothing else is chosen."""
+
 
 @pages.get("/schedules")
 async def schedules(visit: Visit) -> Response:
@@ -32,8 +35,7 @@ async def schedules(visit: Visit) -> Response:
 @pages.get("/schedules/new")
 async def new_schedule(visit: Visit) -> Response:
     """Show the form of a new schedule; `rating` names a rating to repeat."""
-    given = {name: visit.query(name) for name in ("rating", "service")}
-    return await _form(visit, {"every": "week", "weekday": "1", "day": "1", "hour": "3", **given})
+    return await _form(visit, {name: visit.query(name) for name in ("rating", "service")})
 
 
 @pages.post("/schedules/new", "jobs:write")
@@ -67,7 +69,7 @@ async def _form(visit: Visit, given: dict[str, str], refused: Refused | None = N
     return visit.page(
         "schedules/new.html",
         200 if refused is None else refused.status,
-        given=given,
+        given={**USUAL, **given},
         rating=rating,
         services=[] if rating else await choices(visit.api),
         methods=(await visit.api.get("/v1/methods"))["items"],

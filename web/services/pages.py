@@ -7,7 +7,6 @@ from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
-from service.http.problems import base_url
 from store.targets.domains import host_of
 from web.frame import Pages, Visit
 from web.frame.kinds import KINDS
@@ -64,7 +63,7 @@ async def service(visit: Visit) -> Response:
 
 def badge_of(visit: Visit, found: Service) -> dict[str, str] | None:
     """Return the badge of a service with its Markdown and HTML; ``None`` for an unsaved service without an address."""
-    base, address = base_url(visit.request), found.target["base_url"]
+    base, address = visit.base_url, found.target["base_url"]
     if found.saved is not None:
         path = f"/v1/targets/{found.id}/badge.svg"
     elif address:

@@ -31,8 +31,7 @@ def own(following: str) -> str:
 async def begun(visit: Visit, following: str, **whose: str) -> Response:
     """Begin a session (`sessions.begin`), end the previous one, and redirect to the requested page."""
     database = service_of(visit.request).database
-    await database.write(sessions.end, visit.request.cookies.get(COOKIE, ""))
-    token = await database.write(sessions.begin, **whose)
+    token = await database.write(sessions.begin, previous=visit.request.cookies.get(COOKIE, ""), **whose)
     response = RedirectResponse(own(following), 303, {"Cache-Control": "no-store"})
     response.set_cookie(COOKIE, token, **FLAGS)
     return response

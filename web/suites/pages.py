@@ -9,8 +9,10 @@ from typing import Any
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
+from service.suites.schemas import MAX_TARGETS
 from web.frame import Api, Pages, Refused, Visit
 from web.frame.form import Form
+from web.frame.visit import at_most
 from web.suites.services import choices, target_of
 
 pages = Pages()
@@ -95,7 +97,7 @@ async def _form(
 
 async def _request(api: Api, given: Form | QueryParams) -> dict[str, Any]:
     """Return the request for a suite from a form; an empty field means all choices."""
-    targets = [await target_of(api, str(one)) for one in given.getlist("service")]
+    targets = [await target_of(api, one) for one in at_most(MAX_TARGETS, given.getlist("service"), "services")]
     languages = [one for one in re.split(r"[\s,;]+", str(given.get("languages", ""))) if one]
     named = {
         "methods": [str(one) for one in given.getlist("method")],

@@ -40,6 +40,8 @@ async def newest_probe(visit: Visit, answers: Answers, material: Material) -> Ma
         if refused.status != 404:
             raise
         return None
+    if job["kind"] != "probe":
+        return None
     described, _ = description_of(answers, material)
     if answers["target"]:
         same = job["target_id"] in (answers["target"], None)

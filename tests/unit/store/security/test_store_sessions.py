@@ -3,7 +3,7 @@
 import hashlib
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, insert, select, update
 
 from store.core import schema
 from store.core.clock import read_clock
@@ -139,3 +139,44 @@ def test_beginning_a_session_removes_ended_sessions(database, made, token):
     with database.write() as c:
         sessions.begin(c, key_id=made[0].id)
     assert count(database) == 1
+
+
+@pytest.mark.parametrize("owner", [{"key_id"}, {"rule", "subject"}])
+def test_a_key_or_an_account_has_at_most_50_sessions_and_one_more_ends_the_oldest(database, made, owner):
+    whose = {"key_id": made[0].id} if owner == {"key_id"} else {"rule": "mark", "subject": "ada"}
+    with database.write() as c:
+        other = sessions.begin(c, rule="mark", subject="eve")
+        tokens = [sessions.begin(c, **whose) for _ in range(sessions.MOST_SESSIONS + 5)]
+        # sessions that begin in the same millisecond have no order
+        for number, token in enumerate(tokens[: sessions.MOST_SESSIONS + 4]):
+            digest = hashlib.sha256(token.encode()).digest()
+            c.execute(
+                update(schema.sessions)
+                .where(schema.sessions.c.digest == digest)
+                .values(expires_at=read_clock(c) + MINUTE_MS + number)
+            )
+        newest = sessions.begin(c, **whose)
+    assert count(database) == sessions.MOST_SESSIONS + 1
+    assert found(database, other) is not None, "another account's session goes on"
+    assert found(database, newest) is not None
+    assert found(database, tokens[-1]) is not None
+    assert found(database, tokens[5]) is None
+
+
+def test_beginning_a_session_ends_the_previous_session_of_the_browser(database, made, token):
+    with database.write() as c:
+        sessions.begin(c, previous=token, key_id=made[0].id)
+    assert found(database, token) is None
+    assert count(database) == 1
+
+
+def test_signing_in_deletes_few_ended_sessions_at_once(database, made):
+    with database.write() as c:
+        now = read_clock(c)
+        rows = [
+            {"digest": number.to_bytes(32), "rule": "r", "subject": str(number), "seen_at": now, "expires_at": now - 1}
+            for number in range(3 * sessions.MOST_DELETED)
+        ]
+        c.execute(insert(schema.sessions), rows)
+        sessions.begin(c, key_id=made[0].id)
+    assert count(database) == 2 * sessions.MOST_DELETED + 1
