@@ -7,7 +7,6 @@ import fcntl
 import gc
 import os
 import signal
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import structlog
 from prometheus_client import CollectorRegistry
 from rich.console import Console
 
+from cli.agency.listening import listening
 from cli.agency.server import Server, server_config
 from cli.agency.shared_key import require_shared_key
 from cli.agency.sign_in import open_provider
@@ -33,9 +33,6 @@ from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
 from workers.engine.tasks import open_workplace
 from workers.targets.target_validator import TargetChecker
-
-BACKLOG = 2048
-"""Connections that may wait to be accepted."""
 
 LITTER = 20_000
 """Number of new objects after which the garbage collector looks for cycles; few objects outlive a request."""
@@ -90,12 +87,10 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
     _collect_less()
     server = Server(server_config(app, settings.proxy_networks), app.state.service.event_stream.stop_waiting)
     # bound here: if the port is taken, uvicorn itself would exit with a code that `assay` uses for a letter
-    with _listening(settings) as listening, contextlib.suppress(KeyboardInterrupt):
+    with listening(settings) as opened, contextlib.suppress(KeyboardInterrupt):
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host
-        console.print(
-            f"Assay listens on http://{shown}:{listening.getsockname()[1]} — open it in a browser (API: /docs)"
-        )
-        server.run(sockets=[listening])
+        console.print(f"Assay listens on http://{shown}:{opened.getsockname()[1]} — open it in a browser (API: /docs)")
+        server.run(sockets=[opened])
     if not server.started:
         raise RuntimeError("the service did not start; the log has the reason")
 
@@ -107,24 +102,6 @@ def _collect_less() -> None:
     """
     gc.freeze()
     gc.set_threshold(LITTER, *gc.get_threshold()[1:])
-
-
-def _listening(settings: Settings) -> socket.socket:
-    """Open the service's socket.
-
-    It names its protocol (TCP), because asyncio disables Nagle's algorithm only for such sockets. With
-    `socket.create_server`, every answer would take 40 ms longer.
-    """
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((settings.host, settings.port))
-        listening.listen(BACKLOG)
-    except OSError:
-        listening.close()
-        raise
-    return listening
 
 
 def _offer_first_key(settings: Settings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address
@@ -13,6 +14,8 @@ import h11
 import structlog
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from cli.agency.listening import allowed_connections, on_loop_error
 
 BYTES_PER_S = 2_000
 """Slowest rate at which a request may arrive, after `BoundedProtocol.patience_s`."""
@@ -127,6 +130,11 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._on_stop = on_stop
 
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until stopped; without a free file descriptor, accepting pauses."""
+        asyncio.get_running_loop().set_exception_handler(on_loop_error)
+        await super().serve(sockets)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Call `on_stop`, then stop the server."""
         self._on_stop()
@@ -138,12 +146,14 @@ def server_config(app: Any, trusted: Sequence[IPv4Network | IPv6Network]) -> uvi
 
     A caller's address and scheme come from the headers of a `trusted` proxy, or else from the connection.
     """
-    protocol = type("TrustingProtocol", (BoundedProtocol,), {"trusted": tuple(trusted)})
+    bounds = {"trusted": tuple(trusted), "max_connections": allowed_connections(BoundedProtocol.max_connections)}
+    protocol = type("TrustingProtocol", (BoundedProtocol,), bounds)
     return uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=5,
         http=protocol,
+        loop="asyncio",  # `ListeningSocket` and `on_loop_error` belong to it
         forwarded_allow_ips=[str(network) for network in trusted],
     )
