@@ -24,6 +24,7 @@ from urllib.request import urlopen
 
 from benchmarks.load import get, hammer, post
 from store.core import migrate
+from store.core.child_processes import ending_with_this_process
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 
@@ -80,6 +81,7 @@ def agency(database_url: str, redis_url: str, folder: Path) -> Iterator[int]:
             env=environment,
             stdout=output,
             stderr=subprocess.STDOUT,
+            preexec_fn=ending_with_this_process(),
         )
     try:
         while b"http://127.0.0.1:" not in (said := log.read_bytes()):

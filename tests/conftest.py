@@ -23,6 +23,7 @@ import pytest
 from hypothesis import settings
 
 from store.core import migrate
+from store.core.child_processes import end_with_parent
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 
@@ -35,8 +36,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak-minutes", type=float, help="length of the soak test; by default as --chaos-scale says")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Restore Ctrl-C for child processes of a suite in the background; keep temporary files in memory."""
+    if hasattr(config, "workerinput"):  # a process of pytest-xdist ends with the process that started it
+        end_with_parent()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if "TMPDIR" not in os.environ and _is_roomy(MEMORY):

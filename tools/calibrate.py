@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -23,6 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from assay.model import Component, Interval
 from assay.rating.decision import METHODOLOGY_VERSION
+from store.core.child_processes import end_with_parent
 from tests.support.simulated.base import SimulatedService
 from tests.support.simulated.services import AT_ONCE, DRAWN, SERVICES
 from tools.compositions import measure_pairs, section
@@ -133,7 +133,7 @@ def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
     kept.parent.mkdir(exist_ok=True)
     # the file is rewritten without an incomplete last line
     kept.write_text("".join(map(_line, done.values())), encoding="utf-8")
-    with bar, ProcessPoolExecutor(os.cpu_count()) as pool, kept.open("a", encoding="utf-8") as lines:
+    with bar, ProcessPoolExecutor(initializer=end_with_parent) as pool, kept.open("a", encoding="utf-8") as lines:
         task = bar.add_task("calibrating", total=len(jobs), completed=len(jobs) - len(left))
         try:
             for ended in as_completed([pool.submit(_work, left[at : at + CHUNK]) for at in range(0, len(left), CHUNK)]):

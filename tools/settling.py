@@ -20,6 +20,7 @@ from assay.explain import Vocabulary
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from assay.reports.in_words import AT_TOLERANCE, settle_in_words
+from store.core.child_processes import end_with_parent
 from store.ratings.experiment_json import dump_method
 from tests.support.simulated.base import SimulatedService
 from tests.support.simulated.services import SERVICES
@@ -125,7 +126,7 @@ def main() -> None:
     print("|", " | ".join(heads), "|")
     print("|---" * len(heads), "|", sep="")
     for name in [given.only] if given.only else CASES:
-        with ProcessPoolExecutor(given.processes) as pool:
+        with ProcessPoolExecutor(given.processes, initializer=end_with_parent) as pool:
             found = list(pool.map(run, [name] * given.runs, range(given.runs)))
         said = Counter(one.said for one in found)
         numbered = [one for one in found if one.said == "a number"]

@@ -7,7 +7,6 @@ or break an assumption of a method's model, such as equal noise, normal tails or
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from rich.progress import track
 
 from assay.rating.decision import rate
 from assay.statistics.intervals.credible import wilson
+from store.core.child_processes import end_with_parent
 from tests.support.simulated.hidden_bias import WORLDS
 
 SIZES = (0.5, 1.0, 2.0)
@@ -62,7 +62,7 @@ def measure_worlds(seeds: int, kept: Path) -> list[Tried]:
     ]
     left = [job for job in jobs if job not in done]
     kept.parent.mkdir(exist_ok=True)
-    with ProcessPoolExecutor(os.cpu_count()) as pool, kept.open("a", encoding="utf-8") as lines:
+    with ProcessPoolExecutor(initializer=end_with_parent) as pool, kept.open("a", encoding="utf-8") as lines:
         for one in track(pool.map(rate_once, left, chunksize=2), "worlds", total=len(left)):
             done[one.world, one.size, one.seed] = one
             lines.write(json.dumps(asdict(one)) + "\n")

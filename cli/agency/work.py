@@ -14,6 +14,7 @@ import structlog
 from cli.agency.shared_key import require_shared_key
 from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
+from store.core.child_processes import end_with_parent
 from store.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def _work(settings: Settings, folder: str) -> None:
         leaving.set()
 
     def begin(**_: object) -> None:
+        end_with_parent()
         # started in each child, because the exporter's thread would not survive the fork
         start_tracing(settings, "worker")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from cli.demo.table import LEAST_WIDTH, say_results, table_of
 from cli.exits import Exit
 from demo.server import DemoServer
 from demo.translators.apertium import Apertium
+from store.core.child_processes import ending_with_this_process
 
 console = Console(highlight=False)
 
@@ -107,6 +109,7 @@ def _agency(data: Path) -> Iterator[Agency]:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=ending_with_this_process(signal.SIGTERM),  # noqa: PLW1509 - no lock is taken there
         )
         try:
             agency = Agency(f"http://127.0.0.1:{port}")

@@ -24,6 +24,7 @@ from annotated_types import MaxLen, MinLen
 from assay.errors import SpecificationError
 from assay.model import Ask, Choose, Failure, Kind, Reply, Translate, Write
 from cli.local import function
+from store.core.child_processes import ending_with_this_process
 from workers.egress import CallFailed, Egress
 from workers.targets import offer_here
 from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target, Worded, questions_for
@@ -105,7 +106,13 @@ class Program:
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command
-                self._arguments, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", start_new_session=True
+                self._arguments,
+                stdin=pipe,
+                stdout=pipe,
+                text=True,
+                encoding="utf-8",
+                start_new_session=True,
+                preexec_fn=ending_with_this_process(),  # noqa: PLW1509 - no lock is taken there
             )
         except OSError as wrong:
             why = f"{PLACE} {self._arguments[0]!r} cannot be started ({wrong.strerror})"

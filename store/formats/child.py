@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.errors import SpecificationError
+from store.core.child_processes import end_with_parent
 from store.formats import inspect
 from store.formats.choice_rows import read_trials
 from store.formats.image import read_whole_image
@@ -27,6 +28,7 @@ TASKS: Mapping[str, Callable[..., Any]] = {
 
 def main() -> None:
     """Run the task that is described on standard input; end with a status other than 0 at a limit."""
+    end_with_parent()
     order = json.load(sys.stdin)
     if order["arguments"].get("media_type") == PARQUET:
         _import_arrow()

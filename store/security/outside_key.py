@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 
 from assay.errors import SpecificationError
 from assay.evidence.jwks import thumbprint
+from store.core.child_processes import ending_with_this_process
 from store.core.errors import SigningUnavailable
 from store.core.settings import Settings
 
@@ -121,7 +122,11 @@ class SigningProgram:
                 told.seek(0)
                 # a separate session, so that the program's own children can be ended with the program
                 process = subprocess.Popen(  # noqa: S603  the operator's own command, without a shell
-                    self._command, stdin=told, stdout=subprocess.PIPE, start_new_session=True
+                    self._command,
+                    stdin=told,
+                    stdout=subprocess.PIPE,
+                    start_new_session=True,
+                    preexec_fn=ending_with_this_process(),  # noqa: PLW1509 - no lock is taken there
                 )
         except OSError as wrong:
             raise SigningUnavailable(f"the signing command cannot be started: {wrong.strerror}") from None

@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from store.core.child_processes import ending_with_this_process
 from tests.support.costs import Victim, victim
 from tests.support.counting_target import CountingTarget, rating_request
 from tests.support.redis import free_port
@@ -86,7 +87,10 @@ def proxy(folder: Path, api: str, **more: str) -> Iterator[tuple[int, ssl.SSLCon
         "-g",
         f"{user}daemon off;",
     ]
-    with (folder / "nginx.log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as up:
+    with (
+        (folder / "nginx.log").open("w") as log,
+        subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=ending_with_this_process()) as up,
+    ):
         try:
             for _ in range(100):
                 with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):

@@ -16,6 +16,8 @@ from urllib.request import urlopen
 import pytest
 from standardwebhooks import Webhook
 
+from store.core.child_processes import ending_with_this_process
+
 SHORT = {
     "ASSAY_LEASE_S": "2",
     "ASSAY_HEARTBEAT_S": "0.5",
@@ -66,6 +68,7 @@ def work(environment: dict[str, str], tmp_path) -> Iterator[Callable[[], subproc
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
+                    preexec_fn=ending_with_this_process(),
                 )
             )
         return started[-1]

@@ -24,6 +24,7 @@ import httpx
 import psycopg
 import pytest
 
+from store.core.child_processes import ending_with_this_process
 from tests.support.commands import run_command
 from tests.support.scaled_agency import SHORT
 
@@ -53,6 +54,7 @@ class Served:
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=ending_with_this_process(),
         )
         self.said: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli.demo.client import Agency
+from store.core.child_processes import ending_with_this_process
 from tests.support.redis import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,12 @@ def process_with(command, soft, hard, log, **environment):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-c", limited, *command], cwd=ROOT, env=clean | environment, stdout=output, stderr=output
+            [sys.executable, "-c", limited, *command],
+            cwd=ROOT,
+            env=clean | environment,
+            stdout=output,
+            stderr=output,
+            preexec_fn=ending_with_this_process(),
         )
     try:
         yield process

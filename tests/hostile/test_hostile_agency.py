@@ -22,6 +22,7 @@ import psutil
 import pytest
 
 from cli.demo.client import Agency
+from store.core.child_processes import ending_with_this_process
 
 OUTSIDE, INSIDE = "127.0.0.2", "127.0.0.3"
 SECRET = 'sk+scan/9f3b7c21=d"e&4a5b'
@@ -155,6 +156,7 @@ def serving(proxy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving
         process = subprocess.Popen(
             [sys.executable, "-m", "cli.main", "serve", "--port", str(port)],
             stdout=output, stderr=subprocess.STDOUT, env={**ours, **proxies, **decided}, start_new_session=True,
+            preexec_fn=ending_with_this_process(),
         )  # fmt: skip
     try:
         agency = Agency(f"http://127.0.0.1:{port}")

@@ -18,9 +18,18 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from store.core.child_processes import end_with_parent, ending_with_this_process
+
 _forked = multiprocessing.get_context("forkserver")
 _forked.set_forkserver_preload(
-    ["cli.rating.rate", "cli.agency.serve", "cli.agency.work", "cli.agency.keys", "scipy.optimize"]
+    [
+        "tests.support.ends_with_parent",
+        "cli.rating.rate",
+        "cli.agency.serve",
+        "cli.agency.work",
+        "cli.agency.keys",
+        "scipy.optimize",
+    ]
 )
 
 
@@ -45,7 +54,12 @@ class Command:
             program = [sys.executable, "-m", "cli.main", *arguments]
             with out.open("ab") as told, err.open("ab") as failed:
                 self._process = subprocess.Popen(
-                    program, env=dict(environment), stdout=told, stderr=failed, start_new_session=True
+                    program,
+                    env=dict(environment),
+                    stdout=told,
+                    stderr=failed,
+                    start_new_session=True,
+                    preexec_fn=ending_with_this_process(),
                 )
         else:
             self._process = _forked.Process(
@@ -113,6 +127,7 @@ def run_program(
 
 
 def _run(arguments: tuple[str, ...], environment: dict[str, str], out: str, err: str) -> None:
+    end_with_parent()  # the fork server, which ends with the process of the tests
     os.setsid()
     os.environ.clear()
     os.environ.update(environment)

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from cli.demo.client import Agency
+from store.core.child_processes import ending_with_this_process
 from store.core.database import Database
 from store.security import keys
 from tests.support.redis import free_port
@@ -164,6 +165,7 @@ def attackers(
             stdout=subprocess.PIPE,
             cwd=ROOT,
             text=True,
+            preexec_fn=ending_with_this_process(),
         )
         assert process.stdin is not None
         order = {"url": url, "key": key, "names": list(names), "seconds": seconds, "patience_s": patience_s}

@@ -18,6 +18,8 @@ from typing import Any, Self
 
 import psycopg
 
+from store.core.child_processes import ending_with_this_process
+
 START_S = 120
 OPTIONS = {
     "listen_addresses": "",
@@ -87,6 +89,7 @@ class PostgresServer:
                 **self._as_user(),
                 stdout=log,
                 stderr=log,
+                preexec_fn=ending_with_this_process(signal.SIGQUIT),
             )
         deadline = time.monotonic() + START_S
         while True:

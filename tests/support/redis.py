@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from store.core.child_processes import ending_with_this_process
+
 START_S = 120
 
 
@@ -63,6 +65,7 @@ class RedisServer:
         self.process = subprocess.Popen(
             [self.program, "--port", str(self.port), *standing, "--maxmemory-policy", "noeviction", *options],
             stdout=subprocess.DEVNULL,
+            preexec_fn=ending_with_this_process(),
         )
         deadline = time.monotonic() + START_S
         while not self._answers():
