@@ -210,6 +210,7 @@ def _wire(
         pool_size=settings.pool_size,
         max_overflow=settings.pool_overflow,
         pool_timeout_s=settings.pool_timeout_s,
+        quota=settings.storage_quota_bytes,
     )
     return Service(
         settings=settings,
@@ -224,7 +225,7 @@ def _wire(
         ),
         statuses=statuses,
         progress=SwrCache(1.0, 2.0),
-        running_jobs=SwrCache(1.0, 10.0),
+        queue_state=SwrCache(1.0, 10.0),
         embed_cache=EmbedCache(settings.badge_cache_s, meter.registry),
         recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
         write_proof=SwrCache(1.0, 0.0),

@@ -20,7 +20,7 @@ from service.publishing.embed_cache import EmbedCache
 from service.targets.target_validator import TargetValidator
 from store.core.database import AsyncDatabase
 from store.core.settings import Settings
-from store.jobs.fair_order import Running
+from store.jobs.fair_order import QueueState
 from store.security.keys import ApiKey
 from store.security.secrets import Vault
 
@@ -39,7 +39,7 @@ class Service:
     event_stream: EventStream
     statuses: StatusCache
     progress: SwrCache[tuple[str, str], Any]
-    running_jobs: SwrCache[str, Running]
+    queue_state: SwrCache[str, QueueState]
     embed_cache: EmbedCache
     recent_keys: SwrCache[bytes, ApiKey]
     write_proof: SwrCache[str, bool]

@@ -212,6 +212,10 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     NotComparable: _other_rating,
     NotTheSameQuestion: _other_rating,
     errors.UploadInUse: lambda error: Problem("upload-in-use", str(error), job=error.job_id),
+    errors.UploadsFull: lambda error: Problem(error.code, str(error)),
+    errors.QuotaExceeded: lambda error: Problem(
+        error.code, str(error), used=error.used, quota=error.quota, by_kind=error.by_kind
+    ),
     errors.NameTaken: lambda error: _in_field("name-taken", "pointer", "/name", error),
     errors.PublishedForGood: lambda error: Problem(error.code, str(error)),
     errors.AlreadyWithdrawn: lambda error: Problem(error.code, str(error)),

@@ -37,12 +37,11 @@ from service.jobs.schemas import (
 from service.jobs.schemas import Status as JobStatus
 from service.jobs.start_estimate import starts_in_s
 from service.jobs.status import Status
-from service.jobs.submission import Order, PlacedJob, rating_order
-from service.jobs.submission import place as place_order
+from service.jobs.submission import Order, PlacedJob, place, queued_before, rating_order
 from service.ratings.summaries import MAX_LISTED, MAX_SUMMARISED
 from service.targets.target_resolution import resolve_target
 from store.jobs import fair_order, jobs, observations
-from store.jobs.fair_order import QueuePlace, Running, Share
+from store.jobs.fair_order import QueueState, Share
 from store.jobs.jobs import Job
 from store.ratings import ratings
 from store.ratings.ratings import Stamp, StoredRating
@@ -212,12 +211,12 @@ async def answer_order(
     status_if_succeeded: int = 202,
 ) -> Response:
     """Place an order and answer 202; with `wait`, answer after the job's end, or after `wait` seconds."""
-    running = await _running(here)
+    queue = await _queue(here)
 
-    def show(job: Job, rating: Stamp | StoredRating | None, place: QueuePlace | None) -> Answer:
-        return _answer(base_url(request), here, 202, job, _start_of(here, job, place, running), rating)
+    def show(job: Job, rating: Stamp | StoredRating | None, before: int | None) -> Answer:
+        return _answer(base_url(request), here, 202, job, _start_of(here, job, before, queue), rating)
 
-    placed, allowance = await place_order(here, caller, order, repeat, show, waits=bool(wait))
+    placed, allowance = await place(here, caller, order, repeat, show, waits=bool(wait))
     answer: Answer = placed
     if isinstance(placed, PlacedJob) and wait and not placed.job.finished:
         await here.event_stream.ended(placed.job.id, wait)
@@ -233,33 +232,33 @@ async def answer_order(
 def _answer_after_wait(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
     now = jobs.find(c, job.id, job.tenant) or job
-    answer: Answer = show(now, _rating_of(c, now), jobs.queue_place(c, now))
+    answer: Answer = show(now, _rating_of(c, now), queued_before(c, now))
     store_answer(c, repeat, answer)
     return answer
 
 
 async def _read_status(here: Service, tenant: str, job_id: str, base: str) -> Status:
-    job, place, rating = existing(await here.database.read(_read, job_id, tenant), "job", job_id)
-    start = None if place is None else _start_of(here, job, place, await _running(here))
+    job, before, rating = existing(await here.database.read(_read, job_id, tenant), "job", job_id)
+    start = None if before is None else _start_of(here, job, before, await _queue(here))
     return Status(_answer(base, here, 200, job, start, rating), job.finished)
 
 
-def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, QueuePlace | None, Stamp | None] | None:
+def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
     job = jobs.find(c, job_id, tenant)
-    return None if job is None else (job, jobs.queue_place(c, job), _rating_of(c, job))
+    return None if job is None else (job, queued_before(c, job), _rating_of(c, job))
 
 
-async def _running(here: Service) -> Running:
-    """Return the running jobs of all tenants, read about once a second for all requests."""
-    return await here.running_jobs.get("running", partial(here.database.read, fair_order.running))
+async def _queue(here: Service) -> QueueState:
+    """Return the state of the queue, read about once a second for all requests."""
+    return await here.queue_state.get("queue", partial(here.database.read, fair_order.state))
 
 
-def _start_of(here: Service, job: Job, place: QueuePlace | None, running: Running) -> JobStart | None:
-    if place is None:
+def _start_of(here: Service, job: Job, before: int | None, queue: QueueState) -> JobStart | None:
+    if before is None:
         return None
-    due_in_s = job.next_run_at / 1000 - here.clock()
-    free_in_s = starts_in_s(job.tenant, place, running, Share.of(here.settings))
-    return JobStart(place.position, None if free_in_s is None else max(free_in_s, ceil(due_in_s)))
+    position, due_in_s = queue.position(job.tenant, before), job.next_run_at / 1000 - here.clock()
+    free_in_s = starts_in_s(job.tenant, before, position, queue, Share.of(here.settings))
+    return JobStart(position, None if free_in_s is None else max(free_in_s, ceil(due_in_s)))
 
 
 def _page(c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None) -> tuple[Page[Job], dict[str, Stamp]]:

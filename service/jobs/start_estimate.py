@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from store.jobs.fair_order import QueuePlace, Running, RunningJob, Share
+from store.jobs.fair_order import QueueState, RunningJob, Share
 
 
-def starts_in_s(tenant: str, place: QueuePlace, running: Running, share: Share) -> int | None:
+def starts_in_s(tenant: str, own: int, position: int, queue: QueueState, share: Share) -> int | None:
     """Estimate the seconds until a queued job starts; ``None`` while no running job shows how long jobs take.
+
+    `own` is the number of the tenant's jobs before it, `position` its position among all queued jobs (from 1).
 
     Slots become free when the running jobs end, and each job that starts before this one takes the mean time of the
     running jobs. A tenant with its share of running jobs also waits for the end of one of these.
     """
-    lasting_s = [duration for job in running.jobs if (duration := _duration_s(job)) is not None]
+    lasting_s = [duration for job in queue.running if (duration := _duration_s(job)) is not None]
     mean_s = sum(lasting_s) / len(lasting_s) if lasting_s else None
-    own = [job for job in running.jobs if job.tenant == tenant]
-    by_slots = _wait_s(place.own + place.others, running.jobs, max(running.slots, share.slots), mean_s)
-    by_share = _wait_s(place.own, own, share.limit(running.slots), mean_s)
+    running = [job for job in queue.running if job.tenant == tenant]
+    by_slots = _wait_s(position - 1, queue.running, max(queue.slots, share.slots), mean_s)
+    by_share = _wait_s(own, running, share.limit(queue.slots), mean_s)
     return None if by_slots is None or by_share is None else round(max(by_slots, by_share))
 
 

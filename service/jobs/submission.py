@@ -22,8 +22,7 @@ from service.jobs.schemas import TEN_YEARS_S, RatingRequest, UnnamedExperiment
 from service.targets.target_resolution import ResolvedTarget, check_rated
 from service.uploads.reception import UPLOADED
 from store.core.columns import SealedSecret, new_id
-from store.jobs import cool_down, jobs
-from store.jobs.fair_order import QueuePlace
+from store.jobs import cool_down, fair_order, jobs
 from store.jobs.jobs import Job, NewJob
 from store.jobs.submission import request_digest
 from store.ratings import ratings
@@ -64,8 +63,8 @@ class RateNotTaken(Exception):
     """The order needs a new job, which was not counted towards the rate limit yet; nothing was written."""
 
 
-Show = Callable[[Job, Stamp | StoredRating | None, QueuePlace | None], Answer]
-"""Builds the answer from the job, the rating that answers it, and the place in the queue."""
+Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
+"""Builds the answer from the job, the rating that answers it, and the number of the tenant's queued jobs before it."""
 
 
 async def place(
@@ -139,7 +138,7 @@ def _place(
 ) -> PlacedJob | Answer:
     def work(c: Any) -> PlacedJob:
         jobs.serialise(c, order.new.request_digest)
-        rating, job, queue_place = _existing(c, order, max_active)
+        rating, job, before = _existing(c, order, max_active)
         made = rating is None and job is None
         if made and not permitted:
             raise RateNotTaken
@@ -147,14 +146,14 @@ def _place(
             job = jobs.add_finished(c, order.new, rating.id)
         elif job is None:
             job = jobs.add(c, order.new)
-        answer = show(job, rating, queue_place)
+        answer = show(job, rating, before)
         return PlacedJob(answer.status, answer.body, answer.headers, job=job, made=made)
 
     return once(c, repeat, work, lambda placed: not waits or placed.job.finished)
 
 
-def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, QueuePlace | None]:
-    """Return the rating that answers an order, or the unfinished job to join, and the place in the queue.
+def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
+    """Return the rating that answers an order, or the unfinished job to join, and the tenant's queued jobs before it.
 
     If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``; if a host of
     the targets is known to refuse ratings, raise `RatingsRefused`.
@@ -166,12 +165,17 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
         return rating, None, None
     twin = None if known.twin_id is None else jobs.find(c, known.twin_id, new.tenant)
     if twin and twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}:
-        return None, twin, jobs.queue_place(c, twin)
+        return None, twin, queued_before(c, twin)
     if known.active >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
     if known.refusals and new.kind in refusals.CALLING:
         refusals.check(c, new.tenant, new.target, new.author)
-    return None, None, known.place
+    return None, None, known.own_before
+
+
+def queued_before(c: Any, job: Job) -> int | None:
+    """Return the number of the tenant's jobs before a queued job; ``None`` if the job is not queued."""
+    return fair_order.own_before(c, job) if job.status == "queued" else None
 
 
 # ---------------------------------------------------------------------------- construction of orders

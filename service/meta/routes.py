@@ -18,10 +18,19 @@ from service.http.json import StrictRoute, json_response
 from service.http.pagination import MAX_ROWS
 from service.http.problems import KINDS, Problem, kind_named
 from service.jobs.schemas import MAX_CALLS
-from service.meta.schemas import ActiveView, Health, InfoView, LimitsView, ProblemKindList, ProblemKindView, RateView
+from service.meta.schemas import (
+    ActiveView,
+    Health,
+    InfoView,
+    LimitsView,
+    ProblemKindList,
+    ProblemKindView,
+    RateView,
+    StorageView,
+)
 from service.ratings.reports import report_formats
 from service.ratings.schemas import Methodology
-from store.core import migrate
+from store.core import migrate, quota
 from store.core.errors import SchemaMismatch, StoreUnavailable
 from store.jobs import idempotency, jobs
 
@@ -94,9 +103,11 @@ async def get_limits(here: Here, caller: Reader) -> LimitsView:
     left = await here.rate_limiter.left(caller.tenant)
     most = here.settings.max_active_jobs
     used = await here.database.read(jobs.count_unfinished, caller.tenant)
+    stored = await here.database.read(quota.by_kind, caller.tenant)
     return LimitsView(
         new_jobs=RateView.from_row(left),
         active_jobs=ActiveView(limit=most, used=used),
+        storage_bytes=StorageView(limit=here.settings.storage_quota_bytes, used=sum(stored.values()), by_kind=stored),
         body_bytes=here.settings.max_body_bytes,
         upload_bytes=here.settings.max_upload_bytes,
         page_rows=MAX_ROWS,

@@ -42,11 +42,21 @@ class ActiveView(ResponseModel):
     used: int
 
 
+class StorageView(ResponseModel):
+    """Limit of the bytes that you store, and the bytes of each kind."""
+
+    limit: int
+    used: int
+    by_kind: dict[str, int]
+    """Bytes by kind, such as `jobs`, `uploads` or `corpus_items`; the largest first."""
+
+
 class LimitsView(ResponseModel):
     """Your limits, and how much of them is left."""
 
     new_jobs: RateView
     active_jobs: ActiveView
+    storage_bytes: StorageView
     body_bytes: int
     upload_bytes: int
     page_rows: int

@@ -24,6 +24,7 @@ from fastapi import Request
 from assay.errors import SpecificationError
 from service.dependencies import Service
 from service.http.problems import Problem
+from store.core.errors import UploadsFull
 from store.corpora import uploads
 from store.corpora.uploads import NewUpload, StoredUpload
 from store.formats import NPZ, PARQUET
@@ -105,19 +106,18 @@ async def keep(
     ------
     Unreadable, NotInstalled
         If the file cannot be read.
-    Problem
-        ``upload-quota`` if the tenant's uploads would take more than ``ASSAY_UPLOAD_QUOTA_BYTES``.
+    UploadsFull, QuotaExceeded
+        If the tenant's uploads, or everything that it stores, would take more than is allowed.
     """
     known = await here.database.read(uploads.find, came.digest, tenant, purpose)
     if known is not None and known.media_type == media_type:
         return known, False  # the same file was validated when it was first sent
     quota, stored = here.settings.upload_quota_bytes, await here.database.read(uploads.stored_bytes, tenant)
-    if stored + came.bytes > quota:
-        detail = f"your uploads take {stored:,} bytes, and with this one {stored + came.bytes:,}; {quota:,} are allowed"
-        raise Problem("upload-quota", detail)
+    if stored + came.bytes > quota:  # checked again when the file is stored; this saves reading it
+        raise UploadsFull(stored, came.bytes, quota)
     summary = await _reading("inspect", came.file, purpose=purpose, media_type=media_type)
     new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
-    return await here.database.write(uploads.add, new, came.file)
+    return await here.database.write(uploads.add, new, came.file, quota)
 
 
 async def rows_of(

@@ -54,6 +54,8 @@ class Database:
     pool_timeout_s, lock_wait_s : float
         Seconds to wait for a free connection, and for a lock held by another transaction, before
         `StoreUnavailable` is raised.
+    quota : int, optional
+        Bytes that each tenant may store (`store.core.quota`); by default, they are counted and not limited.
 
     Notes
     -----
@@ -68,6 +70,7 @@ class Database:
         max_overflow: int = 10,
         pool_timeout_s: float = 5,
         lock_wait_s: float = LOCK_WAIT_S,
+        quota: int | None = None,
     ) -> None:
         target, pooling = database_url(url), pool(pool_size, max_overflow, pool_timeout_s)
         if target.drivername == "sqlite":
@@ -76,6 +79,7 @@ class Database:
         else:
             self._writer = postgres(target, lock_wait_s, **pooling)
             self._reader = self._writer.execution_options(isolation_level="AUTOCOMMIT")
+        self._writer = self._writer.execution_options(tenant_quota=quota)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -126,14 +130,18 @@ class AsyncDatabase:
         max_overflow: int = 10,
         pool_timeout_s: float = 2,
         lock_wait_s: float = LOCK_WAIT_S,
+        quota: int | None = None,
     ) -> None:
         target = database_url(url)
         if target.drivername == "sqlite":
-            database = Database(url, pool_size=READING_THREADS, pool_timeout_s=pool_timeout_s, lock_wait_s=lock_wait_s)
+            database = Database(
+                url, pool_size=READING_THREADS, pool_timeout_s=pool_timeout_s, lock_wait_s=lock_wait_s, quota=quota
+            )
             self._backend: _Backend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
         else:
             pooling = pool(pool_size, max_overflow, pool_timeout_s)
-            self._backend = _PostgresBackend(postgres_async(target, lock_wait_s, **pooling))
+            engine = postgres_async(target, lock_wait_s, **pooling)
+            self._backend = _PostgresBackend(engine.execution_options(tenant_quota=quota))
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` as one transaction.

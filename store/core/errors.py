@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from assay.errors import AssayError
 
 
@@ -123,6 +125,34 @@ class UploadInUse(StoreError):
     def __init__(self, upload_id: str, job_id: str) -> None:
         super().__init__(f"{job_id} still uses {upload_id}; cancel the job or wait until it ends")
         self.upload_id, self.job_id = upload_id, job_id
+
+
+class QuotaExceeded(StoreError):
+    """A tenant would store more than its quota: HTTP 409.
+
+    `used` are the bytes with the new content, `by_kind` the bytes of each kind of content.
+    """
+
+    code = "storage-quota"
+
+    def __init__(self, used: int, quota: int, by_kind: Mapping[str, int]) -> None:
+        largest = ", ".join(f"{kind.replace('_', ' ')} {size:,}" for kind, size in list(by_kind.items())[:3])
+        super().__init__(
+            f"with this request you would store {used:,} bytes; {quota:,} are allowed. Most are {largest}. Remove "
+            "uploads, targets, specifications, corpora, schedules or compositions that you no longer need"
+        )
+        self.used, self.quota, self.by_kind = used, quota, dict(by_kind)
+
+
+class UploadsFull(StoreError):
+    """A tenant's uploads would take more than their quota: HTTP 409."""
+
+    code = "upload-quota"
+
+    def __init__(self, stored: int, size: int, quota: int) -> None:
+        super().__init__(
+            f"your uploads take {stored:,} bytes, and with this one {stored + size:,}; {quota:,} are allowed"
+        )
 
 
 class NameTaken(StoreError):

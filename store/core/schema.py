@@ -92,6 +92,15 @@ workers = Table(
     Column("alive_until", BigInteger, nullable=False),
 )
 
+stored_bytes = Table(
+    "stored_bytes",  # bytes that tenants have stored (`store.core.quota`)
+    metadata,
+    Column("tenant", AnyText, primary_key=True),
+    Column("kind", AnyText, primary_key=True),
+    Column("shard", Integer, primary_key=True, autoincrement=False),
+    Column("bytes", BigInteger, nullable=False),
+)
+
 host_turns = Table(
     "host_turns",
     metadata,

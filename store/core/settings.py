@@ -73,6 +73,7 @@ class Settings(BaseSettings):
     oidc_name: str = Field("your organisation", min_length=1, description="Name of the provider on the sign-in page")
     max_body_bytes: int = Field(1 << 20, gt=0, description="Largest request body")
     max_upload_bytes: int = Field(64 << 20, gt=0, description="Largest file that may be uploaded")
+    storage_quota_bytes: int = Field(10 << 30, gt=0, description="Maximum size of everything that a tenant stores")
     upload_quota_bytes: int = Field(1 << 30, gt=0, description="Maximum size of all uploads of a tenant")
     idempotency_h: int = Field(24, gt=0, description="Hours for which responses to an Idempotency-Key are stored")
     job_rate: str = Field("1200/minute", description="Rate limit of new jobs per tenant")

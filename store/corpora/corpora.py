@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
+from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.corpora_schema import corpora, corpus_items
@@ -94,7 +95,9 @@ def add(c: Connection, new: NewCorpus) -> StoredCorpus:
     if (rules := new.rules) is not None:
         values |= {"specification": rules.name, "specification_version": rules.version}
         values |= {"specification_digest": rules.digest, "words": dict(rules.words)}
-    return _corpus(**c.execute(insert(corpora).values(values).returning(corpora)).mappings().one())
+    stored = _corpus(**c.execute(insert(corpora).values(values).returning(corpora)).mappings().one())
+    quota.added(c, corpora, new.tenant, corpora.c.id == stored.id)
+    return stored
 
 
 def find(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
@@ -152,13 +155,23 @@ def change(
         )
     changed = update(corpora).where(*_own(corpus_id, tenant), *equal(corpora, version=version))
     changed = changed.values(version=corpora.c.version + 1, updated_at=now_ms(), **changes)
-    return one_row(c, changed.returning(corpora), _corpus)
+    if not changes:
+        return one_row(c, changed.returning(corpora), _corpus)
+    quota.removing(c, corpora, tenant, *_own(corpus_id, tenant))
+    corpus = one_row(c, changed.returning(corpora), _corpus)
+    quota.added(c, corpora, tenant, *_own(corpus_id, tenant))
+    return corpus
 
 
 def remove(c: Connection, corpus_id: str, tenant: str) -> bool:
     """Remove a corpus and its items; return false if there is none. Ratings keep their own copy of the sentences."""
-    removed = update(corpora).where(*_own(corpus_id, tenant))
-    return c.execute(removed.values(removed_at=now_ms(), version=corpora.c.version + 1)).rowcount > 0
+    if lock(c, corpus_id, tenant) is None:
+        return False
+    quota.removing(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id)
+    c.execute(delete(corpus_items).where(corpus_items.c.corpus_id == corpus_id))
+    quota.removing(c, corpora, tenant, *_own(corpus_id, tenant))
+    removed = update(corpora).where(*_own(corpus_id, tenant)).values(removed_at=now_ms(), words=None)
+    return c.execute(removed.values(version=corpora.c.version + 1)).rowcount > 0
 
 
 def readable(tenant: str) -> ColumnElement[bool]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
+from store.core import quota
 from store.core.clock import now_ms
 from store.core.corpora_schema import corpora, corpus_items, images
 from store.core.engines import chunks, insert_into
@@ -42,7 +43,10 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
     """
     row = {"tenant": tenant, **asdict(facts), "size": len(content), "content": content, "created_at": now_ms()}
     new = insert_into(c, images).values(row).on_conflict_do_nothing()
-    return c.execute(new.returning(images.c.digest)).one_or_none() is not None
+    is_new = c.execute(new.returning(images.c.digest)).one_or_none() is not None
+    if is_new:
+        quota.added(c, images, tenant, images.c.tenant == tenant, images.c.digest == facts.digest)
+    return is_new
 
 
 def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from assay.catalog.terms import normalised
+from store.core import quota
 from store.core.clock import iso, now_ms, read_clock
 from store.core.columns import new_id
 from store.core.corpora_schema import corpora as corpora_table
@@ -125,8 +126,8 @@ def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> A
     if wanted:
         if corpora.sizes(c, [corpus_id])[corpus_id] + len(wanted) > MOST_ITEMS:
             raise CorpusFull(corpus_id, MOST_ITEMS)
-        _forget(c, corpus_id, [digest for digest in wanted if digest in existing])
-        _insert(c, corpus_id, list(wanted.values()))
+        _forget(c, corpus_id, tenant, [digest for digest in wanted if digest in existing])
+        _insert(c, corpus_id, tenant, list(wanted.values()))
         corpus = corpora.change(c, corpus_id, tenant, {}) or corpus
         existing |= _by_digest(c, corpus_id, list(wanted))
     added = frozenset(existing[digest].id for digest in wanted)
@@ -224,11 +225,14 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem)
     if same is not None and same.id != item_id:
         if not _is_missing(same):
             raise ItemTaken(same.id)
-        _forget(c, corpus_id, [new.digest])
+        _forget(c, corpus_id, tenant, [new.digest])
     changed = update(corpus_items).where(corpus_items.c.id == item_id)
     changed = changed.values(_columns(new) | _edited(old, new, read_clock(c)))
     corpora.change(c, corpus_id, tenant, {})
-    return one_row(c, changed.returning(corpus_items), StoredItem)
+    quota.removing(c, corpus_items, tenant, corpus_items.c.id == item_id)
+    edited = one_row(c, changed.returning(corpus_items), StoredItem)
+    quota.added(c, corpus_items, tenant, corpus_items.c.id == item_id)
+    return edited
 
 
 def remove(c: Connection, corpus_id: str, tenant: str, item_id: str) -> bool:
@@ -262,7 +266,7 @@ def _columns(new: NewItem) -> dict[str, Any]:
     return {name: getattr(new, name) for name in names}
 
 
-def _insert(c: Connection, corpus_id: str, new: Sequence[NewItem]) -> None:
+def _insert(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> None:
     last = select(func.max(corpus_items.c.seq)).where(corpus_items.c.corpus_id == corpus_id)
     place, now = c.execute(last).scalar_one() or 0, read_clock(c)
     rows = [
@@ -272,12 +276,15 @@ def _insert(c: Connection, corpus_id: str, new: Sequence[NewItem]) -> None:
         for number, item in enumerate(new, 1)
     ]
     c.execute(insert(corpus_items), rows)
+    quota.added(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id, corpus_items.c.seq > place)
 
 
-def _forget(c: Connection, corpus_id: str, digests: Sequence[str]) -> None:
+def _forget(c: Connection, corpus_id: str, tenant: str, digests: Sequence[str]) -> None:
     """Delete the rows of removed items, so that equal items can be added again."""
     for some in chunks(digests):
-        c.execute(delete(corpus_items).where(corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(some)))
+        rows = corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(some)
+        quota.removing(c, corpus_items, tenant, *rows)
+        c.execute(delete(corpus_items).where(*rows))
 
 
 def _by_digest(c: Connection, corpus_id: str, digests: Sequence[str]) -> dict[str, StoredItem]:

@@ -14,6 +14,7 @@ from assay.canonical import digest_of
 from assay.catalog.shipped import specifications as shipped
 from assay.catalog.specification import WORDS, AnyWords, Specification
 from assay.errors import SpecificationError
+from store.core import quota
 from store.core.clock import now_ms
 from store.core.engines import insert_into
 from store.core.errors import NameTaken, StoreUnavailable
@@ -147,8 +148,10 @@ def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredS
 
 
 def remove(c: Connection, tenant: str, name: str) -> bool:
-    """Remove all versions of a tenant's specification; return false if there is none."""
-    removed = update(specifications).where(*_of(tenant), specifications.c.name == name).values(removed_at=now_ms())
+    """Remove all versions of a tenant's specification, and their words; return false if there is none."""
+    quota.removing(c, specifications, tenant, *_of(tenant), specifications.c.name == name)
+    removed = update(specifications).where(*_of(tenant), specifications.c.name == name)
+    removed = removed.values(removed_at=now_ms(), words={})
     return c.execute(removed).rowcount > 0
 
 
@@ -183,7 +186,10 @@ def _insert(c: Connection, tenant: str, new: Specification, version: int) -> Sto
     start = insert_into(c, specifications)
     values = _described(new) | {"tenant": tenant, "version": version, "digest": _digest(new), "created_at": now_ms()}
     made = c.execute(start.values(values).on_conflict_do_nothing().returning(specifications)).mappings().one_or_none()
-    return None if made is None else _stored(**made, latest=version)
+    if made is None:
+        return None
+    quota.added(c, specifications, tenant, *equal(specifications, tenant=tenant, name=new.name, version=version))
+    return _stored(**made, latest=version)
 
 
 def _of(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -12,10 +12,11 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, func, insert, or_, select
 
+from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.engines import insert_into
-from store.core.errors import UploadInUse
+from store.core.errors import UploadInUse, UploadsFull
 from store.core.rows import equal, one_row, page_of
 from store.core.schema import jobs, upload_chunks, uploads
 
@@ -58,11 +59,19 @@ class StoredUpload:
     created_at: int
 
 
-def add(c: Connection, new: NewUpload, content: BinaryIO) -> tuple[StoredUpload, bool]:
+def add(c: Connection, new: NewUpload, content: BinaryIO, most: int | None = None) -> tuple[StoredUpload, bool]:
     """Store a file, unless the tenant has uploaded the same bytes for the same purpose before.
 
     Return the upload, and whether it is new; an existing upload keeps its name and id.
+
+    Raises
+    ------
+    UploadsFull
+        If the tenant's uploads would take more than `most` bytes.
+    QuotaExceeded
+        If everything that the tenant stores would take more than its quota.
     """
+    quota.lock(c, new.tenant)  # held until the end, so that concurrent uploads are added up
     new_row = (
         insert_into(c, uploads)
         .values(created_at=now_ms(), **vars(new))
@@ -72,6 +81,9 @@ def add(c: Connection, new: NewUpload, content: BinaryIO) -> tuple[StoredUpload,
     if row is None:
         same = equal(uploads, tenant=new.tenant, digest=new.digest, purpose=new.purpose)
         return StoredUpload(**c.execute(select(uploads).where(*same)).mappings().one()), False
+    if most is not None and (total := stored_bytes(c, new.tenant)) > most:
+        raise UploadsFull(total - new.bytes, new.bytes, most)
+    quota.added(c, uploads, new.tenant, uploads.c.id == new.id)
     content.seek(0)
     place = 0
     while chunk := content.read(CHUNK_BYTES):
@@ -121,6 +133,7 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
     using = using.where(or_(_mentions(upload_id), _mentions(digest))).limit(1)
     if (job_id := c.execute(using).scalar_one_or_none()) is not None:
         raise UploadInUse(upload_id, job_id)
+    quota.removing(c, uploads, tenant, uploads.c.id == upload_id)
     c.execute(delete(upload_chunks).where(upload_chunks.c.upload_id == upload_id))
     return c.execute(delete(uploads).where(uploads.c.id == upload_id)).rowcount > 0
 

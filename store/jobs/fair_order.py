@@ -10,6 +10,8 @@ start in the order of their turns.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import (
@@ -32,6 +34,7 @@ from store.core.columns import AnyText
 from store.core.engines import insert_into
 from store.core.schema import jobs, workers
 from store.core.settings import Settings
+from store.jobs.job import Job
 
 MOST_COUNTED = 200
 """Maximum number of jobs, and of tenants, that are counted, so that reading a status stays cheap with a long queue."""
@@ -156,101 +159,101 @@ def _limits(share: Share) -> dict[str, int | None]:
 
 
 # ---------------------------------------------------------------------------- position in the queue
+QUEUE = jobs.alias("queue")
+"""Queued jobs in the conditions of `jobs_before`."""
+
+
 def jobs_before(tenant: ColumnElement[str], *earlier: ColumnElement[bool]) -> ScalarSelect[int]:
     """Count a tenant's queued jobs that meet the conditions on `QUEUE`, up to `MOST_COUNTED`."""
     some = select(QUEUE.c.id).where(QUEUE.c.status == "queued", QUEUE.c.tenant == tenant, *earlier)
     return select(func.count()).select_from(some.limit(MOST_COUNTED).subquery()).scalar_subquery()
 
 
-def others_before(tenant: ColumnElement[str], own: ScalarSelect[int]) -> ScalarSelect[int]:
-    """Count the due jobs of other tenants that start before a job with `own` jobs of its tenant before it.
-
-    A tenant's due jobs are counted up to `MOST_COUNTED`, as are the tenants.
-    """
-    waiting = _waiting_tenants().limit(MOST_COUNTED).subquery("others")
-    due = jobs.alias("due")
-    some = select(due.c.id).where(
-        due.c.status == "queued", due.c.tenant == waiting.c.tenant, due.c.next_run_at <= now_ms()
+_due_at, _job = bindparam("due", type_=BigInteger), bindparam("job_id", type_=AnyText())
+_OWN_BEFORE = select(
+    jobs_before(
+        bindparam("by_tenant", type_=AnyText()),
+        or_(QUEUE.c.next_run_at < _due_at, and_(QUEUE.c.next_run_at == _due_at, QUEUE.c.id < _job)),
     )
-    count = select(func.count()).select_from(some.limit(MOST_COUNTED).correlate(waiting).subquery())
-    mine = func.coalesce(select(_running.c.jobs).where(_running.c.tenant == tenant).scalar_subquery(), 0)
-    theirs, served, own_served = (
-        func.coalesce(_running.c.jobs, 0),
-        _started_last(waiting.c.tenant),
-        _started_last(tenant),
-    )
-    # at equal turns, a tenant that has more running jobs now started its latest job earlier
-    served_longer_ago = or_(served < own_served, and_(served == own_served, waiting.c.tenant < tenant))
-    first = case((or_(theirs > mine, and_(theirs == mine, served_longer_ago)), 1), else_=0)
-    turns = (
-        select(
-            (mine + own - theirs + first).label("turns"),
-            count.correlate(waiting).scalar_subquery().label("due"),
-        )
-        .select_from(waiting.outerjoin(_running, _running.c.tenant == waiting.c.tenant))
-        .where(waiting.c.tenant != tenant)
-        .subquery("others_turns")
-    )
-    started = case((turns.c.turns <= 0, 0), (turns.c.turns < turns.c.due, turns.c.turns), else_=turns.c.due)
-    return select(func.coalesce(func.sum(started), 0)).scalar_subquery()
-
-
-QUEUE = jobs.alias("queue")
-"""Queued jobs in the conditions of `jobs_before`."""
-
-_tenant, _job = bindparam("by_tenant", type_=AnyText()), bindparam("job_id", type_=AnyText())
-_due_at = bindparam("due", type_=BigInteger)
-_own_before = jobs_before(
-    _tenant, or_(QUEUE.c.next_run_at < _due_at, and_(QUEUE.c.next_run_at == _due_at, QUEUE.c.id < _job))
 )
-_BEFORE = select(_own_before, others_before(_tenant, _own_before))
 
 
-@dataclass(frozen=True)
-class QueuePlace:
-    """Queued jobs before a job: those of its own tenant, and those of the others (up to about `MOST_COUNTED`)."""
-
-    own: int
-    others: int
-
-    @property
-    def position(self) -> int:
-        """Position in the queue: 1 is the next job; `MOST_COUNTED` + 1 is any later position."""
-        return 1 + min(MOST_COUNTED, self.own + self.others)
+def own_before(c: Connection, job: Job) -> int:
+    """Count the queued jobs of a queued job's tenant before it, up to `MOST_COUNTED`."""
+    values = {"by_tenant": job.tenant, "job_id": job.id, "due": job.next_run_at}
+    return int(c.execute(_OWN_BEFORE, values).scalar_one())
 
 
-def place_of(c: Connection, tenant: str, job_id: str, next_run_at: int) -> QueuePlace:
-    """Return the place of a queued job."""
-    own, others = c.execute(_BEFORE, {"by_tenant": tenant, "job_id": job_id, "due": next_run_at}).one()
-    return QueuePlace(int(own), int(others))
-
-
-# ---------------------------------------------------------------------------- what runs
 @dataclass(frozen=True)
 class RunningJob:
-    """A running job: its tenant, the seconds since its first claim, and its progress."""
+    """A running job: its tenant, its first claim in milliseconds since 1970 and in seconds ago, and its progress."""
 
     tenant: str
+    started_at: int
     elapsed_s: float
     asked: int
     expected: int
 
 
 @dataclass(frozen=True)
-class Running:
-    """Running jobs (at most `MOST_RUNNING`), and the slots of the registered workers."""
+class QueueState:
+    """Running jobs and waiting tenants.
 
-    jobs: tuple[RunningJob, ...]
+    Attributes
+    ----------
+    running : tuple of RunningJob
+        At most `MOST_RUNNING` jobs.
+    slots : int
+        Slots of the registered workers.
+    waiting : dict of str to (int, int)
+        Due jobs (counted up to `MOST_COUNTED`), and start of the latest job, of `MOST_COUNTED` tenants at most.
+    """
+
+    running: tuple[RunningJob, ...]
     slots: int
+    waiting: Mapping[str, tuple[int, int]]
+
+    def position(self, tenant: str, own: int) -> int:
+        """Return the position of a tenant's job with `own` jobs of the tenant before it.
+
+        1 is the next job; `MOST_COUNTED` + 1 is any later position. A tenant's turn is the number of its running jobs
+        plus the job's number in the tenant's queue.
+        """
+        count = Counter(job.tenant for job in self.running)
+        latest = max((job.started_at for job in self.running if job.tenant == tenant), default=0)
+        last = self.waiting.get(tenant, (0, latest))[1]
+        others = 0
+        for name, (due, started) in self.waiting.items():
+            # at equal turns, a tenant that has more running jobs now started its latest job earlier
+            is_first = (-count[name], started, name) < (-count[tenant], last, tenant)
+            others += min(due, max(0, count[tenant] + own - count[name] + is_first)) if name != tenant else 0
+        return 1 + min(MOST_COUNTED, own + others)
 
 
 MOST_RUNNING = 1000
 
 
-def running(c: Connection) -> Running:
-    """Read the running jobs and the slots of the workers."""
-    elapsed_s = (now_ms() - jobs.c.started_at) / 1000.0
-    query = select(jobs.c.tenant, elapsed_s, jobs.c.asked, jobs.c.expected).where(jobs.c.status == "running")
-    rows = c.execute(query.limit(MOST_RUNNING)).all()
-    slots = c.execute(select(_slots)).scalar_one()
-    return Running(tuple(RunningJob(row[0], float(row[1]), row[2], row[3]) for row in rows), int(slots))
+def _waiting() -> Select[tuple[str, int, int]]:
+    tenants, due = _waiting_tenants().limit(MOST_COUNTED).subquery("tenants"), jobs.alias("due")
+    some = select(due.c.id).where(due.c.status == "queued", due.c.next_run_at <= now_ms())
+    some = some.where(due.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)
+    number = select(func.count()).select_from(some.subquery()).correlate(tenants).scalar_subquery()
+    return select(tenants.c.tenant, number.label("due"), _started_last(tenants.c.tenant).label("started_at"))
+
+
+_WAITING = _waiting()
+_RUNNING = (
+    select(jobs.c.tenant, jobs.c.started_at, (now_ms() - jobs.c.started_at) / 1000.0, jobs.c.asked, jobs.c.expected)
+    .where(jobs.c.status == "running")
+    .limit(MOST_RUNNING)
+)
+
+
+def state(c: Connection) -> QueueState:
+    """Read the running jobs and the waiting tenants, in three statements."""
+    rows = [
+        RunningJob(tenant, started_at, float(elapsed_s), asked, expected)
+        for tenant, started_at, elapsed_s, asked, expected in c.execute(_RUNNING)
+    ]
+    waiting = {row.tenant: (row.due, row.started_at) for row in c.execute(_WAITING)}
+    return QueueState(tuple(rows), int(c.execute(select(_slots)).scalar_one()), waiting)

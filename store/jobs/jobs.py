@@ -26,7 +26,7 @@ from store.jobs.job import UNFINISHED, Event, Job, NewJob, changed, end_cancelle
 from store.jobs.leases import Beat, Claim, announce_next, claim, claim_next, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
 from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
-from store.jobs.submission import add, add_all, add_finished, existing_work, find, queue_place, serialise
+from store.jobs.submission import add, add_all, add_finished, existing_work, find, serialise
 
 __all__ = [
     "Beat",
@@ -60,7 +60,6 @@ __all__ = [
     "newest_result",
     "page",
     "queue_of",
-    "queue_place",
     "reconciler_lock",
     "record",
     "release",

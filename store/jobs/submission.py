@@ -13,13 +13,13 @@ from sqlalchemy import BigInteger, Connection, Integer, bindparam, func, insert,
 from sqlalchemy.sql.dml import ReturningInsert
 
 from assay.canonical import described_digest, digest_of
+from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import AnyText
 from store.core.schema import events as events_table
 from store.core.schema import jobs, ratings
 from store.core.schema import outbox as outbox_table
 from store.jobs import fair_order
-from store.jobs.fair_order import QueuePlace
 from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, append, columns_of, job_from
 from store.targets import refusals
 from store.webhooks.outbox import announce, notice_row
@@ -37,8 +37,8 @@ class ExistingWork:
         Newest unfinished job of an equal request, unless it is being cancelled.
     active : int
         The tenant's unfinished jobs, counted up to the given maximum.
-    own_ahead, others_ahead : int
-        Queued jobs of the tenant, and of the others, that start before a job added now (`fair_order.QueuePlace`).
+    own_before : int
+        The tenant's jobs that are due before a job added now, counted up to `fair_order.MOST_COUNTED`.
     refusals : bool
         Whether any host refuses ratings (`store.targets.refusals`).
     """
@@ -46,14 +46,8 @@ class ExistingWork:
     rating_id: str | None
     twin_id: str | None
     active: int
-    own_ahead: int
-    others_ahead: int
+    own_before: int
     refusals: bool
-
-    @property
-    def place(self) -> QueuePlace:
-        """Place in the queue of a job added now."""
-        return QueuePlace(self.own_ahead, self.others_ahead)
 
 
 _mine = bindparam("by_tenant", type_=AnyText())
@@ -84,13 +78,12 @@ _unfinished = (
     .subquery()
 )
 
-_own_ahead = fair_order.jobs_before(_mine, fair_order.QUEUE.c.next_run_at <= now_ms())
+_own_before = fair_order.jobs_before(_mine, fair_order.QUEUE.c.next_run_at <= now_ms())
 _EXISTING_WORK = select(
     _rating_id.label("rating_id"),
     _twin_id.label("twin_id"),
     select(func.count()).select_from(_unfinished).scalar_subquery().label("active"),
-    _own_ahead.label("own_ahead"),
-    fair_order.others_before(_mine, _own_ahead).label("others_ahead"),
+    _own_before.label("own_before"),
     refusals.EXIST.label("refusals"),
 )
 
@@ -118,11 +111,6 @@ def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
     values = {"job_id": job_id} if tenant is None else {"job_id": job_id, "by_tenant": tenant}
     row = c.execute(_FOUND if tenant is None else _OWNED, values).mappings().one_or_none()
     return None if row is None else job_from(**row)
-
-
-def queue_place(c: Connection, job: Job) -> QueuePlace | None:
-    """Return a job's place in the fair order of all tenants' jobs; ``None`` if the job is not queued."""
-    return fair_order.place_of(c, job.tenant, job.id, job.next_run_at) if job.status == "queued" else None
 
 
 def request_digest(
@@ -173,6 +161,8 @@ _INSERT = (
     .returning(jobs)
 )
 _INSERT_FINISHED = _INSERT.values(finished_at=now_ms())
+_COUNTED = {statement: quota.with_count(statement) for statement in (_INSERT, _INSERT_FINISHED)}
+"""Statements of Postgres that also count a job towards its tenant's quota."""
 
 
 def add(c: Connection, new: NewJob) -> Job:
@@ -197,6 +187,9 @@ def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[
     same order.
     """
     added: dict[str, Job] = {}
+    for tenant in sorted({new.tenant for new, _ in wanted}):
+        size = quota.size_of_jobs(columns_of(new) for new, _ in wanted if new.tenant == tenant)
+        quota.add_jobs(c, tenant, size)
     for statement, state, some in (
         (_INSERT, {"status": "queued", "stage": "queued"}, [one for one in wanted if one[1] is None]),
         (_INSERT_FINISHED, {"status": "succeeded", "stage": "rated"}, [one for one in wanted if one[1] is not None]),
@@ -226,4 +219,14 @@ def _facts_of(job: Job) -> dict[str, Any]:
 
 
 def _insert(c: Connection, statement: ReturningInsert[Any], new: NewJob, **state: Any) -> Job:
-    return job_from(**c.execute(statement, columns_of(new) | state).mappings().one())
+    columns, dialect = columns_of(new), c.dialect.name
+    size = quota.size_of_jobs([columns])
+    if dialect == "sqlite":
+        quota.add_jobs(c, new.tenant, size)
+        return job_from(**c.execute(statement, columns | state).mappings().one())
+    if size > quota.SMALL_BYTES:
+        quota.lock(c, new.tenant)
+    values = columns | state | quota.count_of(new.tenant, jobs.name, size)
+    row = dict(c.execute(_COUNTED[statement], values).mappings().one())
+    quota.check_sum(c, new.tenant, int(row.pop("stored")) + size)
+    return job_from(**row)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, case, delete, func, insert, or_, select
 
+from store.core import quota
 from store.core.agency_schema import compositions
 from store.core.clock import now_ms
 from store.core.columns import new_id
@@ -53,6 +54,7 @@ def add(c: Connection, new: NewComposition) -> StoredComposition:
     """Add a composition."""
     values = {"id": new_id("cmp"), **vars(new), "created_at": now_ms()}
     row = c.execute(insert(compositions).values(values).returning(compositions)).mappings().one()
+    quota.added(c, compositions, new.tenant, compositions.c.id == row["id"])
     return StoredComposition(**row)
 
 
@@ -78,6 +80,7 @@ def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, l
 def remove(c: Connection, composition_id: str, tenant: str) -> bool:
     """Remove a tenant's composition; return whether there was one."""
     own = (compositions.c.id == composition_id) & (compositions.c.tenant == tenant)
+    quota.removing(c, compositions, tenant, own)
     return c.execute(delete(compositions).where(own)).rowcount > 0
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
+from store.core import quota
 from store.core.agency_schema import schedules
 from store.core.clock import now_ms, read_clock
 from store.core.columns import new_id
@@ -144,7 +145,9 @@ def add(c: Connection, new: NewSchedule) -> StoredSchedule:
     values = {"id": new.id, "tenant": new.tenant, "key_id": new.key_id, "version": 1}
     values |= {"created_at": now, "updated_at": now, "next_at": new.rhythm.after(now, now)}
     values |= _written(new.name, new.orders, new.rhythm, paused=new.paused)
-    return _schedule(**c.execute(insert(schedules).values(values).returning(schedules)).mappings().one())
+    stored = _schedule(**c.execute(insert(schedules).values(values).returning(schedules)).mappings().one())
+    quota.added(c, schedules, new.tenant, schedules.c.id == new.id)
+    return stored
 
 
 def find(c: Connection, schedule_id: str, tenant: str) -> StoredSchedule | None:
@@ -172,13 +175,17 @@ def replace(
     restarts = rhythm != old.rhythm or (old.paused and not paused)
     values = _written(name, orders, rhythm, paused=paused) | {"version": old.version + 1, "updated_at": now}
     values["next_at"] = rhythm.after(now, now) if restarts else old.next_at
+    quota.removing(c, schedules, tenant, schedules.c.id == schedule_id)
     changed = update(schedules).where(schedules.c.id == schedule_id).values(values).returning(schedules)
-    return _schedule(**c.execute(changed).mappings().one())
+    replaced = _schedule(**c.execute(changed).mappings().one())
+    quota.added(c, schedules, tenant, schedules.c.id == schedule_id)
+    return replaced
 
 
 def remove(c: Connection, schedule_id: str, tenant: str) -> bool:
     """Remove a schedule and keep its jobs; return false if there is none."""
-    removed = update(schedules).where(*_of(schedule_id, tenant))
+    quota.removing(c, schedules, tenant, *_of(schedule_id, tenant))
+    removed = update(schedules).where(*_of(schedule_id, tenant)).values(request={})
     removed = removed.values(version=schedules.c.version + 1, updated_at=now_ms(), removed_at=now_ms())
     return c.execute(removed).rowcount > 0
 

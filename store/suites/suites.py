@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
+from store.core import quota
 from store.core.agency_schema import suite_cells, suites
 from store.core.clock import now_ms
 from store.core.columns import new_id
@@ -126,6 +127,7 @@ def add(c: Connection, new: NewSuite) -> StoredSuite:
         {"suite_id": new.id, "place": place, **vars(cell), "job_id": job} for place, (cell, job) in enumerate(new.cells)
     ]
     c.execute(insert(suite_cells), rows)
+    quota.added(c, suites, new.tenant, suites.c.id == new.id)
     return _suite(**row)
 
 

@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from sqlalchemy import ColumnElement, Connection, Select, delete, select, update
 
+from store.core import quota
 from store.core.agency_schema import domains
 from store.core.clock import now_ms
 from store.core.columns import new_id
@@ -112,6 +113,8 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
     }
     insert = new.values(values).on_conflict_do_nothing(index_elements=[domains.c.tenant, domains.c.host])
     is_new = c.execute(insert.returning(domains.c.id)).scalar_one_or_none() is not None
+    if is_new:
+        quota.added(c, domains, tenant, domains.c.tenant == tenant, domains.c.host == host)
     row = c.execute(_domains().where(domains.c.tenant == tenant, domains.c.host == host)).mappings().one()
     return _domain(**row), is_new
 
@@ -139,7 +142,9 @@ def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None
 
 def remove(c: Connection, domain_id: str, tenant: str) -> bool:
     """Delete a tenant's domain and keep its replies; return false if there is none."""
-    return c.execute(delete(domains).where(domains.c.id == domain_id, domains.c.tenant == tenant)).rowcount > 0
+    own = domains.c.id == domain_id, domains.c.tenant == tenant
+    quota.removing(c, domains, tenant, *own)
+    return c.execute(delete(domains).where(*own)).rowcount > 0
 
 
 def proof(c: Connection, tenant: str, host: str) -> Domain | None:

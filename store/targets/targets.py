@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
+from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
 from store.core.rows import equal, one_row, page_of
@@ -64,7 +65,9 @@ def add(c: Connection, new: NewTarget) -> StoredTarget:
     """Add a target."""
     row = {"id": new.id, "tenant": new.tenant, "version": 1, "created_at": now_ms(), "updated_at": now_ms()}
     values = row | _described(new) | sealed_columns(new.sealed_secret)
-    return target_from(**c.execute(insert(targets).values(values).returning(targets)).mappings().one())
+    stored = target_from(**c.execute(insert(targets).values(values).returning(targets)).mappings().one())
+    quota.added(c, targets, new.tenant, targets.c.id == new.id)
+    return stored
 
 
 def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = False) -> StoredTarget | None:
@@ -113,15 +116,17 @@ def replace(
     values = _described(new) | ({} if keep_secret else sealed_columns(new.sealed_secret))
     changed = update(targets).where(*_of(target_id, tenant, removed=False), *equal(targets, version=version))
     changed = changed.values(version=targets.c.version + 1, updated_at=now_ms(), **values)
-    return one_row(c, changed.returning(targets), target_from)
+    quota.removing(c, targets, tenant, *_of(target_id, tenant, removed=False))
+    replaced = one_row(c, changed.returning(targets), target_from)
+    quota.added(c, targets, tenant, *_of(target_id, tenant, removed=False))
+    return replaced
 
 
 def remove(c: Connection, target_id: str, tenant: str) -> bool:
-    """Remove a target, delete its secret and keep its ratings; return false if there is none."""
-    removed = update(targets).where(*_of(target_id, tenant, removed=False))
-    removed = removed.values(
-        version=targets.c.version + 1, updated_at=now_ms(), removed_at=now_ms(), **sealed_columns(None)
-    )
+    """Remove a target, delete its settings and secret, and keep its ratings; return false if there is none."""
+    quota.removing(c, targets, tenant, *_of(target_id, tenant, removed=False))
+    removed = update(targets).where(*_of(target_id, tenant, removed=False)).values(settings={}, **sealed_columns(None))
+    removed = removed.values(version=targets.c.version + 1, updated_at=now_ms(), removed_at=now_ms())
     return c.execute(removed).rowcount > 0
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
+from store.core import quota
 from store.core.agency_schema import deliveries, webhooks
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
@@ -105,13 +106,16 @@ def reveal(vault: Vault, sealed: SealedSecret, tenant: str, webhook_id: str) -> 
 
 def add(c: Connection, new: NewWebhook) -> Webhook | None:
     """Add an endpoint; return ``None`` if the tenant has `MOST_WEBHOOKS` already."""
+    quota.lock(c, new.tenant)  # held until the end, so that concurrent requests are added up
     count = select(func.count()).where(webhooks.c.tenant == new.tenant, webhooks.c.removed_at.is_(None))
     if c.execute(count).scalar_one() >= MOST_WEBHOOKS:
         return None
     values = {"id": new.id, "tenant": new.tenant, "state": "enabled", "version": 1}
     values |= {"created_at": now_ms(), "updated_at": now_ms(), **sealed_columns(new.sealed_secret)}
     values |= _described(new.url, new.description, new.events, new.envelope)
-    return webhook_from(**c.execute(insert(webhooks).values(values).returning(webhooks)).mappings().one())
+    stored = webhook_from(**c.execute(insert(webhooks).values(values).returning(webhooks)).mappings().one())
+    quota.added(c, webhooks, new.tenant, webhooks.c.id == new.id)
+    return stored
 
 
 def find(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
@@ -129,7 +133,9 @@ def replace(
     c: Connection, webhook_id: str, tenant: str, *, url: str, description: str, events: Sequence[str], envelope: str
 ) -> Webhook | None:
     """Change an endpoint; waiting deliveries are sent to its new URL."""
+    quota.removing(c, webhooks, tenant, *_of(webhook_id, tenant))
     changed = _change(c, webhook_id, tenant, failing_since=None, **_described(url, description, events, envelope))
+    quota.added(c, webhooks, tenant, *_of(webhook_id, tenant))
     if changed is not None:
         _update_waiting(c, webhook_id, url=url)
     return changed
@@ -171,6 +177,7 @@ def remove(c: Connection, webhook_id: str, tenant: str) -> bool:
     """Remove an endpoint, delete its secrets and give up its waiting deliveries; return false if there is none."""
     previous = dict.fromkeys(("previous_ciphertext", "previous_nonce", "previous_key_id", "previous_until"))
     blank = sealed_columns(SealedSecret(b"", b"", "", ""))
+    quota.removing(c, webhooks, tenant, *_of(webhook_id, tenant))
     if _change(c, webhook_id, tenant, removed_at=now_ms(), **previous, **blank) is None:
         return False
     _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import event, text
 
 from store.core.database import Database
-from store.jobs import jobs
+from store.jobs import fair_order, jobs
 from store.jobs.backlog import backlog
 from store.security import sessions
 from tests.support.jobs import new_job
@@ -102,7 +102,9 @@ READS = {
     "failing jobs that kill their workers": jobs.fail_poison_jobs,
     "count of stranded jobs for the watchdog": lambda c: jobs.count_stranded(c, 15),
     "status of a job": lambda c: jobs.find(c, "job_old17", "acme"),
-    "position in the queue": lambda c: jobs.queue_place(c, first_due(c)),
+    "position in the queue": lambda c: fair_order.own_before(c, first_due(c)),
+    "state of the queue": fair_order.state,
+    "claim in the fair order": lambda c: fair_order.next_job(c, fair_order.Share(most=None, slots=4), 5),
     "existing work for a request": lambda c: jobs.existing_work(c, "acme", "sha256:new", 3600, 500),
     "adding a job": add_new,
     "backlog for metrics": backlog,

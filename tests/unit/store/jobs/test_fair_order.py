@@ -61,7 +61,8 @@ def test_the_shown_position_is_the_order_of_the_claims(database, queued, seed):
         claim_next(database, queued(tenant=tenant).id)
     waiting = [queued(tenant=rng.choice("abcde")) for _ in range(12)]
     with database.read() as c:
-        shown = {job.id: jobs.queue_place(c, job).position for job in waiting}
+        state = fair_order.state(c)
+        shown = {job.id: state.position(job.tenant, fair_order.own_before(c, job)) for job in waiting}
     claimed = [claim_next(database, job.id).job.id for job in waiting]
     assert [shown[job_id] for job_id in claimed] == list(range(1, 13))
 
@@ -70,13 +71,15 @@ def test_a_new_job_has_the_position_that_its_request_was_told(database, queued):
     for tenant in "aab":
         queued(tenant=tenant)
     with database.read() as c:
-        told = {tenant: jobs.existing_work(c, tenant, "sha256:new", 0, 9).place.position for tenant in "abc"}
+        state, told = fair_order.state(c), {}
+        for tenant in "abc":
+            told[tenant] = state.position(tenant, jobs.existing_work(c, tenant, "sha256:new", 0, 9).own_before)
     assert told == {"a": 4, "b": 4, "c": 3}
     for tenant in "abc":
         time.sleep(0.002)
         job = queued(tenant=tenant)
         with database.write() as c:
-            assert jobs.queue_place(c, job).position == told[tenant]
+            assert fair_order.state(c).position(tenant, fair_order.own_before(c, job)) == told[tenant]
             jobs.request_cancel(c, job.id, None)
 
 

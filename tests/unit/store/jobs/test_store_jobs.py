@@ -71,14 +71,6 @@ def test_unfinished_jobs_of_a_tenant_are_counted(database, queued, claimed, publ
         assert jobs.existing_work(c, "acme", "sha256:none", 0, 1).active == 1, "counting stops at the given maximum"
 
 
-def test_queue_position_counts_queued_jobs_of_all_tenants(database, queued, claimed):
-    claim = claimed()
-    first, second = sorted((queued(tenant="rival"), queued()), key=lambda job: (job.next_run_at, job.id))
-    with database.read() as c:
-        assert jobs.queue_place(c, claim.job) is None
-        assert [jobs.queue_place(c, job).position for job in (first, second)] == [1, 2]
-
-
 def test_queued_job_is_cancelled_at_once(database, queued):
     job = queued()
     with database.write() as c:

@@ -56,7 +56,7 @@ def test_adding_no_jobs_returns_an_empty_list(database):
         assert jobs.add_all(c, []) == []
 
 
-def test_adding_50_jobs_needs_two_sql_statements(database, a_job):
+def test_adding_50_jobs_needs_as_many_sql_statements_as_adding_two(database, a_job):
     def statements(count: int) -> int:
         seen: list[str] = []
         with database.write() as c:
@@ -66,7 +66,7 @@ def test_adding_50_jobs_needs_two_sql_statements(database, a_job):
             event.remove(c, "before_cursor_execute", listen)
         return len(seen)
 
-    assert statements(50) == statements(2) == 2
+    assert statements(50) == statements(2) <= 4
 
 
 def test_cells_of_a_suite_have_their_jobs_and_ratings_in_order(database, queued, published, suite_of):
