@@ -323,9 +323,10 @@ class _Output:
 
     def _counted(self, reason: Reason) -> Reason:
         """Add the counted change of labels to the reason about single cases, whose effect is an estimate."""
-        if reason.code != HIDDEN["individual"] or not self.bare or not self.changes:
+        if reason.code != HIDDEN["individual"] or not self.bare:
             return reason
-        return replace(reason, facts={**reason.facts, **{key: self.changes[0][key] for key in ("changed", "of")}})
+        changed = max(row["changed"] for row in self.judged.label_tests)
+        return replace(reason, facts={**reason.facts, "changed": changed, "of": len(self.table)})
 
     def _published(self, detail: dict[str, Any]) -> Mapping[str, str | None]:
         """Return the letter of the published rule if it is requested, and add its tests to `detail`."""
@@ -426,15 +427,14 @@ class _Output:
 
     @cached_property
     def changes(self) -> list[dict[str, Any]]:
-        """Counts of answers that differ (`changes`); empty if effects on single cases are not judged."""
+        """Counts of answers to sentences that differ (`changes`); empty if effects on single cases are not judged."""
         judged = self.judged
-        if self.brief or judged.rules.delta_individual is None:
+        if self.brief or judged.rules.delta_individual is None or judged.groups is not None:
             return []
-        cells = judged.cells[0] if judged.groups is None else None
         if self.bare:
             labels, again = judged.label_numbers
-            return changes(labels, judged.answers.values, again, cells, labels=True)
-        return changes(self.table, judged.answers.values, self._repeats(), cells, labels=False)
+            return changes(labels, judged.answers.values, again, judged.cells[0], labels=True)
+        return changes(self.table, judged.answers.values, self._repeats(), judged.cells[0], labels=False)
 
     @cached_property
     def bare(self) -> bool:

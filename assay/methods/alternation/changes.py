@@ -24,7 +24,7 @@ AS_MUCH = 0.8
 
 
 def changes(
-    outputs: Answers, values: Sequence[str], repeats: Answers | None, cells: Integers | None, *, labels: bool
+    outputs: Answers, values: Sequence[str], repeats: Answers | None, cells: Integers, *, labels: bool
 ) -> list[dict[str, Any]]:
     """Count pairs of answers that differ, for the pair of values with the largest differences.
 
@@ -34,8 +34,8 @@ def changes(
         Answers; labels as numbers.
     repeats : ndarray, shape (profiles, values, times), optional
         Answers to the same questions.
-    cells : ndarray of int, shape (profiles,), optional
-        Sentence of each profile without its person; ``None`` for records.
+    cells : ndarray of int, shape (profiles,)
+        Sentence of each profile without its person.
     labels : bool
         Whether answers are labels: equal or not, and not nearer or farther.
 
@@ -53,11 +53,10 @@ def changes(
     if repeats is not None:
         questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])
         rows.append(_row(ASKED_AGAIN, questions, labels=labels) | {"error": _error(questions, labels=labels)})
-    if cells is not None:
-        order = np.argsort(cells, kind="stable")
-        of_cell = np.split(order, np.flatnonzero(np.diff(cells[order])) + 1)
-        groups = [outputs[places, value] for places in of_cell for value in (a, b)]
-        rows.append(_total(ANOTHER_PERSON, [_differences(group[None]) for group in groups], labels=labels))
+    order = np.argsort(cells, kind="stable")
+    of_cell = np.split(order, np.flatnonzero(np.diff(cells[order])) + 1)
+    groups = [outputs[places, value] for places in of_cell for value in (a, b)]
+    rows.append(_total(ANOTHER_PERSON, [_differences(group[None]) for group in groups], labels=labels))
     return [row for row in rows if row["of"]]
 
 

@@ -15,6 +15,7 @@ from assay.reports.parts import Part
 from assay.reports.plain import visible
 from assay.reports.sheets import Sheet, some_of
 from assay.reports.view import ARROW, Dots, Picture, Span, Strip, Table
+from assay.statistics.hidden.single_cases import LABELS
 
 SHEETS = (
     Sheet(
@@ -107,8 +108,9 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     records, labels = experiment.get("records") is not None, parts.text(experiment, "answers") == "labels"
     scales = [parts.text(one, "scale") for one in parts.objects(part, "scales")] or [parts.text(experiment, "scale")]
     deviation = parts.number(part, "scale") or 1.0
-    rows = {parts.text(row, "what"): row for row in parts.objects(part, "changes")}
-    bare = labels and SWAPPED in rows and "size" not in rows[SWAPPED]
+    singles = [one for one in parts.objects(part, "hidden") if one.get("kind") == "individual"]
+    bare = any((parts.text(one, "name") or "").startswith(LABELS) for one in singles)
+    rows = _changes(part, bare=bare)
     unit = _unit(scales[0] or "linear", deviation, labels)
     yield from _means_in_words(part, unit, deviation, labels=labels, bare=bare)
     if scales[0] != "log" and not bare:
@@ -122,11 +124,10 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}."
     yield from _counted(rows, unit, deviation)
     persons = " or another person of the same group is named" if ANOTHER_PERSON in rows else ""
-    limit = next((one.get("limit") for one in parts.objects(part, "hidden") if one.get("kind") == "individual"), None)
-    shares = Unit(hundredths, " of 100 inputs")
-    template = FLIPS if bare else INDIVIDUAL if rows else OLDER
-    single = template.replace("{persons}", persons).replace("{limit}", hundredths(limit if bare and limit else 0.0))
-    yield from hidden_in_words(part, unit, STRATUM, single, shares if bare else unit)
+    template = FLIPS if bare else INDIVIDUAL if rows else OF_RECORDS
+    limit = max((parts.number(one, "limit") or 0.0 for one in singles), default=0.0)
+    single = template.replace("{persons}", persons).replace("{limit}", hundredths(limit))
+    yield from hidden_in_words(part, unit, STRATUM, single, Unit(hundredths, " of 100 inputs") if bare else unit)
     if left := parts.texts(part, "not_within"):
         named = listed([f"“{column}”" for column in left])
         yield f"Not looked into one by one: {named}. What happens within a column is judged if “strata” names it."
@@ -156,6 +157,15 @@ def _means_in_words(part: Part, unit: Unit, deviation: float, *, labels: bool, b
     answer = f"the score of “{name}”" if labels else "the answer"
     moved = f"{unit.of(shift / deviation)} higher" if shift else "the same"
     yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {moved} on average."
+
+
+def _changes(part: Part, *, bare: bool) -> dict[str | None, Part]:
+    """Return the counted changes by what was exchanged; of records' labels, that of the value alone."""
+    if rows := {parts.text(row, "what"): row for row in parts.objects(part, "changes")}:
+        return dict(rows)
+    changed = [parts.count(row, "changed") or 0 for row in parts.objects(part, "labels")]
+    of = parts.count(parts.mapping(part, "profiles"), "whole")
+    return {SWAPPED: {"changed": max(changed), "of": of}} if bare and changed and of else {}
 
 
 def _counted(rows: Mapping[str | None, Part], unit: Unit, deviation: float) -> Iterator[str]:
@@ -188,8 +198,8 @@ COUNTED: Mapping[str, tuple[str, str]] = {
 }
 """Sentences about counted changes: for labels, and for numbers."""
 
-OLDER = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
-"""Sentence for ratings without counted changes."""
+OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
+"""Sentence about records with numbers or scores."""
 
 
 def _unit(scale: str, deviation: float, labels: bool) -> Unit:

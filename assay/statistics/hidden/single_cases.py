@@ -32,6 +32,9 @@ LEAST_FREEDOM = 20
 TEXT, RECORD, LABELS = "typical text", "typical record", "changed labels"
 """Names of the effect on single items; of labels it is the share of items whose label changes."""
 
+ALONE = 0.2
+"""Prior probability that a difference belongs to single persons in single texts, in any pair of values."""
+
 CELLS, NEAR = 200, 6.0
 """Number of points of each of two grids of sizes in `_size_draws`, and the reach of the second in standard errors."""
 
@@ -184,18 +187,19 @@ def text_effect(
         noise = mean_draws(cases.variances, {}, rng, len(means))
         # fitted together: few repeated questions do not show that one group's answers are a little noisier
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, len(means)).each
-    shared, whole_parts = [], []
+    shared, alone = [], []
     for place, at in enumerate(chosen):
         a, b = pairs[at]
         difference = drawn[:, of_value.shape[1] + place]
-        of_texts = _size_draws(*fit.between(a, b, count), limit, rng, len(means))
+        of_texts = _size_draws(*fit.between(a, b, count), limit, 0.5, rng, len(means))
         known = known and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
         own_a, own_b = (drawn[:, value] - noise[:, value] for value in (a, b))
         single = difference - noise[:, a] - noise[:, b] - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
         shared.append(means[:, at] + of_texts)
-        whole_parts.append(_size_draws(float(single.mean()), float(single.var()), 0.0, limit, rng, len(means)))
+        found = float(single.mean()), float(single.var()), 0.0
+        alone.append(_size_draws(*found, limit, ALONE / len(chosen), rng, len(means)))
     base = np.stack(shared)
-    largest = np.sqrt((base + np.stack(whole_parts)).max(axis=0))
+    largest = np.sqrt((base + np.stack(alone)).max(axis=0))
     if known:
         return (HiddenEffect("individual", TEXT, largest, limit),)
     return (
@@ -265,11 +269,17 @@ def _sums(values: Floats, ids: Integers) -> Floats:
 
 
 def _size_draws(
-    estimate: float, error: float, by_size: float, limit: float, rng: np.random.Generator, draws: int
+    estimate: float,
+    error: float,
+    by_size: float,
+    limit: float,
+    some: float,
+    rng: np.random.Generator,
+    draws: int,
 ) -> Floats:
     """Draw the square of a size, given an estimate of the square with the variance ``error + by_size * square``.
 
-    The size is 0 or half-normal with equal odds, with half of the limit as its scale, as in `varying_effect`.
+    With the prior probability `some` the size is half-normal with half of the limit as its scale; otherwise it is 0.
     """
     size = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
     error = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)
@@ -277,7 +287,7 @@ def _size_draws(
     size = np.unique(np.concatenate([size, np.sqrt(near[near > 0]) / (limit / 2)]))
     edges = np.concatenate([[0.0], (size[1:] + size[:-1]) / 2, size[-1:]])
     slab = np.exp(-(size**2) / 2) * np.diff(edges)
-    prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])
+    prior = np.concatenate([[1 - some], some * slab / slab.sum()])
     away = estimate - (np.concatenate([[0.0], size]) * limit / 2) ** 2
     log_mass = np.log(np.maximum(prior, 1e-300)) - away**2 / error / 2
     mass = np.exp(log_mass - log_mass.max())

@@ -124,7 +124,7 @@ def test_every_format_names_the_population_of_its_intervals(name, estimand):
     [
         (
             "records, opposite by a number",
-            r"moves a typical answer by an estimated 0\.6 \(probably between 0\.\d+ and",
+            r"moves a typical answer, up or down, by an estimated 0\.6 \(probably between 0\.\d+ and",
         ),
         ("records, opposite by a number", r"Within “x: above 0\.029” alone, answers move by an estimated 0\.62"),
         (

@@ -243,7 +243,7 @@ SENTENCES: Mapping[str, Check] = {
         Counted.persons
     ),
     r"An estimated (?:at most )?(?P<size>fewer than 1|\d+) of 100 inputs": single_share,
-    rf"moves a typical answer by an estimated (?:at most )?{N.format('size')}{UNIT}": single_size,
+    rf"moves a typical answer(?:, up or down,)? by an estimated (?:at most )?{N.format('size')}{UNIT}": single_size,
     r"Within “.*” alone, answers move by an estimated (?:at most )?[\d.]+": stated_limits,
     rf"Tested for \w+: {N.format('of')} (?:records|sentences)": lambda found, counted, _: (
         pytest.approx(number(found["of"])) == len(counted.swapped())
@@ -296,7 +296,7 @@ def test_every_number_in_words_is_counted_again_from_the_observations(kind, size
         for found, check in matches:
             assert check(found, counted, document) is not False
             checked += 1
-    assert checked >= 6
+    assert checked >= 5
     if answers == "labels" and service is labels:
         assert any(
             f"changes the label of {changed(counted.swapped())} of {len(counted.swapped())} " in one for one in said
