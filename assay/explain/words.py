@@ -77,11 +77,11 @@ MESSAGES: Mapping[str, str] = {
     ),
     "biased-within-a-stratum": (
         "{where:where}the service is not even within [{name:value}|a part of the content]"
-        "[ (estimated effect {effect:effect})][, with a probability of {probability:chance}]."
+        "[ (an estimated effect of {effect:effect})][, with a probability of {probability:chance}]."
     ),
     "follows-a-part-of-the-content": (
         "{where:where}the service follows the content in a way that its mean hides: "
-        "[{name:value}|a part of the content][ (estimated effect {effect:effect})]"
+        "[{name:value}|a part of the content][ (an estimated effect of {effect:effect})]"
         "[, with a probability of {probability:chance}]."
     ),
     "treats-alike-on-average-only": (

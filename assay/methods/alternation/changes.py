@@ -16,7 +16,7 @@ Answers = Floats | Integers
 SWAPPED, ASKED_AGAIN, ANOTHER_PERSON = "another value", "the same question again", "another person of the same group"
 """What two compared answers differ in."""
 
-CLEAR = 2.0
+CLEAR = 3.0
 """Standard errors of the answers to repeated questions by which a difference must exceed its limit to be said."""
 
 AS_MUCH = 0.8

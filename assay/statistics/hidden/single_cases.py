@@ -32,6 +32,9 @@ LEAST_FREEDOM = 20
 TEXT, RECORD, LABELS = "typical text", "typical record", "changed labels"
 """Names of the effect on single items; of labels it is the share of items whose label changes."""
 
+ROUNDING = 1e-9
+"""Size of a residual, in units of the effect, that is a rounding error."""
+
 ALONE = 0.2
 """Prior probability that a difference belongs to single persons in single texts, in any pair of values."""
 
@@ -257,6 +260,7 @@ def _without_cells_and_persons(cases: SingleCases, cells: Integers, some: NDArra
     added -= of_person @ added / len(cell)
     effects = by_cell / sizes[:, None] - shares @ added
     residuals = outputs - effects[cell] - added[person]
+    residuals[np.abs(residuals) < ROUNDING] = 0.0
     freedom = len(cell) - len(sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
     away = table.T @ shares - np.outer(of_person, of_person) / len(cell)
     spent = len(sizes) - 1 + float(np.trace(inverse @ away))

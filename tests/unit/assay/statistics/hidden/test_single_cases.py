@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from assay.statistics.hidden.single_cases import SingleCases, item_effect
+from assay.statistics.hidden.single_cases import SingleCases, item_effect, text_effect
 from assay.statistics.intervals.alternation_effects import Profiles
 
 LIMIT = 0.25
@@ -136,3 +138,97 @@ def test_without_repeated_items_there_is_only_an_upper_bound_of_the_effect_on_it
     found = item_effect(of(profiles_of(rng.normal(0, 0.6, 500), rng), None), LIMIT, rng)
     assert found.bound
     assert found.draws.mean() > 0.4
+
+
+# ---------------------------------------------------------------------------- sentences
+PERSONS, SENTENCES = 40, 160
+
+
+def sentences(apart: Callable[..., np.ndarray], rng: np.random.Generator, noise: float = 0.2, repeats: bool = True):
+    """Ask about 800 sentences; `apart` adds to the answers, by persons and sentences, shape (items, values)."""
+    person, cell = (rng.permutation(np.arange(800) % count) for count in (PERSONS, SENTENCES))
+    clean = rng.normal(size=SENTENCES)[cell][:, None] + apart(person, cell)
+    again = clean[:50, :, None] + noise * rng.normal(size=(50, 2, 3))
+    outputs = clean + noise * rng.normal(size=clean.shape)
+    again[:, :, 0] = outputs[:50]
+    cases = SingleCases(outputs[..., None], again[..., None] if repeats else None, {"person": person})
+    return text_effect(cases, (cell, SENTENCES), np.zeros((4000, 1)), LIMIT, rng)
+
+
+def by_sentence(size: float, rng: np.random.Generator):
+    moved = rng.normal(0, size, SENTENCES)
+    return lambda _, cell: np.column_stack([np.zeros(len(cell)), moved[cell]])
+
+
+def by_person_in_sentence(sizes: tuple[float, float], rng: np.random.Generator):
+    return lambda person, _: rng.normal(size=(len(person), 2)) * sizes
+
+
+def by_person(size: float, rng: np.random.Generator):
+    moved = rng.normal(0, size, (PERSONS, 2))
+    return lambda person, _: moved[person]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.2, 0.6])
+@pytest.mark.parametrize("size", [0.0, 0.5])
+def test_a_difference_that_persons_share_in_a_sentence_is_found_beside_any_noise(size, noise, rng):
+    found, *_ = sentences(by_sentence(size, rng), rng, noise)
+    assert not found.bound
+    assert found.draws.mean() == pytest.approx(size, abs=0.15)
+
+
+def test_a_difference_of_one_group_by_person_and_sentence_is_found(rng):
+    (found,) = sentences(by_person_in_sentence((0.0, 0.6), rng), rng, noise=0.05)
+    assert found.draws.mean() == pytest.approx(0.6, abs=0.08)
+    assert (found.draws > LIMIT).all()
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+def test_what_both_groups_differ_by_from_person_to_person_is_no_effect_of_the_attribute(repeats, rng):
+    found = sentences(by_person_in_sentence((0.6, 0.6), rng), rng, 0.05, repeats=repeats)
+    assert all((effect.draws > LIMIT).mean() < 0.05 for effect in found)
+
+
+def test_what_a_person_differs_by_in_all_sentences_is_no_effect_of_the_attribute(rng):
+    (found,) = sentences(by_person(1.0, rng), rng, noise=0.05)
+    assert found.draws.mean() < 0.1
+
+
+def test_without_repeated_answers_unequal_noise_gives_only_an_upper_bound(rng):
+    found, bound = sentences(by_person_in_sentence((0.0, 0.6), rng), rng, repeats=False)
+    assert (found.bound, bound.bound) == (False, True)
+    assert found.draws.mean() < 0.1 < bound.draws.mean()
+
+
+def test_noise_of_one_group_alone_is_no_effect_if_repeated_answers_show_it(rng):
+    proven = []
+    for _ in range(20):
+        person, cell = (rng.permutation(np.arange(800) % count) for count in (PERSONS, SENTENCES))
+        outputs = rng.normal(size=SENTENCES)[cell][:, None] + rng.normal(size=(800, 2)) * (0.0, 0.6)
+        again = rng.normal(size=(50, 2, 3)) * np.array([0.0, 0.6])[:, None]
+        cases = SingleCases(outputs[..., None], again[..., None], {"person": person})
+        effects = text_effect(cases, (cell, SENTENCES), np.zeros((4000, 1)), LIMIT, rng)
+        proven += [not effect.bound and (effect.draws > LIMIT).mean() > 0.9 for effect in effects]
+    assert not any(proven)
+
+
+def test_sentences_that_no_two_persons_share_give_only_an_upper_bound(rng):
+    outputs = rng.normal(size=(300, 2, 1))
+    cases = SingleCases(outputs, None, {"person": np.arange(300) % PERSONS})
+    (found,) = text_effect(cases, (np.arange(300), 300), np.zeros((4000, 1)), LIMIT, rng)
+    assert found.bound
+    assert found.draws.mean() > 1
+
+
+@pytest.mark.parametrize("labels", [2, 3, 10])
+def test_the_effect_on_labels_is_the_share_that_changes_whichever_labels_they_are(labels, rng):
+    cell = rng.permutation(np.arange(800) % SENTENCES)
+    label = rng.integers(0, labels, SENTENCES)
+    turned = (label + np.where(np.arange(SENTENCES) % 5 == 0, rng.integers(1, labels, SENTENCES), 0)) % labels
+    answers = np.column_stack([label, turned])[cell]
+    cases = SingleCases.of_labels(
+        answers, np.repeat(answers[:50, :, None], 3, axis=2), {"person": np.arange(800) % PERSONS}
+    )
+    assert cases.squared[:, 0] == pytest.approx((answers[:, 0] != answers[:, 1]).astype(float))
+    (found,) = text_effect(cases, (cell, SENTENCES), cases.mean_squares(rng, 4000), LIMIT, rng)
+    assert (found.draws**2).mean() == pytest.approx(0.2, abs=0.02)
