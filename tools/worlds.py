@@ -1,13 +1,14 @@
 """Calibration without the models' assumptions: how often services get a wrong letter.
 
 The services are described by their behaviour (`tests.support.simulated.hidden_bias`): they hide a bias behind a mean,
-or break an assumption of a method's model, such as equal noise, normal tails or a service that does not drift.
+or break an assumption of a method's model, such as equal noise, normal tails or a service that does not drift. Other
+services are rated with the smallest designs (`tests.support.simulated.small_designs`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,7 +19,11 @@ from rich.progress import track
 from assay.rating.decision import rate
 from assay.statistics.intervals.credible import wilson
 from store.core.child_processes import end_with_parent
-from tests.support.simulated.hidden_bias import WORLDS
+from tests.support.simulated.hidden_bias import WORLDS, World
+from tests.support.simulated.small_designs import SMALL_WORLDS, SmallWorld
+
+EVERY: Mapping[str, World | SmallWorld] = {**WORLDS, **SMALL_WORLDS}
+"""Every kind of service, by name."""
 
 SIZES = (0.5, 1.0, 2.0)
 """Factors by which the effects of a simulated service (a "world") are multiplied; honest services have only 1."""
@@ -38,13 +43,13 @@ class Tried:
     @property
     def wrong(self) -> bool:
         """Whether a letter was declared that the service does not deserve."""
-        return self.declared and self.letter not in {each.value for each in WORLDS[self.world].deserved(self.size)}
+        return self.declared and self.letter not in {each.value for each in EVERY[self.world].deserved(self.size)}
 
 
 def rate_once(job: tuple[str, float, int]) -> Tried:
     """Rate one simulated service; `job` is the name of its world, the factor of its effects, and the seed."""
     world, size, seed = job
-    finding = WORLDS[world].rate(seed, size)
+    finding = EVERY[world].rate(seed, size)
     rating = rate(finding)
     letter = None if rating.letter is None else rating.letter.value
     return Tried(world, size, seed, letter, rating.declared, max(one.usable for one in finding.components))
@@ -57,7 +62,7 @@ def measure_worlds(seeds: int, kept: Path) -> list[Tried]:
     jobs = [
         (name, size, seed)
         for seed in range(seeds)
-        for name, world in WORLDS.items()
+        for name, world in EVERY.items()
         for size in ((1.0,) if world.honest else SIZES)
     ]
     left = [job for job in jobs if job not in done]
@@ -87,6 +92,8 @@ def section(tried: Sequence[Tried]) -> Iterator[str]:
     )
     yield "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a model that"
     yield "is fitted. Where one deserves UCS or DSBS, either is right. In brackets: the 95 % interval of the share."
+    yield "Rows with a colon are the smallest designs (`tests/support/simulated/small_designs.py`). Below the floor"
+    yield "there is no letter, which counts as inconclusive ([decision 98](decisions/0098-a-floor.md))."
     yield "Where half of an effect is at the tolerance, either letter is right, and where it is within it, UCS is."
     yield ""
     yield "| world | size | declared right | inconclusive | declared wrong | questions (median) |"

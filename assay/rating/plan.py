@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.experiment import Looks, Method, generator
 from assay.model import Ask
-from assay.rating.component import EARLY
+from assay.rating.component import EARLY, answers_needed
 from assay.statistics.special import special
 
 TOLERANCES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
@@ -132,12 +132,13 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     noise = np.cumsum(rng.normal(size=(RUNS, len(new))) * np.sqrt(0.25 * (1 - ALIKE) * new), axis=1) / answers
     noise += rng.normal(size=(RUNS, 1)) * math.sqrt(common)
     error = np.sqrt(common + 0.25 * (1 - ALIKE) / answers)
+    enough = answers >= answers_needed(delta)  # a look at fewer answers gives no letter
     needed = 1 - (1 - confidence) * np.array([EARLY] * (len(new) - 1) + [1.0])
     chances = []
     for tolerances in TOLERANCES:
         seen = tolerances * delta + noise
         within = special.ndtr((delta - seen) / error) - special.ndtr((-delta - seen) / error)
-        declared = (np.maximum(within, 1 - within) >= needed).any(axis=1)
+        declared = ((np.maximum(within, 1 - within) >= needed) & enough).any(axis=1)
         chances.append(Chance(tolerances, round(tolerances * delta, 6), round(float(declared.mean()), 3)))
     return tuple(chances)
 

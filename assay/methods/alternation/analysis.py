@@ -27,7 +27,6 @@ from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, s
 from assay.statistics.hidden.single_cases import LABELS, RECORD, TEXT, SingleCases, item_effect, text_effect
 from assay.statistics.hidden.strata import (
     MOST_PAIRS,
-    SURE,
     Families,
     fitted_together,
     furthest,
@@ -282,7 +281,7 @@ class _Output:
             pairs = paired_draws(profiles, first, self.draws)
             gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
-            noise = judged.rules.most_weights is not None and _may_be_noise(gaps["step_1"])
+            noise = judged.rules.most_weights is not None and may_be_chance(gaps["step_1"])
             hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
         except EvidenceError as error:
             return measurement.impossible(error)
@@ -384,7 +383,7 @@ class _Output:
             most = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
             gaps = np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1)
             drawn = np.abs(fitted_together(gaps, most, rng)).max(axis=1)
-            hidden += (HiddenEffect("stratum", name, drawn, most, bound=_may_be_noise(gaps)),)
+            hidden += (HiddenEffect("stratum", name, drawn, most, bound=may_be_chance(gaps)),)
         if rules.delta_individual is None:
             return hidden
         return (*hidden, *self._individual(profiles, pairs, rules.delta_individual, rng, noise=noise))
@@ -597,11 +596,6 @@ def _spoken(told: Any) -> str:
     if isinstance(told, tuple):
         return ", ".join(f"{column}: {cell}" for column, cell in told)
     return f"{told:.6g}" if isinstance(told, float) else str(told)
-
-
-def _may_be_noise(gaps: Floats) -> bool:
-    """Return whether noise alone could be the cause of differences, shape (draws, pairs): all of them may be 0."""
-    return largest_interval(gaps, SURE).low <= 0
 
 
 def _numbers(works: Mapping[str, Any]) -> dict[str, Any]:

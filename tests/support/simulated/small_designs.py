@@ -11,23 +11,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from assay.catalog import attribute
 from assay.catalog.profiles import contents, frames, people
-from assay.methods import AnyMethod
 from assay.methods.shared.profiles import TextProfiles
-from tests.support.simulated.base import SimulatedService
+from assay.model import Finding, Letter
+from tests.support.simulated.base import SimulatedService, letter_of
 from tests.support.simulated.choosers import choice_service, observer_service
 from tests.support.simulated.embedders import association_service
-from tests.support.simulated.hidden_bias import Answer, World
 from tests.support.simulated.image_classifiers import picture_service
 from tests.support.simulated.language_models import stereotype_service
 from tests.support.simulated.predictors import record_service, text_service
 from tests.support.simulated.sampling import sampling_service, vector_service
 from tests.support.simulated.translators import translator_service
-
-Rng = np.random.Generator
 
 
 @dataclass(frozen=True)
@@ -40,15 +35,31 @@ class Design:
     follows: float = 3.0
     """Effect of step 2 of the service that follows the content, in multiples of `delta`."""
 
-    def world(self, step_1: float, step_2: float) -> World:
-        """Return the services with given effects, in multiples of the tolerance."""
 
-        def make(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
-            made = self.make(size * step_1 * self.delta, size * step_2 * self.delta, int(rng.integers(2**31)))
-            return replace(made.method, **self.fields), lambda probe: made.answer(probe.ask)
+@dataclass(frozen=True)
+class SmallWorld:
+    """Services with given effects, in multiples of the tolerance, that are rated with a small design."""
 
-        letter = self.make(step_1 * self.delta, step_2 * self.delta, 0).letter
-        return World(make, frozenset({letter}))
+    design: Design
+    step_1: float
+    step_2: float
+    honest: bool = True
+    """Whether effects come in one size only."""
+
+    @property
+    def deserves(self) -> frozenset[Letter]:
+        """The letter that may be declared."""
+        return frozenset({letter_of(self.step_1, self.step_2, 1.0)})
+
+    def deserved(self, size: float) -> frozenset[Letter]:  # noqa: ARG002 - same signature as other worlds
+        """Return the letter that may be declared."""
+        return self.deserves
+
+    def rate(self, seed: int, size: float = 1.0) -> Finding:
+        """Rate the service of a seed with its effects multiplied by `size`."""
+        unit = size * self.design.delta
+        made = self.design.make(self.step_1 * unit, self.step_2 * unit, seed)
+        return replace(made, method=replace(made.method, **self.design.fields)).rate(seed)
 
 
 def _few_texts(of_people: int, of_frames: int, of_contents: int) -> TextProfiles:
@@ -142,8 +153,8 @@ DESIGNS: Mapping[str, Design] = {
 EFFECTS: Mapping[str, tuple[float, float]] = {"even": (0.0, 0.0), "half a tolerance": (0.5, 0.5)}
 """Effects of step 1 and step 2, in multiples of the tolerance."""
 
-SMALL_WORLDS: Mapping[str, World] = {
-    f"{name}: {kind}": design.world(*effects)
+SMALL_WORLDS: Mapping[str, SmallWorld] = {
+    f"{name}: {kind}": SmallWorld(design, *effects)
     for name, design in DESIGNS.items()
     for kind, effects in {**EFFECTS, "half a tolerance, follows": (0.5, design.follows)}.items()
 }

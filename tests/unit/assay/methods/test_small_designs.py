@@ -1,0 +1,85 @@
+"""Tests of small designs: no wrong letter at the smallest accepted sizes, and enough units with the defaults."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from assay.experiment import Session, generator
+from assay.methods import RoundTrip
+from assay.model import Letter
+from assay.rating.component import TOO_FEW
+from assay.rating.decision import rate
+from tests.support.simulated.hidden_bias import WORLDS
+from tests.support.simulated.services import SERVICES
+from tests.support.simulated.small_designs import SMALL_WORLDS
+from tests.support.simulated.translators import translator_service
+
+SMALLEST = [
+    "round-trip, 1 text a block",
+    "round-trip, 4 texts a block",
+    "one-hop, 1 text a block",
+    "alternation, labels of 10 records",
+    "forced-choice, 3 words of a kind",
+    "association, one word of a kind",
+    "stereotype-score, echo, 2 terms of a list, once",
+    "stereotype-score, choice, 2 terms of a list, once",
+    "visual-stereotype, labels, 5 terms of a list, one picture",
+    "visual-stereotype, probabilities, 5 terms of a list, one picture",
+]
+"""Designs that are accepted and too small for a letter."""
+
+
+@pytest.mark.parametrize("design", SMALLEST)
+def test_the_smallest_designs_have_no_letter_and_say_what_would_do(design):
+    rating = rate(SMALL_WORLDS[f"{design}: even"].rate(1))
+    assert rating.letter is None
+    reasons = [reason for reason in rating.reasons if reason.code == TOO_FEW]
+    assert reasons or any(reason.code == "evidence-insufficient" for reason in rating.reasons)
+    assert all(reason.facts["count"] < reason.facts["needed"] for reason in reasons)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL_WORLDS)
+def test_small_designs_declare_no_wrong_letter(name):
+    world = SMALL_WORLDS[name]
+    ratings = [rate(world.rate(seed)) for seed in range(4)]
+    assert {rating.letter for rating in ratings if rating.declared} <= world.deserves
+
+
+def always_he(method, seed=1):
+    service = translator_service(0.5, 0.5, seed)
+    return replace(service, method=method).rate(seed)
+
+
+def test_an_interim_look_at_too_few_texts_gives_no_letter_and_asks_on():
+    method = RoundTrip("gender", texts_per_block=1, max_texts_per_block=40, look_growth=2.0)
+    (component,) = always_he(method).components
+    looks = component.detail["decision"]
+    assert [look["letter"] for look in looks if look["texts_per_block"] < 10] == [None] * 4
+    assert all(not look["stopped"] for look in looks if look["texts_per_block"] < 10)
+    assert (component.letter, component.declared, looks[-1]["texts_per_block"]) == (Letter.BS, True, 16)
+
+
+def test_lost_texts_do_not_count_as_units():
+    world = WORLDS["translator, one group refused"]
+    method = RoundTrip("gender", texts_per_block=10, stop_early=False, delta_loss=None)
+    made, answer = world.make(generator(3), 1.0)
+    session = Session(replace(method, languages=made.languages).design(generator(3)))
+    while session.finding is None:
+        for probe in session.missing:
+            session.accept(probe, answer(probe))
+        session.advance()
+    (component,) = session.finding.components
+    assert component.usable < 30
+    assert component.letter is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SERVICES)
+def test_default_designs_have_enough_units_at_the_first_look(name):
+    component = SERVICES[name](0.0, 0.0, 3).rate(3).components[0]
+    looks = component.detail.get("decision") or component.detail.get("looks") or []
+    assert component.letter is not None
+    assert all(look["letter"] is not None for look in looks if "letter" in look)
