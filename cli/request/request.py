@@ -78,7 +78,14 @@ def read_request(asked: Asked) -> dict[str, Any]:
         from cli.request.upload import take_upload
 
         take_upload(asked.upload, request)
+    _check_rows(request["experiment"].get("records"))
     return request
+
+
+def _check_rows(records: Any) -> None:
+    """Raise a `SpecificationError` about `--upload` if an experiment about records has no rows."""
+    if isinstance(records, Mapping) and not records.get("rows") and records.get("upload") is None:
+        raise SpecificationError("the experiment asks about records: give their table with --upload FILE", "upload")
 
 
 def method_of_request(request: Mapping[str, Any]) -> AnyMethod:

@@ -73,6 +73,10 @@ class Quoter:
         shown = self._masked(_visible(text[:READ]))
         return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
 
+    def masked(self, message: str) -> str:
+        """Return a message of ours without the key in its quotations; without them if the key is too short."""
+        return self._masked(message) if self._shows else re.sub(r'"[^"]*"', '"…"', message)
+
     def excerpt(self, text: str, longest: int) -> str:
         """Return the first `longest` characters of a text with its line breaks, cleaned as by `clean`."""
         if not self._shows:

@@ -9,13 +9,15 @@ from functools import cache
 from typing import Annotated, Any, TypeVar, cast
 
 from annotated_types import MaxLen, MinLen
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from assay.errors import SpecificationError
 from assay.model import Field as Cell
 from assay.model import Kind
 from store.core.plain_messages import plain_message
 from workers.targets.auth.schemes import Auth, Strict, check_auth
+from workers.targets.parsing.answer_parsing import label_text
+from workers.targets.parsing.written_numbers import NumberForm
 
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ()_|-]{0,63}", re.ASCII)
 
@@ -80,13 +82,20 @@ class PredictorSettings(CalledSettings):
     """Base class of the settings of classifiers, regressors and embedders."""
 
     labels: Annotated[
-        tuple[Annotated[str, MinLen(1), MaxLen(200)], ...],
+        tuple[Annotated[str, BeforeValidator(label_text), MinLen(1), MaxLen(200)], ...],
         MaxLen(1000),
         Field(
-            description="A classifier's labels, all of them, in the order of the columns of its probabilities. "
-            "Empty: whatever labels it names."
+            description="A classifier's labels, all of them, in the order of the columns of its probabilities; texts, "
+            "numbers or truth values. Empty: whatever labels it names."
         ),
     ] = ()
+    number: Annotated[
+        NumberForm | None,
+        Field(
+            description="Regressors: form of numbers that come as text, with their units: decimal-point ($1,234.5) or "
+            "decimal-comma (1.234,5 €). Null: only plain numbers are read from text."
+        ),
+    ] = None
     samples: Annotated[
         tuple[Sample, ...],
         MaxLen(10),

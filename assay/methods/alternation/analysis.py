@@ -189,6 +189,8 @@ class Judged:
 def judge_answers(judged: Judged, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
     """Judge each output: the number of a regressor, or each label's score."""
     answers = judged.answers
+    answers.complete_top_labels()
+    judged.again.complete_top_labels()
     whole = judged.whole
     labels: dict[str, str | None] = (
         {"output": None} if answers.numbers else {label: label for label in _labels(answers, judged.rules.labels)}

@@ -15,6 +15,8 @@ from assay.model import Reason, Reply
 LABELS_NAMED, SPELLINGS_NAMED = 5, 5
 """Maximum numbers of labels with several spellings that are reported, and of spellings of each."""
 
+PAIR = 2
+
 LOST_SHARE = 0.2
 """Largest share of incompletely answered profiles with which a letter is still given."""
 
@@ -68,6 +70,23 @@ class Answers(Tally):
         self.count_reply(reply, wrong, self.values[value])
         if reply.failure is None and read is not None:
             self.replies[place, value] = self.spellings.unify(read) if isinstance(read, dict) else read
+
+    def complete_top_labels(self) -> None:
+        """Complete answers with the score of the top label alone, if it is not always the same label.
+
+        Of two labels, the other has the remaining probability. Of more, the scores of the others are unknown, so that
+        the answer is read as a label. An unknown score is never taken for 0.
+        """
+        alone = {at: read for at, read in self.replies.items() if isinstance(read, dict) and len(read) == 1}
+        labels = {label for read in self.replies.values() if isinstance(read, dict) for label in read}
+        if len({label for read in alone.values() for label in read}) < 2 or all(
+            score == 1.0 for read in alone.values() for score in read.values()
+        ):
+            return
+        for at, read in alone.items():
+            ((label, score),) = read.items()
+            others = labels - {label}
+            self.replies[at] = {label: score, others.pop(): 1 - score} if len(labels) == PAIR else {label: 1.0}
 
     @property
     def whole(self) -> list[int]:

@@ -206,8 +206,10 @@ class RecordProfiles(Bounded):
         super().__post_init__()
         if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
             raise SpecificationError("at least two different values are needed, each named once", "records.values")
-        if bool(self.rows) == (self.upload is not None):
-            raise SpecificationError("give rows, or an upload, and not both", "records.rows")
+        if self.rows and self.upload is not None:
+            raise SpecificationError("rows and an upload are given: leave one of them out", "records.rows")
+        if not self.rows and self.upload is None:
+            raise SpecificationError("there are no rows to ask about: give rows, or an upload", "records.rows")
         if self.rows:
             self._check_rows()
 

@@ -120,6 +120,7 @@ class TextsHeard:
 
 def hear_texts(answers: Answers, taken: Floats, wanted: str | None, of_two: OfTwo) -> TextsHeard | Reason:
     """Read the answers; return a reason if they cannot be used."""
+    answers.complete_top_labels()
     whole = answers.whole
     if too_few(answers, len(whole)):
         return lost_reason(answers, len(whole))

@@ -124,6 +124,7 @@ def read_vectors(replies: Sequence[Reply], wanted: str | None, of_two: OfTwo) ->
     answers = Answers(tuple(Case(str(place), ()) for place in range(len(replies))), ("",), numbers=False)
     for place, reply in enumerate(replies):
         answers.take(place, 0, reply)
+    answers.complete_top_labels()
     read = [answers.replies.get((place, 0)) for place in range(len(replies))]
     known = [one for one in read if one is not None]
     if too_few(answers, len(known)):

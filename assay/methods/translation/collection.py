@@ -34,6 +34,12 @@ MARKED = 0.5
 MOST_ALIKE = 5
 """Maximum number of different texts of a component with one and the same translation: synonyms are translated alike."""
 
+ENGLISH = frozenset(
+    {"a", "an", "and", "are", "as", "at", "became", "for", "from", "has", "have", "he", "her", "him", "his", "in", "is"}
+    | {"it", "of", "on", "one", "she", "that", "the", "their", "them", "they", "to", "was", "we", "were", "with", "you"}
+)
+"""Common English words; every sentence that is sent, and every translation of it, has some."""
+
 _WORD = re.compile(r"\w+")
 _LEAD = re.compile(r"\A[^:\n.!?]{2,80}:\s+(?=\S)")
 _MARKED_WORD = re.compile(r"(?:^|\s)[#@*]\w")
@@ -96,10 +102,15 @@ def align(text: str, sentences: int) -> Sequence[str] | None:
 
 
 def read_text(returned: str, sentences: int, attribute: Attribute) -> Reading:
-    """Read the attribute's value in each sentence of a returned English text."""
+    """Read the attribute's value in each sentence of a returned English text.
+
+    A text without any common English word is no English: that a value is not mentioned in it says nothing.
+    """
     pieces = align(returned, sentences)
     if pieces is None:
         return Reading(unusable="sentence-count")
+    if not any(ENGLISH & set(_WORD.findall(piece.casefold())) for piece in pieces):
+        return Reading(unusable="not-english")
     return Reading(values=tuple(attribute.read(piece) for piece in pieces))
 
 

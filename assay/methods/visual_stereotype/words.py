@@ -45,7 +45,7 @@ REASONS: Mapping[str, str] = {
     ),
     "no-picture-decided": (
         "{where:where}the answers decided no picture[ of the lists {lists:names}][ ({pictures:count} were shown)]: "
-        "they named both labels or neither, or another one with the order of the labels. "
+        "another label was named when the labels changed their order. "
         "A service that does not look at the picture answers so, and would seem unbiased."
     ),
     "unknown-label": (
@@ -71,4 +71,7 @@ PHRASES: Mapping[str, str] = {
     "other-term": "the picture is of a term that the specification does not list",
     "same-picture": "the picture was there already",
     "no-picture": "no picture came back",
+    "names-both-labels": "the answer named both labels",
+    "names-no-label": "the answer named neither label",
+    "refused-in-words": "the answer was an apology or a refusal",
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.model import Kind
 from workers.targets.checks.translator import numbers_in
+from workers.targets.parsing.written_numbers import forms_that_read, plain_number
 
 MOST_PATHS = 3
 """Maximum number of suggested places of the answer."""
@@ -50,11 +51,16 @@ def settings_that_read(body: bytes, kind: Kind) -> dict[str, Any]:
         return {"response": "text"}
     paths, settings = list(answer_paths(body, kind)), dict[str, Any]()
     if kind is Kind.CLASSIFIER and not (paths and _FACT.fullmatch(last_name(paths[0])) is None):
-        numbers = list(answer_paths(body, Kind.REGRESSOR))
+        values = dict(values_in(json_in(body)))
+        numbers = [path for path in answer_paths(body, Kind.REGRESSOR) if not isinstance(values[path], str)]
         for number in numbers[:1]:  # a single number is taken for the probability of the label "yes"
-            value = dict(values_in(json_in(body)))[number]
+            value = values[number]
             settings = {"labels": ["no", "yes"], "number": "probability"} | ({"scale": [0, 100]} if value > 1 else {})
         paths = numbers or paths
+    if kind is Kind.REGRESSOR and paths:
+        value = dict(values_in(json_in(body)))[paths[0]]
+        if isinstance(value, str) and plain_number(value) is None:
+            settings = {"number": next(iter(forms_that_read(value)))}
     return settings | ({"output": paths[0]} if paths else {})
 
 
@@ -118,7 +124,9 @@ def _fits(value: Any, kind: Kind) -> bool:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     match kind:
         case Kind.REGRESSOR:
-            return number
+            return number or (
+                isinstance(value, str) and (plain_number(value) is not None or bool(forms_that_read(value)))
+            )
         case Kind.EMBEDDER:
             return isinstance(value, list) and len(value) > 1 and all(isinstance(one, (int, float)) for one in value)
         case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:

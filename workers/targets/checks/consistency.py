@@ -76,7 +76,8 @@ def _check_scores(scored: Sequence[Mapping[str, float]]) -> list[str]:
         raise TargetUnfit(
             "label-set",
             f"one answer scored {labels_named(first)}, another {labels_named(other)}",
-            "make the service score every label every time (a top_k as large as there are labels)",
+            "declare its labels in settings.labels (the score of one of two is enough), or make the service score "
+            "every label every time (hf-inference: settings.top_k; other protocols: the service's own setting)",
         )
     if len(first) == 1:
         return [f"only the label {labels_named(first)} is scored"]

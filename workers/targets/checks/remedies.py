@@ -14,6 +14,8 @@ from workers.egress import Exchange, Quoter
 from workers.targets.adapter import Target
 from workers.targets.checks.answer_places import answer_paths, json_in, last_name, settings_that_read, values_in
 from workers.targets.checks.translator import numbers_in
+from workers.targets.parsing.answer_parsing import UNDECLARED
+from workers.targets.parsing.written_numbers import FORMS
 
 RECORDS = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
 """Kinds of services that may take records instead of texts."""
@@ -335,6 +337,14 @@ _PROTOCOL = (
 
 def _wrong_shape(case: _Case) -> Remedy:
     paths = list(answer_paths(case.body, case.target.kind))
+    if settings := _NAMED_SETTING.findall(case.failure.message):
+        return Remedy(
+            f"{case.failure.message}.", f"Set {' or '.join(dict.fromkeys(settings))}, as the service means it."
+        )
+    if _TOP_LABEL in case.failure.message:
+        return Remedy(f"{case.failure.message}.", _SCORE_ALL.get(case.target.protocol, _SCORE_ALL[""]))
+    if UNDECLARED in case.failure.message:
+        return Remedy(f"{case.failure.message}.", "Declare in settings.labels every label that the service gives.")
     if not case.custom:
         return Remedy(case.failure.message, _PROTOCOL)
     output = str(case.target.settings.get("output", "@"))
@@ -348,15 +358,33 @@ def _wrong_shape(case: _Case) -> Remedy:
     if "labels" in (reading := _settings(case)):
         return Remedy("The answer is one number, and no class.", f"Set {reading}; or rate it as a regressor.")
     if paths:
+        number = settings_that_read(case.body, case.target.kind).get("number") if "labels" not in reading else None
+        form = f", and settings.number = {json.dumps(number)}" if number in FORMS else ""
         return Remedy(
             f"settings.output = {json.dumps(output)} does not lead to the answer in what {case.place} sent.",
-            f"Set settings.output to {' or '.join(json.dumps(path) for path in paths)}.",
+            f"Set settings.output to {' or '.join(json.dumps(path) for path in paths)}{form}.",
+        )
+    if _NO_NUMBER in case.failure.message:
+        return Remedy(
+            f"{case.failure.message}.", "Let the service send a number, or rate it as a classifier of a few labels."
         )
     return Remedy(
         f"settings.output = {json.dumps(output)} finds no answer, and the body has no {_WANTED[case.target.kind]}.",
         "Correct settings.body and settings.path, until the service answers as its documentation shows.",
     )
 
+
+_NAMED_SETTING = re.compile(r'settings\.\w+ = "[\w-]+"')
+_NO_NUMBER = "it is a number in no form that is read"
+_TOP_LABEL = "gave the top label alone"
+_SCORE_ALL: Mapping[str, str] = {
+    "hf-inference": "Raise settings.top_k to the number of labels; of two labels in settings.labels one score will do.",
+    "custom": "Let settings.output name the label without its score; of two labels in settings.labels one will do.",
+    "kserve": "Name the output with all probabilities, or that with the label alone, in settings.outputs.",
+    "mlflow": "Name the column with the label, or log the model with predict_proba; see settings.output_column.",
+    "": "Make the service score every label; with two labels in settings.labels one score will do.",
+}
+"""How a service whose answers hold the score of the top label alone is read, by protocol."""
 
 _WANTED: Mapping[Kind, str] = {
     Kind.TRANSLATOR: "text",

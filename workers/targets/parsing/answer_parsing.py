@@ -1,7 +1,7 @@
 """Parsing of one answer: a number, a vector or a class, from the JSON forms that services use.
 
-Parsing is strict where a mistake could become evidence: a truth value or a text is no number, and infinite
-numbers are refused.
+Parsing is strict where a mistake could become evidence: a truth value is no number, a text is one only in a plain or
+declared form, and infinite numbers are refused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from sys import intern
 from typing import Any, ClassVar
 
+from assay.catalog.answer_text import label_key, normalise_answer
 from assay.model import Failure, Reply
+from workers.targets.parsing.written_numbers import NumberForm, forms_that_read, plain_number, written_number
 
 MOST_DIMENSIONS = 16_384
 """Maximum number of dimensions of a vector; vectors are stored, so their size is limited."""
@@ -21,6 +23,9 @@ MOST_LABELS = 1_000
 
 LONGEST_LABEL = 200
 """Maximum length of a label in characters."""
+
+LONGEST_QUOTED = 60
+"""Maximum length of an answer that a message quotes, in characters."""
 
 ROUNDING = 1e-6
 """Tolerance for probabilities outside [0, 1], which occur with single-precision arithmetic."""
@@ -68,10 +73,30 @@ def float_or_infinity(value: float) -> float:
         return math.inf
 
 
-def number_of(said: Any) -> float:
-    """Parse a finite number, or a list with one number; raise `Misread` for anything else."""
+def number_of(said: Any, form: NumberForm | None = None) -> float:
+    """Parse a finite number, or a list with one number; raise `Misread` for anything else.
+
+    A text is read in the declared `form`; without one, only if it is a plain number such as "35.7".
+    """
     said = unwrapped(said)
-    return finite(said[0] if isinstance(said, list) and len(said) == 1 else said, "number")
+    said = said[0] if isinstance(said, list) and len(said) == 1 else said
+    return _number_in(said, form) if isinstance(said, str) else finite(said, "number")
+
+
+def _number_in(text: str, form: NumberForm | None) -> float:
+    """Parse a number in a text, or raise `Misread` with the text and the setting that would read it."""
+    number = plain_number(text) if form is None else written_number(text, form)
+    if number is not None:
+        return number
+    readings = [f'settings.number = "{name}" reads it as {read:g}' for name, read in forms_that_read(text).items()]
+    how = ", ".join(readings) or "it is a number in no form that is read; name another output, or send a JSON number"
+    raise Misread(f"gave the text {quoted(text)} where a number is due: {how}")
+
+
+def quoted(text: str) -> str:
+    """Return the beginning of an answer in quotation marks, for a message."""
+    words = " ".join(normalise_answer(text).replace('"', "'").split())
+    return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
 def finite(said: Any, noun: str) -> float:
@@ -107,7 +132,11 @@ def classified(said: Any, labels: Sequence[str] = ()) -> Classified:
     These forms are accepted: ``"positive"``; ``1``, the index of a label or its name; ``[0.1, 0.9]``,
     probabilities in the order of `labels`; ``[0.9]``, the probability of the second of two; ``[{"label": …,
     "score": …}, …]``; ``{"labels": […], "scores": […]}``; ``{"negative": 0.1, "positive": 0.9}``;
-    ``{"label": …, "scores": …}``. A single ``{"label": …, "score": …}`` counts as a label without probabilities.
+    ``{"label": …, "scores": …}``. A single label with its score is P(label) if two labels are declared. Otherwise a
+    single ``{"label": …, "score": …}`` counts as a label without probabilities.
+
+    Declared labels match by value: "Good" and "good ", 1 and "1", true and "true" are the same. A number is the index
+    of a label only if no declared label is a number or a truth value.
 
     Parameters
     ----------
@@ -121,6 +150,12 @@ def classified(said: Any, labels: Sequence[str] = ()) -> Classified:
         If the form is unknown, a probability is outside [0, 1], or a label is not declared.
     """
     label, scores = _class_of(said, labels)
+    if scores is not None and labels:
+        scores = {_declared(name, labels): score for name, score in scores.items()}
+    if scores is not None and (len(scores), len(labels)) == (1, 2):  # only the top label, or only one of both
+        ((name, score),) = scores.items()
+        number = probability(score)
+        label, scores = None, {each: number if each == name else 1 - number for each in labels}
     if label is None and scores is None:
         raise Misread("gave neither a label nor probabilities")
     for name in (label, *(scores or ())):
@@ -136,6 +171,8 @@ def _class_of(said: Any, labels: Sequence[str]) -> tuple[str | None, dict[str, A
     match said:
         case {"labels": list(names), "scores": list(scores)} if len(names) == len(scores):
             return None, _named(list(zip(names, scores, strict=True)))
+        case {"label": label, "score": score} if len(said) == len(labels) == 2 and label is not None:
+            return None, {_label_of(label, labels): score}
         case {"label": label, **rest} if rest.keys() <= {"score", "scores"}:
             scores = rest.get("scores")
             return (None if label is None else _label_of(label, labels)), (
@@ -164,20 +201,56 @@ def _scores_of(said: Any, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _label_of(said: Any, labels: Sequence[str]) -> str:
-    """Parse a label, or the index of a label."""
+    """Parse a label: a text, a number, a truth value, or the index of a label."""
     if isinstance(said, str):
-        return said
-    if isinstance(said, bool) or not isinstance(said, int | float):
+        return _declared(said, labels)
+    if not isinstance(said, bool | int | float):
         raise Misread(f"gave {seen(said)} where a label is due")
-    number = float_or_infinity(said)
-    if not number.is_integer():
-        raise Misread(f"gave {seen(said)} where a label is due; probabilities come as a list, in the order of labels")
-    place = int(number)
-    if not labels or str(place) in labels:
-        return str(place)
-    if not 0 <= place < len(labels):
-        raise Misread(f"gave {seen(said)} as the number of a label, and {len(labels)} labels are declared")
-    return labels[place]
+    if not labels:
+        if isinstance(said, float) and not said.is_integer():
+            raise Misread(
+                f"gave {seen(said)} where a label is due; probabilities come as a list, in the order of labels"
+            )
+        return label_text(said)
+    valued = [label for label in labels if _value_of(label) == said and _value_of(label) is not None]
+    same_kind = [label for label in valued if isinstance(_value_of(label), bool) == isinstance(said, bool)]
+    if len(matching := same_kind or valued) == 1:
+        return matching[0]
+    names_values = any(_value_of(label) is not None for label in labels)
+    if isinstance(said, bool) or names_values or not float(said).is_integer() or not 0 <= said < len(labels):
+        raise Misread(f"gave {seen(said)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
+    return labels[int(said)]
+
+
+UNDECLARED = "which is none of the declared labels"
+
+
+def label_text(label: str | bool | float) -> str:
+    """Return a label as text: true as "true", 1 and 1.0 as "1"."""
+    if isinstance(label, bool):
+        return str(label).lower()
+    return f"{label:.15g}" if isinstance(label, int | float) else label
+
+
+def _value_of(label: str) -> bool | float | None:
+    """Return the truth value or number that a declared label names, or ``None``."""
+    key = label_key(label)
+    return {"true": True, "false": False}[key] if key in {"true", "false"} else plain_number(label)
+
+
+def _declared(label: str, labels: Sequence[str]) -> str:
+    """Return the declared spelling of a label; the label itself if it is none of the declared ones, or none are."""
+    if label in labels or not labels:
+        return label
+    same = [each for each in labels if label_key(each) == label_key(label)]
+    if not same and (value := _value_of(label)) is not None:
+        same = [each for each in labels if _value_of(each) == value]
+    return same[0] if len(same) == 1 else label
+
+
+def _named_labels(labels: Sequence[str]) -> str:
+    some = ", ".join(quoted(label) for label in labels[:5])
+    return f"({some}{' …' if len(labels) > 5 else ''})"
 
 
 def _completed(row: list[Any], labels: Sequence[str]) -> list[Any]:
@@ -200,9 +273,8 @@ def _pair_of(each: Any) -> tuple[Any, Any]:
 
 def _named(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     scores: dict[str, Any] = {}
-    for label, score in pairs:
-        if not isinstance(label, str):
-            raise Misread(f"gave {seen(label)} where a label is due")
+    for name, score in pairs:
+        label = _label_of(name, ())
         if label in scores:
             raise Misread("gave one label twice")
         scores[label] = score
@@ -215,7 +287,7 @@ def _check_label(label: str | None, labels: Sequence[str]) -> None:
     if not label or len(label) > LONGEST_LABEL:
         raise Misread(f"gave a label of {len(label)} characters; 1 to {LONGEST_LABEL} are taken")
     if labels and label not in labels:
-        raise Misread("gave a label that is not declared in settings.labels")
+        raise Misread(f"gave {quoted(label)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
 
 
 def _checked(scores: Mapping[str, Any], labels: Sequence[str]) -> dict[str, float]:
@@ -223,7 +295,9 @@ def _checked(scores: Mapping[str, Any], labels: Sequence[str]) -> dict[str, floa
     if not 0 < len(scores) <= MOST_LABELS:
         raise Misread(f"gave the scores of {len(scores):,} labels; 1 to {MOST_LABELS:,} are taken")
     if labels and len(scores) != len(labels):
-        raise Misread(f"gave the scores of {len(scores)} labels, and {len(labels)} are declared")
+        some = "the top label alone" if len(scores) == 1 else f"the scores of {len(scores)} labels"
+        how = "make the service score all of them, or return the label without a score"
+        raise Misread(f"gave {some}, and {len(labels)} labels are declared in settings.labels; {how}")
     # interned, because thousands of replies hold the same labels
     return {intern(label): _probability(scores[label]) for label in labels or scores}
 

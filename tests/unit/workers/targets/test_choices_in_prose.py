@@ -25,7 +25,7 @@ WORDS = StereotypeWords(
     (("man", "woman"), ("brother", "sister"), ("uncle", "aunt"), ("boy", "girl")),
     first_terms=("chess", "engines", "cars", "poker", "rockets", "boxing"),
     second_terms=("lace", "roses", "knitting", "ballet", "dolls", "ribbons"),
-    neutral=("rain", "tea", "maps", "rivers", "bread", "birds", "soup", "trains"),
+    neutral=("rain", "tea", "maps", "rivers", "bread", "birds", "soup", "trains", "lamps", "clocks", "chairs", "paper"),
     frames=tuple(f"{{The_group}} {verb} {{attribute}}." for verb in VERBS),
     name="tiny",
 )

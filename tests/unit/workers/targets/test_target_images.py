@@ -262,7 +262,7 @@ MISREAD = {
     "a label too many": ("unknown-label", ZERO_SHOT, scored(("a man", 0.5), ("a woman", 0.4), ("a dog", 0.1))),
     "a label twice": ("wrong-shape", ZERO_SHOT, scored(("a man", 0.5), ("a man", 0.5))),
     "a score above one": ("wrong-shape", ZERO_SHOT, scored(("a man", 17.5), ("a woman", 0.5))),
-    "a score that is no number": ("wrong-shape", ZERO_SHOT, scored(("a man", "0.5"), ("a woman", 0.5))),
+    "a score that is no number": ("wrong-shape", ZERO_SHOT, scored(("a man", "50 %"), ("a woman", 0.5))),
     "a score that is not finite": ("wrong-shape", ZERO_SHOT, scored(("a man", math.nan), ("a woman", 0.5))),
     "nothing": ("unknown-label", ZERO_SHOT, []),
     "null": ("wrong-shape", ZERO_SHOT, None),

@@ -494,7 +494,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("case", NUMBERS.values(), ids=NUMBERS)
-@pytest.mark.parametrize("value", ["null", "true", '"0.25"', "{}"])
+@pytest.mark.parametrize("value", ["null", "true", '"0,25"', "{}"])
 def test_answer_that_is_not_a_number_is_a_failure(wire, case, value):
     outcome, _ = exchange(wire, case, wire.raw(with_first_number(case.answer, value), content_type="application/json"))
     if isinstance(outcome, CallFailed):
@@ -630,6 +630,34 @@ def test_an_answer_that_repeats_the_key_fails_its_question(wire):
     replies, _ = exchange(wire, case)
     assert [reply.ok for reply in replies] == [True, False]
     assert "echo" in replies[1].failure.message
+
+
+def test_a_message_that_quotes_an_answer_does_not_show_the_key(wire):
+    case = replace(REGRESSORS["mlflow, instances"], answer={"predictions": [f"key {SECRET}", "about 30"]})
+    replies, _ = exchange(wire, case)
+    assert [reply.failure.code for reply in replies] == ["wrong-shape", "wrong-shape"]
+    assert SECRET not in replies[0].failure.message
+    assert '"about 30"' in replies[1].failure.message
+
+
+@pytest.mark.parametrize(
+    ("protocol", "settings", "texts", "numbers"),
+    [
+        ("mlflow", {"number": "decimal-point"}, ["35.7 %", "$1,200"], [35.7, 1200]),
+        ("mlflow", {"number": "decimal-comma"}, ["35,7 %", "1.234,5 €"], [35.7, 1234.5]),
+        ("mlflow", {}, ["35.7", "−3"], [35.7, -3]),
+        ("custom", {"number": "decimal-comma"}, ["35,7 %", "1 234,5"], [35.7, 1234.5]),
+        ("custom", {"number": "decimal-comma", "scale": [0, 100]}, ["50 %", "12,5"], [0.5, 0.125]),
+    ],
+)
+def test_a_regressor_s_numbers_in_texts_are_read_in_the_declared_form(wire, protocol, settings, texts, numbers):
+    name = {"mlflow": "mlflow, instances", "custom": "custom, one record"}[protocol]
+    case = REGRESSORS[name]
+    for text, number in zip(texts, numbers, strict=True):
+        document = {"predictions": [text] * len(case.asks)} if protocol == "mlflow" else text
+        output = {} if protocol == "mlflow" else {"output": "@"}
+        replies, _ = exchange(wire, replace(case, answer=document, settings={**case.settings, **output, **settings}))
+        assert [reply.value for reply in replies] == [number] * len(case.asks)
 
 
 @pytest.mark.parametrize(

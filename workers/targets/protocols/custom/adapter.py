@@ -8,10 +8,12 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
-from assay.model import Ask, Choose, Failure, Kind, Reply, Score, Translate, Write
+from assay.model import Ask, Choose, Failure, Kind, Regress, Reply, Score, Translate, Write
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
 from workers.targets.auth.schemes import Plain, Scheme
+from workers.targets.parsing.answer_parsing import number_of, reply_of
+from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.custom.answers import events_of, found, in_place, joined, rescaled
 from workers.targets.protocols.custom.expressions import Expression
 from workers.targets.protocols.custom.language import accept_declared
@@ -175,11 +177,23 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if isinstance(ask, Worded):
             return accept_declared(said, ask, place)
         if isinstance(ask, Prediction):
-            said = said if self.settings.scale is None else rescaled(said, self.settings.scale)
-            if self.settings.number == "probability" and isinstance(said, int | float):
-                said = [said]
-            return accept_prediction(said, ask, self.settings.labels, place)
+            return self._predicted(said, ask, place)
         raise AssertionError(ask.asks)  # pragma: no cover - refused before
+
+    def _predicted(self, said: Any, ask: Prediction, place: str) -> Reply:
+        """Parse a prediction: numbers in texts first, then their scale, then the form of the answer."""
+        form = self.settings.number if self.settings.number in FORMS else None
+        counts = self.settings.number == "probability" or isinstance(ask, Regress)
+        if isinstance(said, str) and counts:
+            text = said
+            parsed = reply_of(lambda: number_of(text, form), place)
+            if parsed.failure is not None:
+                return parsed
+            said = parsed.value
+        said = said if self.settings.scale is None else rescaled(said, self.settings.scale)
+        if self.settings.number == "probability" and isinstance(said, int | float):
+            said = [said]
+        return accept_prediction(said, ask, self.settings.labels, place, form)
 
 
 def _items(values: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from assay.errors import SpecificationError
 from assay.model import Kind
 from workers.egress import RETRIABLE_STATUSES
 from workers.targets.auth import schemes
+from workers.targets.parsing.written_numbers import FORMS, NumberForm
 from workers.targets.protocols.custom.expressions import Expression
 from workers.targets.protocols.custom.templates import check_placeholders, loose, placeholders, standing_alone, times
 from workers.targets.protocols.http.language_model import LanguageModelSettings
@@ -106,8 +107,10 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     that answer in another order or leave out failures. Empty: `output` answers all questions in their order."""
     scale: tuple[float, float] | None = None
     """Classifiers and regressors: numbers that mean 0 and 1, such as [0, 100], or [1, 5] for stars. Null: unchanged."""
-    number: Literal["label", "probability"] = "label"
-    """Classifiers: what a single number means: the index of the label, or the probability of the second of two."""
+    number: Literal["label", "probability"] | NumberForm = "label"  # type: ignore[assignment]  # more values
+    """Classifiers: what a single number means: the label or its index (``label``), or the probability of the second of
+    two (``probability``). Regressors: form of numbers that come as text, with their units: ``decimal-point``
+    ($1,234.5) or ``decimal-comma`` (1.234,5 €); ``label``: only plain numbers are read from text."""
     ended: Annotated[str, MaxLen(500)] = ""
     """Models: JMESPath to the reason why the text ended."""
     ended_cut: Reasons = ()
@@ -171,6 +174,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError(f"{{{min(strange)}}} means nothing to a service of kind {kind}", "settings.body")
         if self.scale is not None and kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
             raise SpecificationError(f"a {kind} gives no numbers on a scale", "settings.scale")
+        if self.number in FORMS and kind is not Kind.REGRESSOR:
+            raise SpecificationError("the form of numbers in texts is for a regressor", "settings.number")
         if self.number == "probability" and (kind is not Kind.CLASSIFIER or len(self.labels) != 2):
             raise SpecificationError("one number is a probability only for two labels: name them", "settings.labels")
         if kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":

@@ -176,6 +176,9 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
 
     def _reply(self, said: Any, ask: A, place: str) -> Reply:
         reply = said if isinstance(said, Reply) else self._accept(said, ask, place)
+        if reply.failure is not None and self._credentials is not None:  # messages quote what came
+            message = Quoter(*self._credentials.spoken).masked(reply.failure.message)
+            reply = Reply(failure=Failure(reply.failure.code, message))
         words = _words_in(reply.value)
         # answers are published as evidence, so they must not contain the secret
         if self._credentials is not None and any(spelled in words for spelled in _searched(self._credentials.spoken)):

@@ -15,6 +15,7 @@ from assay.model import Classify, Embed, Failure, Field, Kind, Record, Regress, 
 from workers.egress import Response
 from workers.targets.adapter import Prediction
 from workers.targets.parsing.answer_parsing import classified, number_of, reply_of, vector_of
+from workers.targets.parsing.written_numbers import NumberForm
 from workers.targets.protocols.http.adapter import HttpAdapter
 from workers.targets.settings import PredictorSettings
 
@@ -35,16 +36,18 @@ class HttpPredictor(HttpAdapter[P, Prediction]):
         return why_not(ask, texts=True, records=self.takes_records, models=self.takes_models)
 
     def _accept(self, said: Any, ask: Prediction, place: str) -> Reply:
-        return accept_prediction(said, ask, self.settings.labels, place)
+        return accept_prediction(said, ask, self.settings.labels, place, self.settings.number)
 
 
-def accept_prediction(said: Any, ask: Prediction, labels: Sequence[str], place: str) -> Reply:
+def accept_prediction(
+    said: Any, ask: Prediction, labels: Sequence[str], place: str, form: NumberForm | None = None
+) -> Reply:
     """Parse a piece of an answer into a reply; an invalid piece becomes a failure."""
     match ask:
         case Embed():
             return reply_of(lambda: vector_of(said), place)
         case Regress():
-            return reply_of(lambda: number_of(said), place)
+            return reply_of(lambda: number_of(said, form), place)
         case Classify():
             return reply_of(lambda: classified(said, labels), place)
 

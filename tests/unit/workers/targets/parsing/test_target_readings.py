@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 
@@ -18,7 +19,7 @@ TWO = ("bad", "good")
 THREE = ("bad", "so-so", "good")
 SCORES = {"bad": 0.25, "good": 0.75}
 
-NO_NUMBERS = [None, True, "1.5", "NaN", {}, [], [1, 2], [[1, 2]], [True], math.nan, math.inf, 10**400]
+NO_NUMBERS = [None, True, "1,5", "NaN", {}, [], [1, 2], [[1, 2]], [True], math.nan, math.inf, 10**400]
 
 
 @pytest.mark.parametrize(("said", "number"), [(3, 3.0), (-0.5, -0.5), ([2], 2.0), ([[2.5]], 2.5), (0, 0.0)])
@@ -115,11 +116,12 @@ def test_label_scores_have_the_declared_order():
         ([0.25, 0.5, 0.25], TWO),
         ([0.5, 0.5], THREE),
         ([0.25, None], TWO),
-        ([0.25, "0.75"], TWO),
+        ([0.25, "75 %"], TWO),
         ([0, True], TWO),
         ([-2.5, 3.5], TWO),  # logits are not probabilities
         ([math.nan, 1], TWO),
-        ({"bad": 1.0}, TWO),
+        ({"bad": 1.0}, THREE),
+        ([{"label": "bad", "score": 0.9}], THREE),  # the probabilities of the others are unknown
         ({"bad": 0.5, "ugly": 0.5}, TWO),
         ({"bad": [0.5], "good": 0.5}, ()),
         ({}, ()),
@@ -127,7 +129,7 @@ def test_label_scores_have_the_declared_order():
         ({"label": "good", "score": 0.7, "extra": 1}, ()),
         ([{"label": "a", "score": 0.5}, {"label": "a", "score": 0.5}], ()),
         ([{"label": "a", "score": 0.5}, {"label": "b"}], ()),
-        ([{"label": 1, "score": 0.5}], ()),
+        ([{"label": None, "score": 0.5}], ()),
         ({f"l{place}": 0.0 for place in range(MOST_LABELS + 1)}, ()),
     ],
     ids=lambda said: repr(said)[:60],
@@ -137,11 +139,90 @@ def test_answer_that_is_not_a_classification_is_refused(said, labels):
         classified(said, labels)
 
 
-def test_an_error_message_does_not_repeat_the_output_of_a_service():
-    for read in (number_of, vector_of, lambda said: classified([said], TWO)):
-        with pytest.raises(Misread) as caught:
-            read("sk-do-not-show")
-        assert "sk-do-not-show" not in str(caught.value)
+VALUES = {
+    "numbers": (("1", "2"), [(1, "1"), (2, "2"), (1.0, "1"), ("2", "2"), ("1.0", "1"), (" 2 ", "2")]),
+    "signs": (("1", "-1"), [(1, "1"), (-1, "-1"), ("-1", "-1"), ("\u22121", "-1"), (-1.0, "-1")]),
+    "truth values": (("true", "false"), [(True, "true"), (False, "false"), ("True", "true"), ("FALSE", "false")]),
+    "truth values as numbers": (("0", "1"), [(True, "1"), (False, "0"), (0, "0"), (1, "1")]),
+    "numbers as truth values": (("true", "false"), [(1, "true"), (0, "false")]),
+    "indices": (("bad", "good"), [(0, "bad"), (1, "good"), (1.0, "good")]),
+    "words": (("Bad", "Good"), [("good", "Good"), (" BAD. ", "Bad"), ("Ｇｏｏｄ", "Good")]),
+    "case": (("a", "A"), [("a", "a"), ("A", "A")]),
+    "none declared": ((), [(1, "1"), (True, "true"), (-1.0, "-1"), ("x", "x")]),
+}
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "label"), [(labels, *case) for labels, cases in VALUES.values() for case in cases]
+)
+def test_a_declared_label_is_recognised_by_its_value(labels, said, label):
+    assert classified(said, labels)["label"] == label
+    assert classified({"label": said}, labels)["label"] == label
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [(("1", "2"), 0), (("1", "2"), 3), (("1", "-1"), 0), (("true", "false"), 2), (("bad", "good"), 2), (TWO, True)],
+)
+def test_a_number_is_no_index_where_labels_are_numbers_and_the_message_says_what_to_declare(labels, said):
+    with pytest.raises(Misread, match=r"none of the declared labels \(.*settings\.labels"):
+        classified(said, labels)
+
+
+@pytest.mark.parametrize("said", [{"label": "good", "score": 0.75}, [{"label": "GOOD", "score": 0.75}], {"good": 0.75}])
+def test_the_score_of_one_of_two_declared_labels_is_its_probability(said):
+    assert classified(said, TWO) == {"label": None, "scores": {"bad": 0.25, "good": 0.75}}
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("35.7", 35.7), (" -3 ", -3), ("\u22123", -3), ("1.2e3", 1200), ("５", 5)]
+)
+def test_a_plain_number_in_a_text_is_read(text, number):
+    assert number_of(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "number"),
+    [
+        ("35.7 %", "decimal-point", 35.7),
+        ("$1,200", "decimal-point", 1200),
+        ("1'234.5", "decimal-point", 1234.5),
+        ("USD 1,200.50", "decimal-point", 1200.5),
+        ("1.234", "decimal-point", 1.234),
+        ("-$5", "decimal-point", -5),
+        ("30 years", "decimal-point", 30),
+        ("1.234,5", "decimal-comma", 1234.5),
+        ("1 234,5 €", "decimal-comma", 1234.5),
+        ("1\u202f234,5\u00a0€", "decimal-comma", 1234.5),
+        ("1.234", "decimal-comma", 1234),
+        ("35,7 %", "decimal-comma", 35.7),
+    ],
+)
+def test_a_number_is_read_in_the_form_that_is_declared(text, form, number):
+    assert number_of(text, form) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("35.7 %", ["decimal-point"]),
+        ("1.234,5", ["decimal-comma"]),
+        ("1.234", ["decimal-point", "decimal-comma"]),
+        ("$1,200", ["decimal-point", "decimal-comma"]),
+    ],
+)
+def test_a_number_in_another_form_is_refused_with_its_text_and_the_setting_that_reads_it(text, settings):
+    with pytest.raises(Misread) as refused:
+        number_of(text)
+    assert text in str(refused.value)
+    assert [name for name in ("decimal-point", "decimal-comma") if f'"{name}"' in str(refused.value)] == settings
+
+
+@pytest.mark.parametrize("text", ["about 30", "between 3 and 5", "twelve", "3k", "5 million", "3-5", "3/4", ">5", "~3"])
+@pytest.mark.parametrize("form", [None, "decimal-point", "decimal-comma"])
+def test_a_text_that_is_no_single_number_is_refused_and_quoted(text, form):
+    with pytest.raises(Misread, match=re.escape(f'"{text}"')):
+        number_of(text, form)
 
 
 def test_equal_labels_of_several_replies_share_one_string_in_memory():

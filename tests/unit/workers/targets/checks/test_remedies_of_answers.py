@@ -1,0 +1,111 @@
+"""The probe of a service whose answers are in another form names the setting that reads them, or says what came."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import SpecificationError
+from assay.model import Kind
+from cli.request.asked import Asked
+from cli.request.request import read_request
+from tests.support.json_server import json_server
+from workers.egress import Egress
+from workers.probe import Probed, probe
+from workers.targets import Target
+
+CUSTOM = {"body": {"q": "{text}"}, "samples": ["A text."]}
+
+
+def probed(wire: Any, kind: Kind, protocol: str, settings: dict[str, Any], answer: Any) -> Probed:
+    async def go(url: str) -> Probed:
+        async with Egress(wire.loopback) as egress:
+            return await probe(Target("t", kind, protocol, url, settings), egress)
+
+    with json_server(lambda document: answer) as url:
+        return asyncio.run(go(url))
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "read"),
+    [
+        ("35.7 %", "decimal-point", "35.7"),
+        ("1.234,5", "decimal-comma", "1234.5"),
+        ("1 234,5 €", "decimal-comma", "1234.5"),
+        ("$1,200.50", "decimal-point", "1200.5"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("protocol", "settings", "wrap"),
+    [
+        ("custom", {**CUSTOM, "output": "score"}, lambda text: {"score": text}),
+        ("mlflow", {"input_format": "instances"}, lambda text: {"predictions": [text]}),
+    ],
+)
+def test_the_remedy_for_a_number_in_a_text_reads_it(wire, protocol, settings, wrap, text, number, read):
+    wrong = probed(wire, Kind.REGRESSOR, protocol, settings, wrap(text))
+    assert wrong.code == "wrong-shape"
+    assert f'"{text}"' in wrong.cause
+    assert f'settings.number = "{number}"' in wrong.remedy
+    mended = probed(wire, Kind.REGRESSOR, protocol, {**settings, "number": number}, wrap(text))
+    assert (mended.code, mended.reading) == (None, read)
+
+
+def test_the_place_of_a_number_in_a_text_is_suggested_with_its_form(wire):
+    wrong = probed(wire, Kind.REGRESSOR, "custom", CUSTOM, {"id": "x", "score": "35.7 %"})
+    assert 'settings.output to "score"' in wrong.remedy
+    assert 'settings.number = "decimal-point"' in wrong.remedy
+
+
+@pytest.mark.parametrize("text", ["about 30", "between 3 and 5", "twelve"])
+def test_a_text_that_is_no_number_in_any_form_is_quoted(wire, text):
+    wrong = probed(wire, Kind.REGRESSOR, "custom", {**CUSTOM, "output": "score"}, {"score": text})
+    assert f'"{text}"' in wrong.cause
+
+
+@pytest.mark.parametrize(
+    ("labels", "answer"), [([1, 2], 1), (["1", "2"], 2), ([1, -1], -1), ([True, False], False), (["yes", "no"], 1)]
+)
+def test_declared_labels_of_any_json_type_are_read_by_their_value(wire, labels, answer):
+    read = probed(wire, Kind.CLASSIFIER, "custom", {**CUSTOM, "labels": labels, "output": "y"}, {"y": answer})
+    assert (read.code, read.cause) == (None, "")
+
+
+def test_an_undeclared_label_is_quoted_with_the_setting_that_declares_it(wire):
+    wrong = probed(wire, Kind.CLASSIFIER, "custom", {**CUSTOM, "labels": ["1", "2"], "output": "y"}, {"y": 0})
+    assert "gave 0" in wrong.cause
+    assert "settings.labels" in wrong.remedy
+
+
+@pytest.mark.parametrize(
+    ("protocol", "settings", "setting"),
+    [
+        ("hf-inference", {"model": "m", "labels": ["a", "b", "c"]}, "settings.top_k"),
+        ("custom", {**CUSTOM, "labels": ["a", "b", "c"]}, "settings.output"),
+    ],
+)
+def test_the_score_of_the_top_label_alone_has_a_remedy_of_its_protocol(wire, protocol, settings, setting):
+    answer = [{"label": "a", "score": 0.9}]
+    wrong = probed(wire, Kind.CLASSIFIER, protocol, settings, answer)
+    assert "the top label alone" in wrong.cause
+    assert setting in wrong.remedy
+    mended = probed(wire, Kind.CLASSIFIER, protocol, {**settings, "labels": ["a", "b"]}, answer)
+    assert mended.code is None
+
+
+def test_an_experiment_about_records_without_rows_asks_for_upload(tmp_path: Path):
+    file = tmp_path / "service.json"
+    target = {
+        "kind": "regressor",
+        "protocol": "custom",
+        "base_url": "http://127.0.0.1:1",
+        "settings": {"body": "{row}"},
+    }
+    records = {"column": "sex", "values": ["f", "m"]}
+    file.write_text(json.dumps({"target": target, "experiment": {"method": "alternation", "records": records}}))
+    with pytest.raises(SpecificationError, match="--upload FILE"):
+        read_request(Asked(file=file))

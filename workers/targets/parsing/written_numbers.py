@@ -1,0 +1,78 @@
+"""Numbers that a service writes as text: "1,234.5", "1.234,5 €", "35.7 %"."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Literal
+
+from assay.catalog.answer_text import normalise_answer
+
+NumberForm = Literal["decimal-point", "decimal-comma"]
+
+FORMS: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma")
+
+LONGEST = 60
+"""Maximum length of a number with its unit, in characters."""
+
+_MULTIPLIERS = frozenset({"k", "m", "b", "t", "g", "bn", "mn", "mm", "mio", "mrd", "mia", "md"}) | frozenset(
+    {"dozen", "hundred", "thousand", "million", "billion", "trillion", "lakh", "crore", "tausend", "millionen"}
+    | {"milliarden", "mille", "millions", "milliards", "mil", "millones", "mila", "milioni"}
+)
+"""Words and letters after a number that change its size; a number with one is not read."""
+
+_PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+"""A text such as "1.234", which is a thousand in some languages."""
+
+
+def _pattern(point: str, separators: str) -> re.Pattern[str]:
+    grouped = "|".join(rf"[1-9]\d{{0,2}}(?:{mark}\d{{2,3}})*{mark}\d{{3}}" for mark in map(re.escape, separators))
+    amount = rf"(?:{grouped}|\d+)(?:{re.escape(point)}\d*)?|{re.escape(point)}\d+"
+    unit = r"[%‰°€$£¥₹₽₩]|[A-Z]{3}|US\$|R\$"
+    return re.compile(
+        rf"(?P<sign>[+-]?)\s*(?:{unit})?\s*(?P<sign_after>[+-]?)\s*"
+        rf"(?P<amount>(?:{amount})(?:[eE][+-]?\d{{1,3}})?)\s*(?P<unit>{unit}|[^\W\d_]{{1,12}}[²³]?)?\.?"
+    )
+
+
+_WRITTEN = {
+    "decimal-point": _pattern(".", ",' _"),
+    "decimal-comma": _pattern(",", ".' _"),
+}
+
+
+def plain_number(text: str) -> float | None:
+    """Return a number without unit and separators, as JSON and programs write it; ``None`` for any other text.
+
+    "1.234" is none, because it may be a thousand.
+    """
+    text = normalise_answer(text).strip()
+    if len(text) > LONGEST or not _PLAIN.fullmatch(text) or _THOUSANDS.fullmatch(text):
+        return None
+    return _finite(text)
+
+
+def written_number(text: str, form: NumberForm) -> float | None:
+    """Return a number in the declared form, with or without a unit or currency; ``None`` if it is written otherwise.
+
+    A percentage keeps its size: "35.7 %" is 35.7. A number of thousands or millions ("3k") is not read.
+    """
+    text = normalise_answer(text).strip()
+    found = _WRITTEN[form].fullmatch(text) if len(text) <= LONGEST else None
+    if found is None or (found["unit"] or "").casefold() in _MULTIPLIERS or (found["sign"] and found["sign_after"]):
+        return None
+    amount, point = found["amount"], "." if form == "decimal-point" else ","
+    digits = "".join("." if char == point else char for char in amount if char.isalnum() or char in f"{point}+-")
+    return _finite(f"{found['sign']}{found['sign_after']}{digits}")
+
+
+def forms_that_read(text: str) -> dict[NumberForm, float]:
+    """Return the forms in which a text is a number, with that number."""
+    read = {form: written_number(text, form) for form in FORMS}
+    return {form: number for form, number in read.items() if number is not None}
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
