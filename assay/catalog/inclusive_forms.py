@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+LONGEST_BETWEEN = 100
+"""Maximum number of characters between two marks that belong together."""
+
 LETTER = r"[^\W\d_]"
 
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3})(?=\S)([^*_]+?)(?<=\S)\1(?![\w*_])")
@@ -75,7 +78,7 @@ class InclusiveForms:
             return False
         (_, end, value), *others = marks
         for begin, _, other in others:
-            if other != value and self._between.fullmatch(text[end:begin]):
+            if other != value and begin - end <= LONGEST_BETWEEN and self._between.fullmatch(text[end:begin]):
                 return True
         return bool(self.persons) and self._person.match(text, end) is not None
 
@@ -90,7 +93,7 @@ class InclusiveForms:
         either, both = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or '(?!)'})[\s(]+" for joins in (self.either, self.both)
         )
-        return re.compile(rf"{word}{{0,4}}?(?:{_CONNECTED}|{either})|{word}?{both}|[\W_]*[^\w\s.,;:!?][\W_]*")
+        return re.compile(rf"{word}{{0,4}}?(?:{_CONNECTED}|{either})|{word}?{both}|[\W_]*[^\w\s][\W_]*")
 
     @cached_property
     def _added(self) -> re.Pattern[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -152,14 +152,16 @@ class StimulusSampling(Bounded, Method):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask about generated inputs, and judge the attribute's distribution among those with a yes."""
         looks: list[dict[str, Any]] = []
-        component = yield from (self._by_texts(rng, looks) if self.vectors is None else self._by_vectors(rng, looks))
-        return self.finding([component], {"looks": looks})
+        heard = Heard()
+        ask = self._by_texts if self.vectors is None else self._by_vectors
+        component = yield from ask(heard, rng, looks)
+        return replace(self.finding([component], {"looks": looks}), reasons=heard.spellings.reasons())
 
     # ------------------------------------------------------------------------ texts
-    def _by_texts(self, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
+    def _by_texts(self, heard: Heard, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
         assert self.texts is not None  # noqa: S101
         writing, picking, numbers = rng.spawn(3)
-        cases, heard = text_cases(self.texts, writing), Heard()
+        cases = text_cases(self.texts, writing)
         picker: Picking | None = None
         component, label = None, self.label
         for size, last in self._sizes(len(cases)):
@@ -196,10 +198,10 @@ class StimulusSampling(Bounded, Method):
         return Picking(cases, density, rng.random(len(cases)))
 
     # ------------------------------------------------------------------------ vectors
-    def _by_vectors(self, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
+    def _by_vectors(self, heard: Heard, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
         assert self.vectors is not None  # noqa: S101
         drawing, numbers = rng.spawn(2)
-        heard, cells = Heard(), len(self.vectors.priors)
+        cells = len(self.vectors.priors)
         sizes = [(-(-size // cells), last) for size, last in self._sizes(MOST_VECTORS)]
         route = "weights" if self.route == "weights" else "surrogate"
         label = self.label

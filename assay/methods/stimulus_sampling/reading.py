@@ -43,6 +43,9 @@ class Heard:
     def take(self, case: Case, replies: Sequence[Reply]) -> None:
         """Store the replies about an input."""
         self.replies[case.name] = tuple(replies)
+        for reply in replies:
+            if reply.ok and (read := read_classes(reply.value)) is not None:
+                self.spellings.unify(read)
         if case.own is not None:
             self.own[case.name] = case.own
 

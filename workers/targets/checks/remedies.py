@@ -177,7 +177,9 @@ def _remedy(case: _Case) -> Remedy:
 
 
 def _notes(case: _Case) -> Iterator[str]:
-    if case.failure.code in {"declined", "cut-short", "no-choice"}:
+    if "limit of tokens" in case.failure.message:
+        yield "Let the model finish: null leaves the limit out, and a model that thinks first needs some thousands."
+    elif case.failure.code in {"declined", "cut-short", "no-choice"}:
         yield "The service answers, but not with what was asked for: another model or other settings may."
     elif case.failure.code == "unsupported":
         yield f"See `assay protocols {case.target.protocol}` for what this protocol can send, or choose another one."

@@ -20,7 +20,7 @@ from workers.targets.protocols.custom.language import accept_declared
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json
-from workers.targets.protocols.http.language_model import prompt_of, why_unasked
+from workers.targets.protocols.http.language_model import Said, prompt_of, why_unasked
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, json_of, rows_in, texts_in, why_not
 from workers.targets.protocols.http.translator import accept_text, named, texts_of, three_letters
 
@@ -151,6 +151,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return [reply] * len(asks)
         pieces = [found(self._output, body, place) for body in bodies]
         said = joined(pieces) if settings.response == "events" else pieces[0]
+        if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
+            cut = any(reason in settings.ended_cut for reason in self._reasons(bodies, place))
+            said = Said(said or "", (), "length") if cut else said
         if said is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in what {place} answered")
         answers = listed(said, place=place) if settings.batch == "array" else [said]
@@ -161,8 +164,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
     def _unfinished(self, bodies: Sequence[Any], asks: Sequence[Ask], place: str) -> Reply | None:
         """Return a failure if a model did not finish its text; a cut choice may still contain the option's letter."""
-        ended = Expression(self.settings.ended)
-        reasons = [reason for body in bodies if (reason := found(ended, body, place, "ended")) is not None]
+        reasons = self._reasons(bodies, place)
         if not reasons and self.settings.response == "events":
             raise CallFailed("truncated", f"{place} ended its stream before its text")
         if any(reason in self.settings.ended_declined for reason in reasons):
@@ -170,6 +172,11 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if not isinstance(asks[0], Choose) and any(reason in self.settings.ended_cut for reason in reasons):
             return Reply(failure=Failure("cut-short", f"the model at {place} stopped at its limit of tokens"))
         return None
+
+    def _reasons(self, bodies: Sequence[Any], place: str) -> list[Any]:
+        """Return the reasons why a model's text ended."""
+        ended = Expression(self.settings.ended)
+        return [reason for body in bodies if (reason := found(ended, body, place, "ended")) is not None]
 
     def _accept(self, said: Any, ask: Ask, place: str) -> Reply:
         if isinstance(ask, Translate):

@@ -14,7 +14,7 @@ from workers.targets.protocols.http.language_model import Said, accept_worded
 def accept_declared(said: Any, ask: Worded, place: str) -> Reply:
     """Parse an answer: a text, or a log-probability as one number or as the list of the tokens' numbers."""
     if not isinstance(ask, Score):
-        return accept_worded(Said(said), ask, place)
+        return accept_worded(said if isinstance(said, Said) else Said(said), ask, place)
     return reply_of(lambda: _total(said), place)
 
 

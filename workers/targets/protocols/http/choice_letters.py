@@ -50,7 +50,8 @@ _CUED = re.compile(rf"(?i:{_CUES})\W+(?:[a-zà-ÿ]+\W+){{0,3}}\Z")
 _BARE = re.compile(r"[^\w?]*_*([A-Za-z])(?:[^\w?]|_)*")
 _LED = re.compile(r"[\W_]*([A-Z])(?=[^\w\s'?&/-]|\s+[-–—:]|\s*\n)")
 _LOWER = re.compile(
-    rf"(?i:(?:{_CUES}))[\W_]*(?:is|es|est|ist|è|é)?[\W_]*{_EDGE}([a-z])(?=[\W_]*(?:\Z|[.),:]))|\(([a-z])\)"
+    rf"(?i:(?:{_CUES}))[\W_]{{0,9}}(?:is|es|est|ist|è|é)?[\W_]{{0,9}}{_EDGE}([a-z])(?=[\W_]{{0,9}}(?:\Z|[.),:]))"
+    r"|\(([a-z])\)|\A[\W_]{0,9}([a-z])[).:]"
 )
 _NUMBERED = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
 _NEITHER = re.compile(
@@ -67,6 +68,9 @@ _THINKING = re.compile(
     r"\A\s*(?:<(?:think|thinking|thought|reasoning|reflection)>|\[THINK\]|◁think▷|<\|channel\|>analysis)", re.IGNORECASE
 )
 _KEYS = frozenset({"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred"})
+
+LONGEST_CHOICE = 4000
+"""Maximum length of an answer in which a choice is searched for, in characters."""
 
 LONGEST_CUE = 80
 """Maximum length of the words before a letter among which "answer" or "option" is searched for, in characters."""
@@ -110,6 +114,8 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     "neither" or refuses to choose is none.
     """
     text = normalise_answer(without_thoughts(answer)).strip()
+    if len(text) > LONGEST_CHOICE:
+        return None
     text = fenced[1] if (fenced := _FENCE.match(text)) else text
     if (inner := _in_json(text)) is not None:
         return letter_in(inner, options) if inner.strip() != text else None
@@ -132,7 +138,7 @@ def _named(text: str, options: Sequence[str]) -> set[int]:
     count = len(options)
     outside = _without_options(text, options)
     letters = [match[0] for match in _ALONE.finditer(outside) if not _is_article(outside, match)]
-    letters += [match[1] or match[2] for match in _LOWER.finditer(outside)]
+    letters += [match[match.lastindex or 0] for match in _LOWER.finditer(outside)]
     named = {index for letter in letters if letter != "I" and (index := _index(letter, count)) is not None}
     named |= {int(match[1]) - 1 for match in _NUMBERED.finditer(outside) if int(match[1]) <= count}
     if count >= len(_ORDINALS):

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
+from assay.catalog.answer_text import label_key
 from assay.model import Failure, Kind, Look, Reply
 from workers.egress import CallFailed, Egress
 from workers.targets.checks.sample_images import sample_images
@@ -106,7 +107,10 @@ def looked(said: Any, labels: Sequence[str]) -> Looked:
 
 
 def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
-    """Return the probabilities in the order of `labels`, or raise `LabelsMissed`."""
+    """Return the probabilities in the order of `labels`, which may be spelt otherwise, or raise `LabelsMissed`."""
+    by_key = {label_key(label): label for label in labels}
+    if len(by_key) == len(labels) and len({label_key(name) for name in scores}) == len(scores):
+        scores = {by_key.get(label_key(name), name): score for name, score in scores.items()}
     strange, missing = sorted(scores.keys() - set(labels)), sorted(set(labels) - scores.keys())
     if strange:
         raise LabelsMissed(f"scored the label {strange[0][:60]!r}, which it was not asked about")
