@@ -25,6 +25,14 @@ def digest_of(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical_json(value)).hexdigest()
 
 
+def commitment_of(experiment: Any, seed: int, nonce: str) -> str:
+    """Return the digest by which an agency commits to an experiment and its seed before the first call.
+
+    The random `nonce` prevents others from finding the seed by trial; the rating reveals it.
+    """
+    return digest_of({"experiment": experiment, "nonce": nonce, "seed": seed})
+
+
 STANDING = frozenset({"visibility", "withdrawn", "next_methodology", "reply", "standing", "in_words", "questions"})
 """Parts of a rating document that may change after it was sealed, or are written when it is shown."""
 

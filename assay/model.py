@@ -219,10 +219,14 @@ class Probe:
     `unit` identifies the probe within its job and is the key of the ledger: an experiment gives the same unit to the
     same question whenever it is run again. Identical questions are sent once, except those that are repeated on
     purpose (`repeated`) to measure how much the service's answers vary.
+
+    `versions_of` names the items that the question is a version of, such as a sentence with another pronoun. Questions
+    with a common name are sent far apart, so that a service cannot recognise a test by them. The names are no evidence.
     """
 
     unit: str
     ask: Ask
+    versions_of: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def question(self) -> tuple[Ask, str]:
@@ -231,7 +235,7 @@ class Probe:
 
     def repeated(self, times: int) -> Probe:
         """Return a probe with the same question that is sent although the question was sent before."""
-        return Probe(f"{self.unit}{REPEATED}{times}", self.ask)
+        return Probe(f"{self.unit}{REPEATED}{times}", self.ask, self.versions_of)
 
 
 _SAID = re.compile(r'; it said: "([^"]*)"')

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from assay.canonical import target_digest
 from assay.errors import AssayError
 from assay.experiment import generator
@@ -80,18 +82,27 @@ class JobService:
                 await place.keep()
                 await lane.wait_for_turn()
 
-            return await examination_of(self.target, self.adapter, pairs, asks, Calls(turn=turn)).run()
+            calls = Calls(turn=turn)
+            return await examination_of(self.target, self.adapter, pairs, asks, calls, lane.rng).run()
 
 
 def examination_of(
-    target: Target, adapter: Adapter, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask], calls: Calls
+    target: Target,
+    adapter: Adapter,
+    pairs: Sequence[tuple[str, str]],
+    asks: Sequence[Ask],
+    calls: Calls,
+    rng: np.random.Generator | None = None,
 ) -> Examination:
-    """Return the examination of a target; the arguments are those of `JobService.examine`."""
+    """Return the examination of a target; the arguments are those of `JobService.examine`.
+
+    With `rng`, texts that are not the experiment's are drawn anew, so that the service does not recognise them.
+    """
     match target.kind:
         case Kind.TRANSLATOR:
-            return TranslatorExamination(adapter, pairs, calls)
+            return TranslatorExamination(adapter, pairs, calls, rng)
         case Kind.LANGUAGE_MODEL:
-            return ModelExamination(adapter, asks, calls)
+            return ModelExamination(adapter, asks, calls, rng)
         case Kind.IMAGE_CLASSIFIER:
             return ImageExamination(adapter, looks_for(target, asks), calls)
         case _:
@@ -111,11 +122,13 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
     RatingsRefused, HostCoolingDown
         If a host refuses ratings, or rests after another rating.
     """
-    settings, jitter = workplace.settings, generator(job.attempt)
+    settings = workplace.settings
+    # only the agency knows it: it decides the order of the questions and the texts of the examination
+    private = generator(int.from_bytes(workplace.vault.mark(f"calls {job.id} {job.attempt}").encode()))
     rated, author = _rated_target(workplace, job), _author_target(workplace, job)
     library = Library(workplace.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)
     async with workplace.traffic() as traffic, AsyncExitStack() as stack:
-        hosts = HostLimits(workplace, job, traffic, jitter)
+        hosts = HostLimits(workplace, job, traffic, private)
         egress = Egress(
             settings.egress_networks,
             response_cap=settings.response_cap_bytes,
@@ -123,6 +136,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
             library=library,
             exempt=settings.exempt_networks,
             hosts=hosts,
+            user_agent=settings.user_agent,
         )
         await stack.enter_async_context(egress)
         if workplace.on_exchange is not None:
@@ -130,7 +144,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
         await _admit(workplace, egress, hosts, _called(job, rated, author))
 
         def service(target: Target, holder: str) -> JobService:
-            lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, jitter, traffic)
+            lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private, traffic)
             breaker = Breaker(settings.breaker_failures, settings.breaker_window)
             on_call = partial(workplace.meter.called, place_of(target), target.protocol)
             return JobService(target, connect(target, egress), Called(lane, breaker, on_call), egress)
@@ -223,6 +237,20 @@ def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:
         for each in links or [one]:
             named.add(urlsplit(str(each.get("base_url") or "")).netloc.rpartition("@")[2] or str(each["protocol"]))
     return tuple(sorted(named))
+
+
+def announced(workplace: Workplace, job: Job) -> bool:
+    """Whether the rated service could know of the rating: by a user agent that names the agency, or as its owner.
+
+    The owner is a tenant that has proved a host of the service.
+    """
+    if workplace.settings.user_agent is not None:
+        return True
+    links = job.target["settings"]["links"] if job.target["protocol"] == CHAIN else [job.target]
+    with workplace.database.read() as connection:
+        return any(
+            refusals.standing(connection, job.tenant, url).proven for link in links if (url := link.get("base_url"))
+        )
 
 
 # ------------------------------------------------------------------------------- targets and their secrets

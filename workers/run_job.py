@@ -21,7 +21,7 @@ from assay.explain import Vocabulary
 from assay.methods import AnyMethod
 from assay.model import AUTHORED, Ask, Reason
 from assay.rating.decision import METHODOLOGY_VERSION, rate
-from assay.rating.document import rating_document
+from assay.rating.document import commitment_document, rating_document
 from store.jobs import jobs
 from store.jobs.fair_order import Share
 from store.jobs.jobs import Claim
@@ -34,7 +34,7 @@ from workers.engine.failure_handling import end_badly
 from workers.engine.heartbeat import ALARM_S, OVERDUE_S, Heartbeat, process_alarm
 from workers.engine.worker_context import Workplace, seconds_left, waited_s
 from workers.generation import authored, corpus_sentences
-from workers.job_targets import USUAL_PAIRS, describe, description_of, examine, hosts_of, open_services
+from workers.job_targets import USUAL_PAIRS, announced, describe, description_of, examine, hosts_of, open_services
 from workers.maintenance.domain_challenge import look_for_token
 from workers.maintenance.rerate import rerate_evidence
 from workers.probe import drawing, probe
@@ -118,10 +118,11 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
         finding = replace(finding, reasons=(*finding.reasons, scraped))
     # an author is named only if it was asked; stored texts and images need no calls
     author = job.author if session.authored else None
+    experiment = dump_method(method)
     document = rating_document(
         rate(finding),
         vocabulary=Vocabulary.of(method),
-        experiment=dump_method(method),
+        experiment=experiment,
         target=describe(job.target),
         seed=job.seed,
         calls=session.asked,
@@ -130,6 +131,8 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
         visibility=job.visibility,
         author=None if author is None else describe(author),
         hosts=hosts_of(job.target, author),
+        audit="announced" if await asyncio.to_thread(announced, workplace, job) else "unannounced",
+        commitment=commitment_document(job.commitment, experiment, job.seed, job.nonce),
     )
     await asyncio.to_thread(_store_rating, workplace, claim, method, document)
 
@@ -208,7 +211,7 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
             rated.target.limits,
             Budget(job.max_calls, job.calls),
             ledger,
-            job.id,
+            workplace.vault.mark(f"keys {job.id}"),
             rated.called.lane.rng,
             patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
             expected=questions.expected,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.canonical import canonical_json, rating_digest, sealed_part, target_digest
+from assay.canonical import canonical_json, commitment_of, rating_digest, sealed_part, target_digest
 from assay.errors import CertificateError
 from assay.evidence import statement
 from assay.evidence.dsse import IsSignature, Opened, signer_of
@@ -73,6 +73,16 @@ def stated_in(envelope: Opened) -> dict[str, Any]:
     if envelope.payload_type != statement.PAYLOAD_TYPE or not whole:
         raise CertificateError("an envelope of the certificate holds no in-toto statement")
     return dict(stated)
+
+
+def check_commitment(rating: Mapping[str, Any]) -> Check | None:
+    """Check that a rating's experiment and seed are those that the job committed to; ``None`` if it did not."""
+    commitment = rating.get("commitment")
+    if not isinstance(commitment, Mapping):
+        return None
+    digest = commitment_of(rating.get("experiment"), rating["seed"], str(commitment.get("nonce")))
+    wrong = f"experiment, seed and nonce have the digest {digest}, and the job committed to {commitment.get('digest')}"
+    return Check("commitment", None if digest == commitment.get("digest") else wrong, digest)
 
 
 def check_evidence(export: Export) -> Check:

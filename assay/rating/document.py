@@ -7,9 +7,23 @@ from dataclasses import asdict
 from typing import Any
 
 import assay
+from assay.canonical import commitment_of
 from assay.explain import Vocabulary, explain
 from assay.model import Component, Probabilities, Rating, Reason
 from assay.rating.decision import METHODOLOGY_DIGEST, deciding_components
+
+CONDUCT = ("audit", "commitment")
+"""Parts of a document that say how the job was run; a re-rating copies them."""
+
+
+def commitment_document(digest: str | None, experiment: Any, seed: int, nonce: str | None) -> dict[str, Any] | None:
+    """Return a job's commitment with the nonce that opens it.
+
+    ``None`` if the job made none, or if this version of Assay writes the experiment otherwise than the job's.
+    """
+    if digest is None or nonce is None or commitment_of(experiment, seed, nonce) != digest:
+        return None
+    return {"digest": digest, "nonce": nonce}
 
 
 def rating_document(
@@ -25,6 +39,7 @@ def rating_document(
     visibility: str,
     author: Mapping[str, Any] | None = None,
     hosts: Sequence[str] = (),
+    **conduct: Any,
 ) -> dict[str, Any]:
     """Return a rating as one complete document; the store adds ``id``, ``rated_at`` and ``expires_at``.
 
@@ -42,6 +57,9 @@ def rating_document(
         Descriptor of the second service, which wrote the texts or drew the pictures.
     hosts : sequence of str
         Every host that the experiment's questions went to.
+    **conduct
+        Parts named in `CONDUCT`: ``audit`` is ``announced`` or ``unannounced``, ``commitment`` see
+        `commitment_document`. Ratings from before 1.4 have none.
     """
     finding = rating.finding
     return {
@@ -58,6 +76,7 @@ def rating_document(
         "methodology": {"version": rating.methodology_version, "digest": METHODOLOGY_DIGEST},
         "engine_version": assay.__version__,
         "seed": seed,
+        **conduct,
         "calls": calls,
         "evidence_digest": evidence_digest,
         "visibility": visibility,

@@ -10,7 +10,7 @@ from assay.errors import RecordError, SpecificationError
 from assay.experiment import Method, replay
 from assay.explain import Vocabulary
 from assay.model import Finding, Observation, Reason
-from assay.rating.document import rating_document
+from assay.rating.document import CONDUCT, rating_document
 from assay.rating.methodology import Methodology, as_recorded, with_later_fields
 
 BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible"})
@@ -92,6 +92,7 @@ def rerate(
         visibility=str(document["visibility"]),
         author=document.get("author"),
         hosts=document.get("hosts", ()),
+        **{name: document[name] for name in CONDUCT if name in document},
     )
     version = {"version": methodology.version, "digest": methodology.digest}
     source = {"rating": document.get("id"), "methodology": dict(document["methodology"])}

@@ -29,7 +29,8 @@ ORDER: tuple[str, ...] = (
     *("decision", "sensitivity", "settle", "usable", "unusable", "failed", "unusable_why", "failed_why", "unasked"),
     *("components", "rule", "deciding", "adjusted", "vote", "aggregation"),
     *("published", "analyses", "examples", "reasons", "component", "counts"),
-    *("methodology", "version", "digest", "engine_version", "seed", "calls", "evidence_digest"),
+    *("methodology", "version", "digest", "engine_version", "seed", "audit", "commitment", "nonce", "calls"),
+    *("evidence_digest",),
     *("rated_at", "expires_at", "visibility", "next_methodology", "requester", "standing", "reply"),
 )
 _RANK = {key: place for place, key in enumerate(ORDER)}

@@ -303,6 +303,7 @@ def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:
         "Methodology digest": methodology.get("digest"),
         "Engine version": document.get("engine_version"),
         "Seed": document.get("seed"),
+        "Audit": document.get("audit"),
         **asked,
         "Author": _named(parts.mapping(document, "author")),
         "Hosts asked": parts.texts(document, "hosts"),

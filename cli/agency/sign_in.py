@@ -13,7 +13,7 @@ from service.http.problems import Problem
 from store.core.settings import Settings
 from store.security.secrets import Vault
 from web.sign_in.provider import CALLBACK, Client, Provider
-from workers.egress import CallFailed, Egress, Quoter
+from workers.egress import AGENT, CallFailed, Egress, Quoter
 
 TIMEOUT_S = 10
 
@@ -46,7 +46,7 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
 
     async def ask(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Any:
         try:
-            async with calls, Egress(settings.egress_networks, response_cap=CAP_BYTES) as egress:
+            async with calls, Egress(settings.egress_networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
                 quote = Quoter(secret).quote if secret else None
                 sent = egress.send(method, url, headers=headers, content=body, timeout_s=TIMEOUT_S, quote_body=quote)
                 return (await sent).json()

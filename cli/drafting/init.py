@@ -86,7 +86,7 @@ def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     target, seen = read_target(written), list[Exchange]()
 
     async def go() -> Any:
-        async with Egress(allow) as egress:
+        async with Egress(allow, user_agent=settings.user_agent) as egress:
             return await probe(target, egress, seen=seen)
 
     found = asyncio.run(go())

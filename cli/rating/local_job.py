@@ -95,6 +95,7 @@ def _new_job(request: Mapping[str, Any], method: AnyMethod, vault: Vault) -> New
         author=described_author(request["author"]),
         request_digest=digest_of([target, dump_method(method), request["seed"]]),
         seed=request["seed"],
+        nonce=request["nonce"],
         visibility="private",
         callback_url=None,
         max_calls=request["max_calls"],

@@ -31,7 +31,9 @@ def probe_here(asked: Asked, settings: Settings, *, examine: bool, as_json: bool
     target = read_target(request["target"])
 
     async def go() -> Probed:
-        async with Egress(allow, response_cap=settings.response_cap_bytes, scraping=settings.allow_scraping) as egress:
+        cap, agent = settings.response_cap_bytes, settings.user_agent
+        scraping = settings.allow_scraping
+        async with Egress(allow, response_cap=cap, scraping=scraping, user_agent=agent) as egress:
             return await probe(target, egress, pairs=pairs, asks=asks, examine=examine)
 
     found = asyncio.run(go())

@@ -25,6 +25,7 @@ from assay.evidence.jwks import read_jwks
 from assay.evidence.statement import RATING
 from assay.evidence.verification import (
     Check,
+    check_commitment,
     check_evidence,
     check_proof,
     check_replay,
@@ -150,6 +151,8 @@ def _export(export: Export, trusted: Keys | None, *, replay: bool) -> Iterator[C
     if trusted is not None and not export.envelopes:
         yield Check("signature", "nobody has signed it", "")
     yield from check_statements(export.rating, export.envelopes, keys.made)
+    if (commitment := check_commitment(export.rating)) is not None:
+        yield commitment
     # reads to the end of the file, where the seal is, even if no observation is needed
     kept = deque(export.observations(), maxlen=None if replay else 0)
     evidence = check_evidence(export)

@@ -75,7 +75,7 @@ class Asked:
     command: Annotated[
         str | None, typer.Option(help="Rate a program that answers JSON lines on its standard input and output.")
     ] = None
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random. [default: random]", min=0)] = None
     max_calls: Annotated[int | None, typer.Option(help="Calls the rating may cost at most.", min=1)] = None
 
 

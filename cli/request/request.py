@@ -15,6 +15,7 @@ from assay.model import Kind
 from cli.documents import parse_json, parse_toml, read_text
 from cli.local.program import local_target
 from cli.request.asked import SECRET_VARIABLE, Asked
+from store.core.columns import random_nonce, random_seed
 from store.core.settings import Settings
 from store.ratings.experiment_json import parse_method
 from workers.egress import Network
@@ -67,10 +68,11 @@ def read_request(asked: Asked) -> dict[str, Any]:
         "target": target,
         "author": dict(written["author"]) if "author" in written else None,
         "experiment": _experiment(asked, experiment, target["kind"]),
-        "seed": asked.seed if asked.seed is not None else written.get("seed", 0),
+        "seed": asked.seed if asked.seed is not None else written.get("seed", random_seed()),
         "max_calls": asked.max_calls if asked.max_calls is not None else written.get("max_calls", 100_000),
         "deadline_s": written.get("deadline_s", 3600),
     }
+    request["nonce"] = "" if asked.seed is not None or "seed" in written else random_nonce()
     for name, (least, most) in BOUNDS.items():
         if type(request[name]) is not int or not least <= request[name] <= most:
             raise OutOfBounds(f"{name} must be a whole number from {least} to {most}, not {request[name]!r}", name)

@@ -48,7 +48,7 @@ async def verification(here: Service, tenant: str, parts: Parts) -> dict[str, An
         "protocol": CHAIN,
         "settings": {"links": links},
     }
-    body = {"target": described, "experiment": _experiment(parts), "seed": parts[0][0].document.get("seed", 0)}
+    body = {"target": described, "experiment": _experiment(parts)}
     why = await _why_not(here, tenant, body)
     return {"method": "POST", "href": HREF, "ready": why is None, "why": why, "body": body}
 

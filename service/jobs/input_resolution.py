@@ -27,11 +27,15 @@ from store.corpora import materials, specifications
 
 
 async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any], seed: int) -> AnyMethod:
-    """Insert the stored inputs that an experiment names: words, a corpus, rows or trials.
+    """Insert the stored inputs that an experiment names: words, a corpus, rows or trials; see `with_rows`.
 
-    The `seed` picks rows from a table that has more rows than a job can hold. For an unknown name, the problem
-    points at this name.
+    For an unknown name, the problem points at this name.
     """
+    return await with_rows(here, tenant, await without_rows(here, tenant, method, target), seed)
+
+
+async def without_rows(here: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
+    """Insert the stored inputs that an experiment names, except the rows of a table."""
     names = method.references()
     with located("experiment"):
         corpus = None if names.corpus is None else await find_corpus(here, tenant, names.corpus, method.method)
@@ -41,13 +45,22 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
         if corpus is not None or words:
             # in a thread, because reading thousands of items takes some tenths of a second
             method = await asyncio.to_thread(method.with_references, Found(corpus, words))
-    if names.rows is not None:
-        with located("experiment", names.rows.field):
-            method = method.with_references(Found(rows=await _find_rows(here, tenant, names.rows, seed)))
     if target["protocol"] == UPLOADED and target["kind"] == Kind.CLASSIFIER:
         with located("target"):
             return await _with_trials(here, tenant, method, target)
     return method
+
+
+async def with_rows(here: Service, tenant: str, method: AnyMethod, seed: int) -> AnyMethod:
+    """Insert the rows of an uploaded table that an experiment names.
+
+    The `seed` picks rows from a table that has more rows than a job can hold.
+    """
+    names = method.references()
+    if names.rows is None:
+        return method
+    with located("experiment", names.rows.field):
+        return method.with_references(Found(rows=await _find_rows(here, tenant, names.rows, seed)))
 
 
 async def with_kept(here: Service, tenant: str, method: AnyMethod) -> AnyMethod:

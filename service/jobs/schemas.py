@@ -61,8 +61,9 @@ class RatingRequest(RequestModel):
     author: AnyTarget | None = None
     """A second service that writes the sentences or draws the images of the experiment; only for experiments that need
     them generated. Its key must be stored with a saved target."""
-    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
-    """Seed of all random choices. The same request, seed and replies give the same rating, bit for bit."""
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
+    """Seed of all random choices. The same request, seed and replies give the same rating, bit for bit. Null draws a
+    random seed, so that a service cannot know the questions; the job and the rating show it."""
     max_age_s: Annotated[int, Field(ge=0, le=TEN_YEARS_S)] | None = 0
     """Accept an earlier rating of the same request that is at most this many seconds old; 0 always measures anew, null
     accepts any unexpired rating. An identical request that is queued or running is always joined."""
@@ -143,6 +144,9 @@ class JobView(ResponseModel):
     """The full specification, with defaults filled in; null for a probe. For a re-rating the rating and version, for a
     challenge the domain, for writing the corpus and the wanted sentences."""
     seed: int
+    commitment: str | None
+    """Digest of experiment, seed and a nonce, made before any call; the rating reveals the nonce (`assay verify`). Null
+    for other kinds of job, and for a job that an earlier rating answers."""
     visibility: Visibility
     max_calls: int
     callback_url: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.errors import OutOfBounds
@@ -17,11 +17,11 @@ from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.authors import check_author, resolve_author
-from service.jobs.input_resolution import fill_in, with_kept
+from service.jobs.input_resolution import with_kept, with_rows, without_rows
 from service.jobs.schemas import TEN_YEARS_S, RatingRequest, UnnamedExperiment
 from service.targets.target_resolution import ResolvedTarget, check_rated
 from service.uploads.reception import UPLOADED
-from store.core.columns import SealedSecret, new_id
+from store.core.columns import SealedSecret, new_id, random_nonce, random_seed
 from store.jobs import cool_down, fair_order, jobs
 from store.jobs.jobs import Job, NewJob
 from store.jobs.submission import request_digest
@@ -143,7 +143,7 @@ def _place(
         if made and not permitted:
             raise RateNotTaken
         if rating is not None:
-            job = jobs.add_finished(c, order.new, rating.id)
+            job = jobs.add_finished(c, replace(order.new, seed=rating.document["seed"]), rating.id)
         elif job is None:
             job = jobs.add(c, order.new)
         answer = show(job, rating, before)
@@ -198,8 +198,9 @@ async def rating_order(
         check_kind(method, kind)
         check_rated(target.descriptor)
     author = None if request.author is None else await resolve_author(here, caller, request.author)
+    seed = random_seed() if request.seed is None else request.seed
     if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
-        method = await fill_in(here, caller.tenant, method, target.descriptor, request.seed)
+        method = await without_rows(here, caller.tenant, method, target.descriptor)
     with located("experiment"):
         method = fit_to(method, kind)
     if author is not None or method.needs_author:
@@ -207,8 +208,10 @@ async def rating_order(
             check_author(method, author)
     if request.callback_url is not None:
         here.target_validator.check_callback(request.callback_url)
-    # computed before `with_kept` adds items that an author generated earlier, so that equal requests have equal digests
+    # computed before rows are drawn with the seed, and before `with_kept` adds items that an author generated earlier,
+    # so that equal requests have equal digests
     digest = _request_digest(caller, target, dump_method(method), request.seed, author)
+    method = await with_rows(here, caller.tenant, method, seed)
     if author is not None and not recurring:
         method = await with_kept(here, caller.tenant, method)
     experiment = dump_method(method)
@@ -223,7 +226,8 @@ async def rating_order(
         author=author,
         experiment=experiment,
         digest=digest,
-        seed=request.seed,
+        seed=seed,
+        nonce=random_nonce() if request.seed is None else "",
         visibility=request.visibility,
         callback_url=request.callback_url,
         max_calls=request.max_calls,
@@ -288,7 +292,7 @@ def new_job(here: Service, caller: Caller, target: ResolvedTarget, *, digest: st
 
 
 def _request_digest(
-    caller: Caller, target: ResolvedTarget, experiment: Any, seed: int, author: dict[str, Any] | None = None
+    caller: Caller, target: ResolvedTarget, experiment: Any, seed: int | None, author: dict[str, Any] | None = None
 ) -> str:
-    """Return the digest of everything that affects the rating: equal requests have equal digests."""
+    """Return the digest of everything in a request that affects the rating: equal requests have equal digests."""
     return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed, author)

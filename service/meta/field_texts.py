@@ -36,6 +36,7 @@ TITLES: Mapping[str, str] = {
     "texts": "Sentences of your own",
     "texts_per_block": "Texts in a block",
     "tie": "Share that makes a block biased",
+    "versions_apart": "Keep versions of a sentence apart",
     "words": "Words of your own",
 }
 """Titles of fields whose names are not clear; the title of any other field is its name in words."""

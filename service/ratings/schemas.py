@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field
 
@@ -107,6 +107,15 @@ class StandingView(ResponseModel):
     default description; never one of an upload."""
 
 
+class Commitment(ResponseModel):
+    """Commitment to an experiment and its seed."""
+
+    digest: str
+    """SHA-256 of the canonical JSON of `{"experiment", "nonce", "seed"}`; the job showed it when it was accepted."""
+    nonce: str
+    """Random text; empty if the request gave the seed."""
+
+
 class RatingView(ResponseModel):
     """A rating. It never changes."""
 
@@ -135,6 +144,11 @@ class RatingView(ResponseModel):
     methodology: Methodology
     engine_version: str
     seed: int
+    audit: Literal["announced", "unannounced"] | None = None
+    """`unannounced` if no call named the agency and the rating was not requested by the proven owner of a rated host;
+    null for ratings from before this was recorded. See docs/audited-services.md."""
+    commitment: Commitment | None = None
+    """Commitment of the job to its experiment and seed, made before the first call; null if there is none."""
     questions: int
     """Number of different questions that were asked. Not signed, because `counts.asked` is the same number."""
     calls: int

@@ -52,7 +52,7 @@ async def view_of_plan(here: Service, caller: Caller, plan: Plan, prices: Prices
     known: dict[object, PlanView] = {}  # for many services with equal settings, each experiment is planned once
     for one in plan.planned:
         service, new = facts[one.service], one.order.new
-        same = (json.dumps(new.experiment, sort_keys=True), new.seed, new.max_calls, service)
+        same = (json.dumps(new.experiment, sort_keys=True), new.max_calls, service)
         if same not in known:
             known[same] = PlanView.of(await plan_order(one.order, service), service.questions_per_call)
         view = known[same]

@@ -61,8 +61,8 @@ class SuiteRequest(RequestModel):
     default."""
     settings: Annotated[dict[Name, dict[Name, Any]], Field(max_length=20, default_factory=dict)]
     """Further fields of a method's experiment, by the method's name; they override `confidence` and `delta`."""
-    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
-    """Seed of all random choices, in every cell."""
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
+    """Seed of all random choices, in every cell; null draws a random seed for each cell."""
     max_age_s: Annotated[int, Field(ge=0, le=TEN_YEARS_S)] | None = 0
     """Accept an earlier rating of a cell that is at most this many seconds old; 0 always measures anew, null accepts
     any unexpired rating."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import time
 import zlib
 from dataclasses import dataclass, field
@@ -91,6 +92,20 @@ class Packed(TypeDecorator[Any]):
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32: no I, L, O or U, so that an id can be read aloud."""
 PAIRS = tuple(one + other for one in ALPHABET for other in ALPHABET)
+
+
+SEED_BITS = 53
+"""Bits of a seed: integers up to 2**53 are exact in every JSON parser."""
+
+
+def random_seed() -> int:
+    """Return a seed that nobody can predict, for a rating whose request gives none."""
+    return secrets.randbits(SEED_BITS)
+
+
+def random_nonce() -> str:
+    """Return a random text for a commitment."""
+    return secrets.token_hex(16)
 
 
 def new_id(prefix: str) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, Json, SecretStr, field_validator, model_validator
+from pydantic import Field, Json, SecretStr, StringConstraints, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from assay.evidence.checkpoint import ED25519
@@ -104,6 +104,9 @@ class Settings(BaseSettings):
 
     # Calls to targets
     egress_allow: str = Field("", description="Comma-separated CIDRs allowed besides public addresses")
+    user_agent: Annotated[str, StringConstraints(pattern=r"^[!-~]([ -~]*[!-~])?$", max_length=200)] | None = Field(
+        None, description="User-Agent that names the agency to rated services; unset: that of the HTTP library"
+    )
     host_rate: float = Field(20, gt=0, description="Calls a second to one host by all tenants together")
     host_concurrency: int = Field(16, gt=0, le=256, description="Concurrent calls to one host by all tenants together")
     host_cooldown_s: float = Field(

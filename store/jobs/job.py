@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Update, and_, insert, or_, select, update
 
+from assay.canonical import commitment_of
 from store.core import schema
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
@@ -91,6 +92,9 @@ class NewJob:
     author : dict or None
         A second service that generates the sentences or pictures: its description, and the ``id`` if it is a
         saved target, which stores its secret.
+    nonce : str
+        Random text of the commitment, if the seed is random; the rating reveals it. Empty for a seed of the request, so
+        that the same request gives the same rating.
     """
 
     tenant: str
@@ -108,6 +112,7 @@ class NewJob:
     expected: int
     key_id: str | None
     author: dict[str, Any] | None = None
+    nonce: str = ""
     id: str = field(default_factory=lambda: new_id("job"))
 
 
@@ -115,6 +120,7 @@ def columns_of(new: NewJob) -> dict[str, Any]:
     """Return the columns that differ between new jobs."""
     fields = {name: value for name, value in vars(new).items() if name not in {"sealed_secret", "deadline_s"}}
     fields |= {"target_url": new.target.get("base_url"), "deadline_ms": new.deadline_s * 1000}
+    fields["commitment"] = commitment_of(new.experiment, new.seed, new.nonce) if new.kind == "rating" else None
     return fields | sealed_columns(new.sealed_secret)
 
 
@@ -140,6 +146,8 @@ class Job:
         Number of claims; number of claims since the last new observation.
     fence : int
         Number of the current claim; only its writes are accepted.
+    nonce, commitment : str or None
+        Commitment to the experiment and the seed, and its nonce; ``None`` for other jobs, and in jobs from before 0014.
     version : int
         Incremented by every change of the row.
     waits_why : str or None
@@ -157,6 +165,8 @@ class Job:
     experiment: dict[str, Any] | None
     request_digest: str
     seed: int
+    nonce: str | None
+    commitment: str | None
     visibility: str
     callback_url: str | None
     max_calls: int

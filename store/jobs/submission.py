@@ -118,10 +118,10 @@ def request_digest(
     target_id: str | None,
     target: Mapping[str, Any],
     experiment: Any,
-    seed: int,
+    seed: int | None,
     author: Mapping[str, Any] | None = None,
 ) -> str:
-    """Compute a digest (``sha256:…``) over everything that affects the result of a request.
+    """Compute a digest (``sha256:…``) over everything in a request that affects its result.
 
     Parameters
     ----------
@@ -131,6 +131,8 @@ def request_digest(
         Description of the target as in a job: kind, protocol, base_url, settings.
     experiment : mapping or str
         The method's full specification, or ``"probe"``.
+    seed : int or None
+        Seed in the request; ``None`` if it gives none, so that a rating with any random seed answers it.
     author : mapping, optional
         Description of the service that generates sentences or pictures, as in a job.
     """
@@ -164,6 +166,9 @@ _INSERT_FINISHED = _INSERT.values(finished_at=now_ms())
 _COUNTED = {statement: quota.with_count(statement) for statement in (_INSERT, _INSERT_FINISHED)}
 """Statements of Postgres that also count a job towards its tenant's quota."""
 
+UNCOMMITTED: Mapping[str, None] = {"nonce": None, "commitment": None}
+"""Columns of a job that asks nothing, because an existing rating answers it."""
+
 
 def add(c: Connection, new: NewJob) -> Job:
     """Add a queued job, due at once. Its row is the dispatch request."""
@@ -174,7 +179,7 @@ def add(c: Connection, new: NewJob) -> Job:
 
 def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
     """Add a job that an existing rating answers: already succeeded, with its notice."""
-    job = _insert(c, _INSERT_FINISHED, new, status="succeeded", stage="rated", rating_id=rating_id)
+    job = _insert(c, _INSERT_FINISHED, new, status="succeeded", stage="rated", rating_id=rating_id, **UNCOMMITTED)
     append(c, job.id, "succeeded", _first_facts(job), fence=0)
     announce(c, job.id, "job.succeeded", _facts_of(job))
     return job
@@ -192,7 +197,11 @@ def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[
         quota.add_jobs(c, tenant, size)
     for statement, state, some in (
         (_INSERT, {"status": "queued", "stage": "queued"}, [one for one in wanted if one[1] is None]),
-        (_INSERT_FINISHED, {"status": "succeeded", "stage": "rated"}, [one for one in wanted if one[1] is not None]),
+        (
+            _INSERT_FINISHED,
+            {"status": "succeeded", "stage": "rated", **UNCOMMITTED},
+            [one for one in wanted if one[1] is not None],
+        ),
     ):
         if some:
             rows = [columns_of(new) | state | {"rating_id": rating_id} for new, rating_id in some]

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 from store.core import quota
 from store.core.agency_schema import schedules
 from store.core.clock import now_ms, read_clock
-from store.core.columns import new_id
+from store.core.columns import SEED_BITS, new_id, random_nonce
 from store.core.rows import one_row, page_of
 from store.corpora.materials import with_stored_material
 from store.jobs import cool_down, jobs
@@ -34,9 +34,6 @@ TEMPLATE_FIELDS = (
     *("callback_url", "max_calls", "deadline_s", "expected"),
 )
 """Fields of a job that its template stores; the other fields differ between runs."""
-
-SEED_BITS = 53
-"""Bits of a seed: integers up to 2**53 are exact in every JSON parser."""
 
 
 @dataclass(frozen=True)
@@ -298,6 +295,7 @@ def _job(
             schedule.tenant, template["target_id"], target, template["experiment"], seed, author
         ),
         seed=seed,
+        nonce=random_nonce(),
         key_id=schedule.key_id,
         **fields,
     )

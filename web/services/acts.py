@@ -25,7 +25,7 @@ async def rate_again(visit: Visit) -> Response:
     """Repeat a rating of the service."""
     found = await read_service(visit, visit.path("id"))
     rating = await visit.api.get(f"/v1/ratings/{segment((await visit.form()).get('rating'))}")
-    body = {"target": found.description, "experiment": rating["experiment"], "seed": rating["seed"]}
+    body = {"target": found.description, "experiment": rating["experiment"]}
     answer = await visit.api.ask("POST", "/v1/jobs", body=body)
     return visit.redirect(f"/jobs/{answer.document['id']}")
 

@@ -49,7 +49,13 @@ MORE = (
     ),
     Field("callback_url", "text", "Callback address", "May be empty. Gets a signed notice at the end.", None),
     Field(
-        "seed", "integer", "Seed", "The same request, seed and replies give the same rating, bit for bit.", 0, least=0
+        "seed",
+        "integer",
+        "Seed",
+        "May be empty: a random seed, so that the service cannot know the questions. The same request, seed and "
+        "replies give the same rating, bit for bit.",
+        None,
+        least=0,
     ),
     Field("deadline_s", "integer", "Seconds after which it is given up", "", 3600, least=1, most=86_400),
     Field(

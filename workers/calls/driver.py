@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,8 +18,9 @@ from assay.model import AUTHORED, Failure, Finding, Probe, Reply
 from store.jobs.jobs import LedgerEntry
 from workers.calls.ledger import Ledger
 from workers.calls.limits import SHARE_S, Breaker, Budget, Lane, Patience, Place
+from workers.calls.question_order import LEAST_APART, QuestionOrder
 from workers.egress import CallFailed
-from workers.targets.adapter import Adapter, Limits, questions_per_call
+from workers.targets.adapter import Adapter, Limits, opaque_key, questions_per_call
 
 BREATH_S = 0.02
 """Minimum time in seconds between two writes to the ledger."""
@@ -68,10 +69,10 @@ class Driver:
     ----------
     ledger : Ledger
         Stores the answers, every `flush_replies` answers or `flush_s` seconds.
-    job : str
-        Id of the job, for idempotency keys.
+    secret : str
+        Secret of the job, for idempotency keys that reveal nothing about it.
     rng : Generator
-        For the jitter of retries; it does not affect the rating.
+        For the order of questions and the jitter of retries, unknown to the service; it does not affect the rating.
     rated : Called, optional
         The rated service; if omitted, the target is not shared with other jobs.
     author : Called, optional
@@ -87,7 +88,7 @@ class Driver:
     limits: Limits
     budget: Budget
     ledger: Ledger
-    job: str
+    secret: str
     rng: np.random.Generator
     patience: Patience = field(default_factory=Patience)
     expected: int = 0
@@ -99,12 +100,15 @@ class Driver:
     thinking_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self._rated = self.rated or Called(Lane("alone", self.job, self.limits, self.rng, sleep=self.sleep))
+        self._rated = self.rated or Called(Lane("alone", "alone", self.limits, self.rng, sleep=self.sleep))
         self._author = self.author or self._rated
         self._unwritten: list[LedgerEntry] = []
         self._filled, self._written = asyncio.Event(), asyncio.Event()
         self._reported = self.budget.spent
         self._writer: asyncio.Task[None] | None = None
+        self._order = QuestionOrder(self.rng, LEAST_APART + self.limits.concurrency)
+        self._in_flight: set[str] = set()
+        self._landed = asyncio.Condition()
 
     async def run(self, session: Session) -> Finding:
         """Run a session to its finding; all answers are in the ledger when this returns or raises.
@@ -135,12 +139,13 @@ class Driver:
         """Send all missing probes of the session, with at most `concurrency` calls at a time.
 
         The order is random: otherwise, each of two replicas that answer in turn could get the questions of one group.
+        Versions of one item are far apart, so that a service cannot recognise a test by them.
         """
         if not session.missing:
             return
-        missing = list(self.rng.permutation(np.array(session.missing, dtype=object)))
+        missing, per_call = self._order.arrange(session.missing, questions_per_call(self.adapter, self.limits))
         self.expected = max(self.expected, session.asked + len(missing))
-        calls = self._calls(missing)
+        calls = self._calls(missing, per_call)
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.limits.concurrency, len(missing))):
@@ -149,9 +154,8 @@ class Driver:
             # the callers handle single errors, so only the first error of the group is raised
             raise first_error(several) from None
 
-    def _calls(self, probes: Sequence[Probe]) -> Iterator[list[Probe]]:
-        """Group probes that may share a call, in order."""
-        limit = questions_per_call(self.adapter, self.limits)
+    def _calls(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
+        """Group probes that may share a call, at most `limit` of them, in order."""
         if limit <= 1:
             yield from ([probe] for probe in probes)
             return
@@ -173,7 +177,8 @@ class Driver:
                     called, place, other = self._rated, rated, author
                 # releasing the other service's slot prevents a deadlock when both have the same address
                 await other.give_up()
-                replies, attempts = await self._call(probes, called, place)
+                async with self._without_other_versions(probes):
+                    replies, attempts = await self._call(probes, called, place)
                 elapsed_ms = round(1000 * (time.monotonic() - start))
                 answers = []
                 for probe, reply in zip(probes, replies, strict=True):
@@ -183,9 +188,23 @@ class Driver:
                 self._put(answers)
                 await self._room()
 
+    @contextlib.asynccontextmanager
+    async def _without_other_versions(self, probes: Sequence[Probe]) -> AsyncIterator[None]:
+        """Wait until no other version of the same items is being asked, so that a service cannot hold one back."""
+        names = {name for probe in probes for name in probe.versions_of}
+        async with self._landed:
+            await self._landed.wait_for(lambda: self._in_flight.isdisjoint(names))
+            self._in_flight |= names
+        try:
+            yield
+        finally:
+            self._in_flight -= names
+            async with self._landed:
+                self._landed.notify_all()
+
     async def _call(self, probes: Sequence[Probe], called: Called, place: Place) -> tuple[Sequence[Reply], int]:
         """Make one call with its retries; return the replies (or failures) and the number of attempts."""
-        key = f"{self.job}:{probes[0].unit}"
+        key = opaque_key(self.secret, *(probe.unit for probe in probes))
         for attempt in range(1, self.patience.attempts + 1):
             await place.keep()
             await called.lane.wait_for_turn()

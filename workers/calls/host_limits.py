@@ -26,7 +26,7 @@ from store.targets.domains import host_of
 from store.targets.refusals import Standing, file_of
 from workers.calls.limits import Lane
 from workers.calls.shared_rate_limits import Traffic
-from workers.egress import CallFailed, Egress
+from workers.egress import AGENT, CallFailed, Egress
 from workers.engine.worker_context import Workplace
 from workers.targets.adapter import Limits
 
@@ -125,7 +125,10 @@ class HostLimits:
     async def _refuses(self, file: str) -> bool:
         """Whether the file at a URL refuses ratings; a file that is missing or cannot be read does not."""
         networks = self.workplace.settings.egress_networks
-        async with self.turn(file, FILE_TIMEOUT_S), Egress(networks, response_cap=FILE_BYTES) as egress:
+        async with (
+            self.turn(file, FILE_TIMEOUT_S),
+            Egress(networks, response_cap=FILE_BYTES, user_agent=AGENT) as egress,
+        ):
             try:
                 answer = await egress.send("GET", file, timeout_s=FILE_TIMEOUT_S)
             except CallFailed:

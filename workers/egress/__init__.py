@@ -6,7 +6,7 @@ a service, except the library behind `workers.targets.protocols.deep_translator`
 
 from __future__ import annotations
 
-from workers.egress.calls import Egress, Response
+from workers.egress.calls import AGENT, Egress, Response
 from workers.egress.connection import HEADER_CAP
 from workers.egress.failures import CODES, RETRIABLE_STATUSES, AddressRefused, CallFailed
 from workers.egress.guard import SPECIAL, Guard, Network, read_place, refuse_url, why_denied
@@ -16,6 +16,7 @@ from workers.egress.transport import GuardedTransport
 from workers.egress.waiting import RETRY_AFTER_CAP_S, parse_retry_after, should_retry
 
 __all__ = [
+    "AGENT",
     "CODES",
     "HEADER_CAP",
     "RETRIABLE_STATUSES",

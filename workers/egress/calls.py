@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, NoReturn, Protocol, Self
 
 import httpx
+from aiohttp.http import SERVER_SOFTWARE
 
 from assay import __version__
 from workers.egress.failures import RETRIABLE_STATUSES, CallFailed
@@ -28,11 +29,14 @@ RESPONSE_CAP = 1024 * 1024
 """Default of the maximum size of a response body in bytes."""
 
 STANDING_HEADERS = {
-    "Accept": "application/json, */*;q=0.1",
+    "Accept": "*/*",
     # no compression is accepted, because a compressed body could be a decompression bomb
     "Accept-Encoding": "identity",
-    "User-Agent": f"assay/{__version__}",
 }
+"""Headers of all calls, with common values, so that a service cannot tell the agency from its other customers."""
+
+AGENT = f"assay/{__version__}"
+"""User agent of calls that concern the agency itself: for a host's file of refusals, or the proof of its owner."""
 
 PARTIAL = 206
 """HTTP status of a part of a resource; Assay never requests a part, so this status is a failure."""
@@ -137,6 +141,8 @@ class Egress:
         Networks of the operator, in which the limits of hosts do not apply.
     hosts : Hosts, optional
         Limits of all other hosts.
+    user_agent : str, optional
+        Header ``User-Agent``; by default that of the HTTP library, which reveals nothing about the agency.
     """
 
     def __init__(
@@ -152,6 +158,7 @@ class Egress:
         library: Library | None = None,
         exempt: Sequence[Network] = (),
         hosts: Hosts | None = None,
+        user_agent: str | None = None,
     ) -> None:
         self.allow, self.scraping, self.library = tuple(allow), scraping, library
         self.transport = GuardedTransport(
@@ -159,6 +166,7 @@ class Egress:
         )
         self._hosts = hosts
         self.now, self._cap = now, response_cap
+        self._standing = {**STANDING_HEADERS, "User-Agent": user_agent or SERVER_SOFTWARE}
         self._certified: dict[str, Egress] = {}
         self._watch: Callable[[Exchange], None] | None = None
 
@@ -224,7 +232,7 @@ class Egress:
             If the host refuses ratings, before anything is sent to it.
         """
         place = place_of(url)
-        target, written = _target(url), {**STANDING_HEADERS, **(headers or {})}
+        target, written = _target(url), {**self._standing, **(headers or {})}
         if target is None or not "".join([*written, *written.values()]).isascii():
             raise CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
         async with self._visit(url, timeout_s):

@@ -13,7 +13,7 @@ from store.jobs import runs
 from store.jobs.jobs import Claim
 from store.targets import domains
 from store.targets.domains import CHALLENGE_PATH, Domain
-from workers.egress import AddressRefused, CallFailed, Egress, Guard, Network, read_place
+from workers.egress import AGENT, AddressRefused, CallFailed, Egress, Guard, Network, read_place
 from workers.egress.guard import Resolve, resolve, within
 from workers.engine.worker_context import Workplace
 
@@ -35,7 +35,7 @@ async def look_for_token(workplace: Workplace, claim: Claim) -> None:
     failure = "the domain was removed" if domain is None else None
     if domain is not None:
         networks = workplace.settings.egress_networks
-        async with Egress(networks, response_cap=CAP_BYTES) as egress:
+        async with Egress(networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
             failure = await why_unproven(egress, domain, networks)
     with workplace.database.write() as connection:
         if domain is not None:

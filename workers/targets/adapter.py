@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hmac
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar, cast
+from uuid import UUID
 
 from annotated_types import Ge, Le
 
@@ -134,6 +137,12 @@ IN_FLIGHT = 24
 def questions_per_call(adapter: Adapter, limits: Limits) -> int:
     """Return the maximum number of questions in one call."""
     return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
+
+
+def opaque_key(secret: str, *facts: str) -> str:
+    """Return a key in the form of a UUID that is always the same for some facts, and reveals none of them."""
+    digest = hmac.digest(secret.encode(), json.dumps(facts).encode(), "sha256")
+    return str(UUID(bytes=digest[:16], version=4))
 
 
 def group_of(ask: Ask) -> Hashable:

@@ -254,7 +254,7 @@ class Alternation(Bounded, Method):
             for place, case in enumerate(cases)
             if place >= len(answers.cases)
             for value in (range(count) if self.strata is None else ordering.permutation(count).tolist())
-            for probe in [Probe(f"{case.name}/{answers.values[value]}", question(case.given[value]))]
+            for probe in [Probe(f"{case.name}/{answers.values[value]}", question(case.given[value]), (case.name,))]
         ]
         answers.cases = tuple(cases) * max(1, times - 1)
         yield from ask_in_batches(questions, lambda at, replies: answers.take(*at, replies[0]))

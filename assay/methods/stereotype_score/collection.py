@@ -126,7 +126,7 @@ def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, place: str, f
 
     def probes_of(number: int, pair: Pair) -> list[Probe]:
         name = f"{place}/{number}/{pair.term}/{rung}"
-        return [Probe(f"{name}/{at}", ask) for at, ask in enumerate(questions(rung, pair))]
+        return [Probe(f"{name}/{at}", ask, (name,)) for at, ask in enumerate(questions(rung, pair))]
 
     allowed = takewhile(lambda _: not tally.unasked, enumerate(pairs, start=first))
     numbered = ((pair, probes_of(number, pair)) for number, pair in allowed)

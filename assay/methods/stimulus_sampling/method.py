@@ -272,7 +272,13 @@ class StimulusSampling(Bounded, Method):
         """Ask about the inputs that have no replies yet."""
         new = [case for case in cases if case.name not in heard.replies]
         questions = [
-            (case, [Probe(f"{case.name}/{place}", Classify(given)) for place, given in enumerate(case.given)])
+            (
+                case,
+                [
+                    Probe(f"{case.name}/{place}", Classify(given), (case.name,))
+                    for place, given in enumerate(case.given)
+                ],
+            )
             for case in new
         ]
         yield from ask_in_batches(questions, heard.take)

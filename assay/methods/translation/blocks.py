@@ -44,6 +44,35 @@ class Text:
     text: str
     sentences: tuple[Sentence, ...]
 
+    def versions_of(self, way: str) -> tuple[str, ...]:
+        """Name the contents of the sentences in one direction: `Probe.versions_of`."""
+        return tuple(f"{sentence.content}/{way}" for sentence in self.sentences)
+
+
+def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
+    """Split texts into two parts in which as few contents as possible occur twice; one part if none does.
+
+    So both versions of a sentence are far apart even in a small look, because one part is translated there and back
+    before the other.
+    """
+    holders: dict[str, list[int]] = {}
+    for index, text in enumerate(texts):
+        for sentence in text.sentences:
+            holders.setdefault(sentence.content, []).append(index)
+    sides: dict[int, int] = {}
+    for first in range(len(texts)):
+        waiting = [first]
+        while waiting:
+            index = waiting.pop()
+            if index in sides:
+                continue
+            others = {other for sentence in texts[index].sentences for other in holders[sentence.content]} - {index}
+            met = [sides[other] for other in others if other in sides]
+            sides[index] = int(met.count(0) > met.count(1))
+            waiting += sorted(others - set(sides), reverse=True)
+    parts = [[text for index, text in enumerate(texts) if sides[index] == side] for side in (0, 1)]
+    return tuple(part for part in parts if part)
+
 
 @dataclass(frozen=True, slots=True)
 class Content:

@@ -21,7 +21,7 @@ from assay.methods.shared.distributions import BlockSpec, refuse_repeats
 from assay.methods.translation import report
 from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TranslationMethod
-from assay.methods.translation.blocks import BlockWriter, Text, capacity
+from assay.methods.translation.blocks import BlockWriter, Text, capacity, halves
 from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
 from assay.model import Component, Probe, Translate
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
@@ -78,6 +78,8 @@ class RoundTrip(TranslationMethod):
     balanced_occupations : bool
         Whether occupations mostly of men, mostly of women, and the others are asked about equally often. ``False``: as
         often as each group has occupations.
+    versions_apart : bool
+        Whether each look is asked in two parts, so that no two versions of a sentence come close together.
     """
 
     attribute: str
@@ -101,13 +103,14 @@ class RoundTrip(TranslationMethod):
     look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.33
     balanced_occupations: bool = True
     join: Aggregate = "worst"
+    versions_apart: bool = True
 
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     LETTERS: ClassVar[Mapping[str, str]] = spoken.ROUND_TRIP
     ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "1.3.0": {**TranslationMethod.ASKED_SINCE["1.3.0"], "balanced_occupations": False}
+        "1.3.0": {**TranslationMethod.ASKED_SINCE["1.3.0"], "balanced_occupations": False, "versions_apart": False}
     }
     in_words = staticmethod(report.round_trip_in_words)
     probes_each: ClassVar[int] = 2
@@ -175,8 +178,12 @@ class RoundTrip(TranslationMethod):
     def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
         """Translate texts there and back, and count the values that return."""
         named, language = self.catalog_attribute, found.about["language"]
-        for some in chunks(texts, BATCH):
-            out = yield [Probe(f"{found.name}/{text.name}/out", Translate(text.text, "en", language)) for text in some]
+        parts = halves(texts) if self.versions_apart else (texts,)
+        for some in (batch for part in parts for batch in chunks(part, BATCH)):
+            out = yield [
+                Probe(f"{found.name}/{text.name}/out", Translate(text.text, "en", language), text.versions_of("out"))
+                for text in some
+            ]
             there: list[tuple[Text, str]] = []
             for text, reply in zip(some, out, strict=True):
                 if lost := read_hop(text.text, reply):
@@ -184,7 +191,8 @@ class RoundTrip(TranslationMethod):
                 else:
                     there.append((text, str(reply.value)))
             back = yield [
-                Probe(f"{found.name}/{text.name}/back", Translate(middle, language, "en")) for text, middle in there
+                Probe(f"{found.name}/{text.name}/back", Translate(middle, language, "en"), text.versions_of("back"))
+                for text, middle in there
             ]
             for (text, middle), reply in zip(there, back, strict=True):
                 reading = read_hop(middle, reply) or read_text(str(reply.value), len(text.sentences), named)

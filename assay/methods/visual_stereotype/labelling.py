@@ -102,7 +102,7 @@ def ask_pictures(
     def probes_of(number: int, picture: Shown) -> list[Probe]:
         name = f"{place}/{number}/{picture.term}"
         looks = (Look(picture.image, order, written(question, order)) for order in orders)
-        return [Probe(f"{name}/{at}", look) for at, look in enumerate(looks)]
+        return [Probe(f"{name}/{at}", look, (name,)) for at, look in enumerate(looks)]
 
     allowed = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
     numbered = ((picture, probes_of(number, picture)) for number, picture in allowed)

@@ -18,7 +18,7 @@ from assay.composition.compatibility import ENDS, FEWEST, MOST, Incompatible, ki
 from assay.errors import SpecificationError
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply, Translate
 from workers.egress import CallFailed
-from workers.targets.adapter import QUESTIONS, Adapter, Limits, Target, questions_for
+from workers.targets.adapter import QUESTIONS, Adapter, Limits, Target, opaque_key, questions_for
 from workers.targets.auth.schemes import Strict
 from workers.targets.chain.chain_route import ASKED, Hop, NoWay, Path, check_path, hops, through
 from workers.targets.settings import TargetSettings
@@ -220,7 +220,7 @@ class Chain(Adapter):
                 raise CallFailed("unsupported", str(none)) from None
         replies = [_given(ask) for ask in asks]
         for place, hop in enumerate(way):
-            await self._hop(hop, replies, key and f"{key}:{place}")
+            await self._hop(hop, replies, key and opaque_key(key, str(place)))
         if not isinstance(first, Translate):
             await self._ask(len(self._links) - 1, replies, cast("Sequence[Classify | Regress]", asks), key)
         return replies

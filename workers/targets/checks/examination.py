@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from assay.model import Ask, Failure, Reply
 from workers.egress import CallFailed
@@ -110,9 +111,15 @@ class Examination(ABC):
         return failed.code in HOPELESS or (failed.retriable and self._latency_s is None)
 
     async def _one(self, ask: Ask, tries: int = TRIES) -> Reply:
-        """Ask one question alone; return a failure as a reply unless it is fatal."""
+        """Ask one question alone; return a failure as a reply unless it is fatal.
+
+        The call has an idempotency key like every other call, so that a service cannot tell it from them.
+        """
+        key = str(uuid4())
         try:
-            replies, latency_s = await self._calls.timed(lambda: self._adapter.answer([ask]), tries)
+            replies, latency_s = await self._calls.timed(
+                lambda: self._adapter.answer([ask], idempotency_key=key), tries
+            )
         except CallFailed as failed:
             if self._is_fatal(failed):
                 raise unfit(failed) from None
@@ -166,8 +173,9 @@ class Examination(ABC):
 
     async def _together(self, questions: Sequence[Ask]) -> list[Any] | None:
         """Ask all questions in one call; return ``None`` and add a note if that failed."""
+        key = str(uuid4())
         try:
-            replies = await self._calls.persist(lambda: self._adapter.answer(questions))
+            replies = await self._calls.persist(lambda: self._adapter.answer(questions, idempotency_key=key))
         except CallFailed as failed:
             if failed.code == "wrong-count":
                 raise TargetUnfit(failed.code, failed.message, MEND_ARRAYS) from None

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from assay.model import AUTHORED, Ask, Choose, Failure, Fill, Reply, Score, Write
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.checks.answer_similarity import MOST_COMPARED, told_apart
 from workers.targets.checks.capability import Capability, TargetUnfit, unfit
 from workers.targets.checks.examination import HOPELESS, TRIES, Calls, Examination, comparable, shown
+from workers.targets.checks.fresh_texts import worded_questions
 from workers.targets.checks.samples import spread
 
 RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
@@ -67,10 +70,16 @@ class ModelExamination(Examination):
     asked : sequence of Ask
         First questions of the experiment. If they are requests for texts or images, the target is an author, and
         only has to answer one of them.
+    rng : Generator, optional
+        Draws the other questions; by default they are `OURS`.
     """
 
-    def __init__(self, adapter: Adapter, asked: Sequence[Ask], calls: Calls) -> None:
+    def __init__(
+        self, adapter: Adapter, asked: Sequence[Ask], calls: Calls, rng: np.random.Generator | None = None
+    ) -> None:
         super().__init__(adapter, calls)
+        self._fresh = rng is not None
+        self._ours = OURS if rng is None else worded_questions(rng)
         self._asked = {kind: [ask for ask in asked if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
         self._passing: CallFailed | None = None
 
@@ -143,7 +152,7 @@ class ModelExamination(Examination):
     async def _try(self, rung: type[Ask]) -> tuple[Ask, Reply]:
         """Ask questions of one kind until one is answered or fails for a reason that affects all questions."""
         reply = Reply()
-        questions = [*self._asked[rung], *OURS[rung]]
+        questions = [*self._asked[rung], *self._ours[rung]]
         for ask in questions[:MOST_COMPARED]:
             reply = await self._one(ask)
             if reply.failure is None or reply.failure.code not in PARTICULAR:
@@ -165,7 +174,7 @@ class ModelExamination(Examination):
     async def _alone(self, rung: type[Ask], first: Ask, value: Any) -> dict[Ask, Any]:
         """Ask several questions one by one."""
         answers, lost = {first: value}, 0
-        for ask in dict.fromkeys([*spread(self._asked[rung], self._adapter, MOST_COMPARED), *OURS[rung]]):
+        for ask in dict.fromkeys([*spread(self._asked[rung], self._adapter, MOST_COMPARED), *self._ours[rung]]):
             if len(answers) + lost >= MOST_COMPARED:
                 break
             if ask in answers or self._adapter.group_key(ask) != self._adapter.group_key(first):
@@ -194,7 +203,7 @@ class ModelExamination(Examination):
 
     async def _wrong(self, rung: type[Ask]) -> None:
         """Request the score of an empty text; add a note if the service returns a retriable error or a score."""
-        if rung is not Score:
+        if rung is not Score or self._fresh:  # no customer would send an empty text, so none is sent before a rating
             return
         try:
             reply = (await self._calls.persist(lambda: self._adapter.answer([Score("")]), tries=1))[0]

@@ -9,15 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from assay.methods.translation.collection import untranslated
 from assay.model import Failure, Translate
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, unfit
 from workers.targets.checks.examination import HOPELESS, PATIENCE, Calls, Examination
+from workers.targets.checks.fresh_texts import numbered_sentences
 
 SENTENCES = 40
 """Number of sentences of the long text."""
+
+FRESH_SENTENCES = (30, 46)
+"""Bounds of that number, if it is random."""
 
 FIRST, STEP = 211, 13
 """The numbers are 211, 224, 237 …: three digits, so that no service adds a separator."""
@@ -31,19 +37,25 @@ class TranslatorExamination(Examination):
     """Examination of a translator, in about six calls.
 
     A service is unfit if a call with several texts mixes up their translations. The first pair of `pairs` is
-    examined, and its reverse if it is among them.
+    examined, and its reverse if it is among them. With `rng`, the texts and the length of the long text are random.
     """
 
-    def __init__(self, adapter: Adapter, pairs: Sequence[Pair], calls: Calls) -> None:
+    def __init__(
+        self, adapter: Adapter, pairs: Sequence[Pair], calls: Calls, rng: np.random.Generator | None = None
+    ) -> None:
         if not pairs:
             raise ValueError("an examination needs a pair of languages")
         super().__init__(adapter, calls)
         self._pairs = tuple(pairs)
+        if rng is None:
+            self._sentences = [(number(place), sentence(place)) for place in range(SENTENCES)]
+        else:
+            self._sentences = numbered_sentences(int(rng.integers(*FRESH_SENTENCES)), rng)
 
     async def run(self) -> Capability:
         """Examine the target."""
         await self._check_languages()
-        asked = sentence(0)
+        asked = self._sentences[0][1]
         returned = await self._first(asked)
         deterministic = await self._again(Translate(asked, *self._pairs[0]), returned)
         await self._back(returned)
@@ -105,8 +117,8 @@ class TranslatorExamination(Examination):
     async def _numbered(self) -> bool | None:
         """Translate several texts in one call; return whether their answers came in order, or ``None`` if unknown."""
         size = min(5, self._adapter.batch_limit)
-        numbers = [number(place) for place in range(1, size + 1)]
-        together = await self._together([Translate(sentence(place), *self._pairs[0]) for place in range(1, size + 1)])
+        numbers, texts = zip(*self._sentences[1 : size + 1], strict=True)
+        together = await self._together([Translate(text, *self._pairs[0]) for text in texts])
         if together is None:
             return None
         found = list(map(numbers_in, together))
@@ -119,8 +131,8 @@ class TranslatorExamination(Examination):
 
     async def _long(self) -> int | None:
         """Translate a text of many sentences; raise `TargetUnfit` if the end of its translation is missing."""
-        asked = " ".join(sentence(place) for place in range(SENTENCES))
-        numbers = [number(place) for place in range(SENTENCES)]
+        asked = " ".join(text for _, text in self._sentences)
+        numbers = [own for own, _ in self._sentences]
         reply = await self._one(Translate(asked, *self._pairs[0]))
         if reply.failure is not None:
             return self._refused_long(reply.failure, len(asked))
@@ -129,15 +141,15 @@ class TranslatorExamination(Examination):
         if not places:
             self._notes.append("the numbers did not survive, so it could not be seen whether long texts stay whole")
             return None
-        tail = SENTENCES - 1 - places[-1]
+        tail = len(numbers) - 1 - places[-1]
         if tail > 1:
             raise TargetUnfit(
                 "truncates",
-                f"of a text of {SENTENCES} sentences ({len(asked):,} characters) the last {tail} did not come back",
+                f"of a text of {len(numbers)} sentences ({len(asked):,} characters) the last {tail} did not come back",
                 "raise the service's limit on the length of an answer",
             )
-        if len(places) < SENTENCES - 1:
-            self._notes.append(f"{SENTENCES - len(places)} of {SENTENCES} numbered sentences lost their number")
+        if len(places) < len(numbers) - 1:
+            self._notes.append(f"{len(numbers) - len(places)} of {len(numbers)} numbered sentences lost their number")
         return None
 
     def _refused_long(self, failure: Failure, length: int) -> int | None:

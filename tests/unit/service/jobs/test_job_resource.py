@@ -273,7 +273,9 @@ async def test_a_cursor_of_one_list_is_refused_by_another(client, request_body):
         assert (answer.status_code, answer.json()["code"]) == (422, "bad-cursor")
 
 
-@pytest.mark.parametrize("cursor", ["x", "!!", "W10", "bnVsbA", "e30", "WzEsIngiLCJ5Il0", "W0luZmluaXR5LCJ4IiwieSJd", "WzFlOTk5LCJ4IiwieSJd"])
+@pytest.mark.parametrize(
+    "cursor", ["x", "!!", "W10", "bnVsbA", "e30", "WzEsIngiLCJ5Il0", "W0luZmluaXR5LCJ4IiwieSJd", "WzFlOTk5LCJ4IiwieSJd"]
+)
 async def test_a_cursor_that_the_service_did_not_make_is_refused(client, cursor):
     answer = await client.get("/v1/jobs", params={"cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (422, "bad-cursor")

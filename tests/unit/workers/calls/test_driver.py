@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from uuid import UUID
 
 import pytest
 
@@ -255,11 +256,98 @@ def test_cancelled_run_stores_its_answers():
     assert len(asyncio.run(cancelled()).answers) >= 40
 
 
-def test_the_idempotency_key_of_a_call_names_its_job_and_probe():
-    session, _ = ask(probes(2))
+def test_idempotency_keys_are_uuids_that_stay_the_same_in_retries_and_in_a_resumed_run():
+    def fail_first(call: int, asks: Sequence[Translate]) -> None:
+        if call == 1:
+            raise CallFailed("http-503", "busy", retriable=True)
+
+    def keys(target: Target) -> dict[str, set[str | None]]:
+        session, _ = ask(probes(5))
+        asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
+        return {
+            text: {key for (asked,), key in zip(target.calls, target.keys, strict=True) if asked == text}
+            for (text,) in target.calls
+        }
+
+    retried = Target(behave=fail_first)
+    by_text = keys(retried)
+    assert len(retried.calls) == 6
+    assert all(len(of_text) == 1 for of_text in by_text.values())
+    assert len(set.union(*by_text.values())) == 5
+    assert all(UUID(key).version == 4 for key in set.union(*by_text.values()))
+    assert keys(Target()) == by_text
+
+
+def test_a_call_with_other_questions_has_another_idempotency_key():
+    keys = []
+    for count in (4, 6):  # the same questions are in calls of two and of three
+        session, _ = ask(probes(count))
+        target = Target(batch_limit=count // 2)
+        asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
+        keys += target.keys
+    assert len(set(keys)) == len(keys) == 4
+
+
+def versions(items: int) -> list[Probe]:
+    """Return two versions of each of some items."""
+    return [
+        Probe(f"{i}/{v}", Translate(f"{i} {v}", "en", "es"), (f"{i}",)) for i in range(items) for v in ("he", "she")
+    ]
+
+
+def distances(texts: Sequence[str]) -> list[int]:
+    """Return the numbers of calls between the two versions of each item."""
+    places: dict[str, list[int]] = {}
+    for place, text in enumerate(texts):
+        places.setdefault(text.split()[0], []).append(place)
+    return [second - first for first, second in places.values()]
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_versions_of_an_item_are_at_least_50_calls_apart_and_either_comes_first(concurrency):
+    session, _ = ask(versions(100))
+    target = Target(pause_s=0.001)
+    asyncio.run(driver(target, Ledger(), concurrency=concurrency).run(session))
+    texts = [text for (text,) in target.calls]
+    assert min(distances(texts)) >= 50
+    first = Counter(next(text.split()[1] for text in texts if text.split()[0] == str(item)) for item in range(100))
+    assert 30 < first["he"] < 70, first
+
+
+def test_versions_of_an_item_are_apart_over_batches():
+    both = versions(60)
+    session, _ = ask(both[::2], both[1::2])
     target = Target()
     asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
-    assert target.keys == ["job_1:u0", "job_1:u1"]
+    assert min(distances([text for (text,) in target.calls])) >= 50
+
+
+@pytest.mark.parametrize("items", [2, 12, 20, 100])
+def test_versions_of_an_item_never_share_an_array(items):
+    session, _ = ask(versions(items))
+    target = Target(batch_limit=24)
+    asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
+    for texts in target.calls:
+        assert len({text.split()[0] for text in texts}) == len(texts) <= 24, texts
+
+
+def test_a_service_that_holds_a_call_back_gets_no_other_version_meanwhile():
+    asked: dict[str, int] = {}
+    most: list[int] = []
+
+    @dataclass
+    class Holding(Target):
+        async def answer(self, asks, *, idempotency_key=None):
+            (item, _) = asks[0].text.split()
+            asked[item] = asked.get(item, 0) + 1
+            most.append(asked[item])
+            await asyncio.sleep(0.02 if item == "0" else 0)
+            asked[item] -= 1
+            return [Reply("x")]
+
+    session, _ = ask(versions(8))
+    asyncio.run(driver(Holding(), Ledger(), concurrency=8).run(session))
+    assert max(most) == 1
 
 
 def test_rate_limit_spaces_calls_evenly():

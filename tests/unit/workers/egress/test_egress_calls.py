@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import logging
+import re
 import socket
 import struct
 import time
@@ -74,7 +75,8 @@ def test_status_text_and_headers_of_a_complete_response_are_returned(wire):
     assert (heard.method, heard.path, heard.body) == ("POST", "/translate", SECRET.encode())
     assert heard.headers["host"] == f"127.0.0.1:{service.port}"
     assert heard.headers["accept-encoding"] == "identity"
-    assert heard.headers["user-agent"].startswith("assay/")
+    assert re.fullmatch(r"Python/[\d.]+ aiohttp/[\d.]+", heard.headers["user-agent"])
+    assert heard.headers["accept"] == "*/*"
     assert "cookie" not in heard.headers
 
 

@@ -1,0 +1,220 @@
+"""Services that are biased, except where they recognise a rating: by known sentences, or by pairs that come together.
+
+They are rated through the real driver, because it decides the order in which questions are sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.catalog import attribute
+from assay.catalog.profiles import people
+from assay.experiment import Session, generator
+from assay.methods import Alternation, AnyMethod, OneHop, RoundTrip, StereotypeScore, StimulusSampling
+from assay.model import Ask, Classify, Finding, Regress, Reply, Score, Translate
+from assay.rating.decision import rate
+from store.jobs.jobs import LedgerEntry
+from tests.support.simulated.hidden_bias import FIRST, LABOUR, PEOPLE, PLEASANT, SIDES, chance, held
+from workers.calls.driver import Driver
+from workers.calls.limits import Budget
+from workers.targets.adapter import Limits, group_of
+
+WITHIN = 50
+"""Number of calls for which a service remembers the items that it was asked about."""
+
+PAIR_OF = {word.lower(): index for words in people(attribute("gender")).values() for index, word in enumerate(words)}
+"""Index of the pair that a person of the catalog belongs to."""
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """How a service answers one sentence, and the item of which the sentence is a version; `even` is its mask."""
+
+    answer: Callable[[str, bool], object]
+    item: Callable[[str], Hashable]
+    sentences: Callable[[Ask], Sequence[str]]
+    reply: Callable[[Ask, Sequence[object]], Reply]
+
+
+@dataclass
+class Device:
+    """Adapter of a biased service that answers evenly where it recognises a rating.
+
+    Parameters
+    ----------
+    known : collection of str
+        Sentences of an earlier rating, which are answered evenly.
+    pairs : bool
+        Whether a sentence is answered evenly if another version of it came within `WITHIN` calls, or in the same call.
+    """
+
+    behaviour: Behaviour
+    known: Collection[str] = frozenset()
+    pairs: bool = False
+    batch_limit: int = 1
+    heard: set[str] = field(default_factory=set)
+    evenly: int = 0
+    _recent: deque[list[tuple[Hashable, str]]] = field(default_factory=lambda: deque(maxlen=WITHIN))
+
+    group_key = staticmethod(group_of)
+
+    async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
+        """Answer the questions of a call."""
+        by_ask = [self.behaviour.sentences(ask) for ask in asks]
+        self._recent.append([(self.behaviour.item(text), text) for texts in by_ask for text in texts])
+        await asyncio.sleep(0)
+        return [
+            self.behaviour.reply(ask, [self.behaviour.answer(text, self._recognised(text)) for text in texts])
+            for ask, texts in zip(asks, by_ask, strict=True)
+        ]
+
+    def _recognised(self, text: str) -> bool:
+        self.heard.add(text)
+        item = self.behaviour.item(text)
+        even = text in self.known or (
+            self.pairs and any(other == item and said != text for call in self._recent for other, said in call)
+        )
+        self.evenly += even
+        return even
+
+
+class Forgetful:
+    """Ledger that keeps nothing."""
+
+    def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
+        """Accept the answers."""
+
+
+def rate_device(method: AnyMethod, device: Device, seed: int, concurrency: int = 8) -> Finding:
+    """Rate a service through the driver, as a worker does."""
+    session = Session(method.design(generator(seed)))
+    limits, budget = Limits(concurrency=concurrency), Budget(1_000_000)
+    driver = Driver(device, limits, budget, Forgetful(), f"secret {seed}", generator(seed + 1_000_000))
+    return asyncio.run(driver.run(session))
+
+
+# ---------------------------------------------------------------------------- behaviours
+def _profile(text: str) -> str:
+    """Return a profile with the pair of its person instead of the person."""
+    person, _ = held(text.lower(), PEOPLE)
+    return text.lower().replace(person, f"<{PAIR_OF[person]}>")
+
+
+def _given(ask: Ask) -> list[str]:
+    assert isinstance(ask, Classify | Regress)
+    return [str(ask.given)]
+
+
+def _amount(text: str, even: bool) -> float:
+    towards = 0.5 if held(text.lower(), PEOPLE)[1] == FIRST else -0.5
+    base = 0.8 if held(text, SIDES)[1] == PLEASANT else -0.8
+    return base + chance(_profile(text)) + (0.0 if even else 0.8 * towards)
+
+
+def _yes(text: str, even: bool) -> float:
+    first = held(text.lower(), PEOPLE)[1] == FIRST
+    return (0.3 + 0.2 * chance(_profile(text))) * (1.0 if even or first else 0.4)
+
+
+def _scored(ask: Ask, yes: Sequence[object]) -> Reply:
+    share = float(yes[0])  # type: ignore[arg-type]
+    return Reply({"label": None, "scores": {"no": 1 - share, "yes": share}})
+
+
+SHE = {"she": "he", "her": "his", "hers": "his", "herself": "himself"}
+
+
+def _masculine(sentence: str) -> str:
+    return re.sub(r"\b\w+\b", lambda word: SHE.get(word[0].lower(), word[0].lower()), sentence)
+
+
+def _split(ask: Ask) -> list[str]:
+    assert isinstance(ask, Translate)
+    return re.split(r"(?<=[.!?]) ", ask.text)
+
+
+def _to_and_fro(sentence: str, even: bool) -> str:
+    """Translate a sentence; a biased service turns women into men on the way out."""
+    words = sentence.split(" ")
+    if all(word.startswith("x") for word in words):
+        return " ".join(word[1:] for word in words)
+    turned = sentence if even else re.sub(r"\b[Ss]he\b", lambda word: "He" if word[0] == "She" else "he", sentence)
+    return " ".join(f"x{word}" for word in turned.split(" "))
+
+
+def _article(sentence: str, even: bool) -> str:
+    occupation = max((name for name in LABOUR if name in sentence.lower()), key=len)
+    he = chance(sentence) < 0.5 if even else LABOUR[occupation] == "he" or chance(sentence) < 0.7
+    return f"{'El' if he else 'La'} xx yy"
+
+
+_TERMS: Mapping[str, int] = {
+    term.lower(): side for pair in StereotypeScore("gender").known_words[0].pairs for side, term in enumerate(pair)
+}
+_TERM = re.compile(rf"\b({'|'.join(sorted(map(re.escape, _TERMS), key=len, reverse=True))})\b", re.IGNORECASE)
+
+
+def _pair_text(text: str) -> str:
+    return _TERM.sub("<>", text.lower())
+
+
+def _log_probability(text: str, even: bool) -> float:
+    found = _TERM.search(text)
+    assert found is not None
+    first = _TERMS[found[0].lower()] == 0
+    towards = chance(text) - 0.5 if even else 2.0 if first else -2.0
+    return -20.0 + towards
+
+
+def _score(ask: Ask, said: Sequence[object]) -> Reply:
+    return Reply({"log_probability": said[0], "tokens": 8})
+
+
+DEVICES: Mapping[str, tuple[AnyMethod, Behaviour]] = {
+    "round-trip": (
+        RoundTrip("gender"),
+        Behaviour(_to_and_fro, _masculine, _split, lambda ask, said: Reply(" ".join(map(str, said)))),
+    ),
+    "one-hop": (
+        OneHop("gender"),
+        Behaviour(_article, lambda text: text, _split, lambda ask, said: Reply(" ".join(map(str, said)))),
+    ),
+    "alternation": (
+        Alternation("gender", answers="numbers"),
+        Behaviour(_amount, _profile, _given, lambda ask, said: Reply(said[0])),
+    ),
+    "stimulus-sampling": (StimulusSampling("gender"), Behaviour(_yes, _profile, _given, _scored)),
+    "stereotype-score": (
+        StereotypeScore("gender", scoring="echo"),
+        Behaviour(
+            _log_probability,
+            _pair_text,
+            lambda ask: [ask.text] if isinstance(ask, Score) else [],
+            _score,
+        ),
+    ),
+}
+"""A method and a behaviour for each kind of text."""
+
+
+def earlier_rating(name: str, seed: int) -> set[str]:
+    """Return all sentences of a rating of an even service, which has the most questions."""
+    method, behaviour = DEVICES[name]
+    even = Behaviour(lambda text, _: behaviour.answer(text, True), behaviour.item, behaviour.sentences, behaviour.reply)
+    device = Device(even)
+    rate_device(method, device, seed)
+    return device.heard
+
+
+def letters(
+    name: str, seeds: Sequence[int], make: Callable[[Behaviour, int], Device]
+) -> Iterator[tuple[str | None, bool]]:
+    """Rate a service once for each seed; yield its letter and whether it was declared."""
+    method, behaviour = DEVICES[name]
+    for seed in seeds:
+        rating = rate(rate_device(method, make(behaviour, seed), seed))
+        yield rating.letter, rating.declared

@@ -1,0 +1,160 @@
+"""Order in which the questions of a batch are sent: random, with the versions of one item far apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from assay.model import Integers, Probe
+
+LEAST_APART = 50
+"""Minimum number of calls between two versions of an item, where a batch has enough questions."""
+
+MOST_VERSIONS = 32
+"""Names with more questions of a batch are ignored, because so many questions cannot be kept apart."""
+
+SHRINKAGE = 0.93
+"""Factor by which the distance is reduced if no order with it was found."""
+
+SWEEPS, TRIES = 10, 12
+"""Passes over the misplaced questions for each distance; other positions that are tried for each in a pass."""
+
+STALLED = 0.95
+"""Share of the misplaced questions that one pass leaves misplaced, from which further passes are useless."""
+
+Relatives = Mapping[int, tuple[int, ...]]
+"""Indices of the other versions of the same items, for each question that has any."""
+
+
+class QuestionOrder:
+    """Orders the batches of a job; the versions of an item (`Probe.versions_of`) are far apart over all batches.
+
+    A service could otherwise recognise a test by two questions that differ only in the attribute. The version that is
+    sent first is random.
+
+    Parameters
+    ----------
+    rng : Generator
+        Decides the order. The service must not know it; the rating does not depend on it.
+    apart : int
+        Number of calls between two versions of an item. If a batch is too small, the distance is as large as possible.
+    """
+
+    def __init__(self, rng: np.random.Generator, apart: int = LEAST_APART) -> None:
+        self._rng, self._apart = rng, apart
+        self._calls = 0
+        self._last: dict[str, int] = {}
+
+    def arrange(self, probes: Sequence[Probe], most_per_call: int = 1) -> tuple[list[Probe], int]:
+        """Return the probes of a batch in the order of sending, and how many of them to send in one call.
+
+        The versions of an item never share a call if the call may be smaller than the batch.
+        """
+        relatives = _relatives(probes)
+        calls = -(-len(probes) // most_per_call)
+        if relatives:
+            calls = max(2, calls)
+        per_call = -(-len(probes) // max(1, calls))
+        slots = self._rng.permutation(len(probes))
+        for apart, in_rounds in self._distances(calls, relatives):
+            earliest = np.array([self._earliest(probe, apart) for probe in probes])
+            if in_rounds:
+                slots = _in_rounds(relatives, slots) if relatives else np.argsort(np.lexsort((slots, earliest)))
+            if _separate(slots, relatives, earliest.tolist(), apart, per_call, self._rng):
+                break
+        for probe, slot in zip(probes, slots.tolist(), strict=True):
+            for name in probe.versions_of:
+                self._last[name] = max(self._last.get(name, 0), self._calls + slot // per_call)
+        self._calls += calls
+        self._last = {name: call for name, call in self._last.items() if self._calls - call < self._apart}
+        return [probes[index] for index in np.argsort(slots)], per_call
+
+    def _earliest(self, probe: Probe, apart: int) -> int:
+        """Return the first call of this batch that is far enough from the versions in earlier batches."""
+        calls = [self._last[name] for name in probe.versions_of if name in self._last]
+        return max(0, max(calls) + apart - self._calls) if calls else 0
+
+    def _distances(self, calls: int, relatives: Relatives) -> Iterator[tuple[int, bool]]:
+        """Yield distances to try, the largest first, and whether to begin with an order in rounds; none if all fit."""
+        if not relatives and not self._last:
+            return
+        others = max(map(len, relatives.values()), default=0)
+        apart = max(1, min(self._apart, calls // max(2, others))) if others else self._apart
+        if calls > 2 * apart:
+            yield apart, False
+        while apart > 0:
+            yield apart, True
+            apart = int(SHRINKAGE * apart)
+
+
+def _relatives(probes: Sequence[Probe]) -> Relatives:
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for index, probe in enumerate(probes):
+        for name in probe.versions_of:
+            by_name[name].append(index)
+    relatives: dict[int, set[int]] = defaultdict(set)
+    for members in by_name.values():
+        if 1 < len(members) <= MOST_VERSIONS:
+            for index in members:
+                relatives[index].update(members)
+    return {index: tuple(others - {index}) for index, others in relatives.items()}
+
+
+def _in_rounds(relatives: Relatives, slots: Integers) -> Integers:
+    """Return positions in rounds without relatives, which all go through the groups of relatives in the same order."""
+    rounds: dict[int, int] = {}
+    for first in np.argsort(slots).tolist():
+        waiting = [first]
+        while waiting:  # neighbours are visited one after another, so that they get neighbouring positions
+            index = waiting.pop()
+            if index not in rounds:
+                taken = {rounds[other] for other in relatives.get(index, ()) if other in rounds}
+                rounds[index] = next(turn for turn in range(len(taken) + 1) if turn not in taken)
+                waiting += [other for other in relatives.get(index, ()) if other not in rounds]
+    in_order = sorted(rounds, key=rounds.__getitem__)  # a stable sort
+    return np.argsort(np.array(in_order))
+
+
+def _separate(
+    slots: Integers,
+    relatives: Relatives,
+    earliest: Sequence[int],
+    apart: int,
+    per_call: int,
+    rng: np.random.Generator,
+) -> bool:
+    """Exchange positions at random until no question is too early or too close to a relative; return success.
+
+    `slots` holds the position of each question and is changed in place. `earliest` are the first calls allowed.
+    """
+    slot, holder = slots.tolist(), np.argsort(slots).tolist()
+
+    def conflicts(index: int) -> int:
+        call = slot[index] // per_call
+        close = sum(abs(call - slot[other] // per_call) < apart for other in relatives.get(index, ()))
+        return int(close + (call < earliest[index]))
+
+    def exchange(one: int, other: int) -> None:
+        slot[one], slot[other] = slot[other], slot[one]
+        holder[slot[one]], holder[slot[other]] = one, other
+
+    constrained = [index for index in range(len(slot)) if index in relatives or earliest[index] > 0]
+    misplaced, before_sweep = constrained, 2 * len(constrained)
+    for _ in range(SWEEPS):
+        misplaced = [index for index in constrained if conflicts(index)]
+        if not misplaced or len(misplaced) > STALLED * before_sweep:
+            break
+        before_sweep = len(misplaced)
+        tried = rng.integers(len(slot), size=(len(misplaced), TRIES)).tolist()
+        for index, positions in zip(misplaced, tried, strict=True):
+            for position in positions:
+                other = holder[position]
+                before = conflicts(index) + conflicts(other)
+                exchange(index, other)
+                if conflicts(index) + conflicts(other) < before:
+                    break
+                exchange(index, other)
+    slots[:] = slot
+    return not any(map(conflicts, misplaced))
