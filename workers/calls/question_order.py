@@ -58,10 +58,12 @@ class QuestionOrder:
             calls = max(2, calls)
         per_call = -(-len(probes) // max(1, calls))
         slots = self._rng.permutation(len(probes))
-        for apart, in_rounds in self._distances(calls, relatives):
-            earliest = np.array([self._earliest(probe, apart) for probe in probes])
-            if in_rounds:
-                slots = _in_rounds(relatives, slots) if relatives else np.argsort(np.lexsort((slots, earliest)))
+        for apart, apart_before, in_rounds in self._distances(calls, relatives):
+            earliest = np.array([self._earliest(probe, apart_before) for probe in probes])
+            if in_rounds and relatives:
+                slots = _in_rounds(relatives, slots, earliest)
+            elif in_rounds:
+                slots = np.argsort(np.lexsort((slots, earliest)))
             if _separate(slots, relatives, earliest.tolist(), apart, per_call, self._rng):
                 break
         for probe, slot in zip(probes, slots.tolist(), strict=True):
@@ -76,17 +78,20 @@ class QuestionOrder:
         calls = [self._last[name] for name in probe.versions_of if name in self._last]
         return max(0, max(calls) + apart - self._calls) if calls else 0
 
-    def _distances(self, calls: int, relatives: Relatives) -> Iterator[tuple[int, bool]]:
-        """Yield distances to try, the largest first, and whether to begin with an order in rounds; none if all fit."""
+    def _distances(self, calls: int, relatives: Relatives) -> Iterator[tuple[int, int, bool]]:
+        """Yield distances to try, the largest first; nothing if every order is allowed.
+
+        They are the distances within the batch and from earlier batches, and whether to begin with an order in rounds.
+        """
         if not relatives and not self._last:
             return
-        others = max(map(len, relatives.values()), default=0)
-        apart = max(1, min(self._apart, calls // max(2, others))) if others else self._apart
+        apart = min(self._apart, calls // max(2, max(map(len, relatives.values()), default=0)))
         if calls > 2 * apart:
-            yield apart, False
-        while apart > 0:
-            yield apart, True
-            apart = int(SHRINKAGE * apart)
+            yield apart, self._apart, False
+        share = 1.0
+        while int(share * self._apart) > 0:
+            yield max(1, int(share * apart)), int(share * self._apart), True
+            share *= SHRINKAGE
 
 
 def _relatives(probes: Sequence[Probe]) -> Relatives:
@@ -102,8 +107,11 @@ def _relatives(probes: Sequence[Probe]) -> Relatives:
     return {index: tuple(others - {index}) for index, others in relatives.items()}
 
 
-def _in_rounds(relatives: Relatives, slots: Integers) -> Integers:
-    """Return positions in rounds without relatives, which all go through the groups of relatives in the same order."""
+def _in_rounds(relatives: Relatives, slots: Integers, earliest: Integers) -> Integers:
+    """Return positions in rounds without relatives, which all go through the groups of relatives in the same order.
+
+    The first round begins with the questions that may be asked earliest.
+    """
     rounds: dict[int, int] = {}
     for first in np.argsort(slots).tolist():
         waiting = [first]
@@ -113,7 +121,7 @@ def _in_rounds(relatives: Relatives, slots: Integers) -> Integers:
                 taken = {rounds[other] for other in relatives.get(index, ()) if other in rounds}
                 rounds[index] = next(turn for turn in range(len(taken) + 1) if turn not in taken)
                 waiting += [other for other in relatives.get(index, ()) if other not in rounds]
-    in_order = sorted(rounds, key=rounds.__getitem__)  # a stable sort
+    in_order = sorted(rounds, key=lambda index: (rounds[index], earliest[index] if rounds[index] == 0 else 0))
     return np.argsort(np.array(in_order))
 
 
