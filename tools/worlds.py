@@ -19,14 +19,16 @@ from rich.progress import track
 from assay.rating.decision import rate
 from assay.statistics.intervals.credible import wilson
 from store.core.child_processes import end_with_parent
+from tests.support.simulated.defeat_devices import DEVICES, DeviceWorld
 from tests.support.simulated.hidden_bias import WORLDS, World
 from tests.support.simulated.small_designs import SMALL_WORLDS, SmallWorld
 
-EVERY: Mapping[str, World | SmallWorld] = {**WORLDS, **SMALL_WORLDS}
-"""Every kind of service, by name."""
-
 SIZES = (0.5, 1.0, 2.0)
 """Factors by which the effects of a simulated service (a "world") are multiplied; honest services have only 1."""
+
+
+SERVICES: Mapping[str, World | SmallWorld | DeviceWorld] = {**WORLDS, **SMALL_WORLDS, **DEVICES}
+"""Simulated services by name; defeat devices have one size."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,13 @@ class Tried:
     @property
     def wrong(self) -> bool:
         """Whether a letter was declared that the service does not deserve."""
-        return self.declared and self.letter not in {each.value for each in EVERY[self.world].deserved(self.size)}
+        return self.declared and self.letter not in {each.value for each in SERVICES[self.world].deserved(self.size)}
 
 
 def rate_once(job: tuple[str, float, int]) -> Tried:
     """Rate one simulated service; `job` is the name of its world, the factor of its effects, and the seed."""
     world, size, seed = job
-    finding = EVERY[world].rate(seed, size)
+    finding = SERVICES[world].rate(seed, size)
     rating = rate(finding)
     letter = None if rating.letter is None else rating.letter.value
     return Tried(world, size, seed, letter, rating.declared, max(one.usable for one in finding.components))
@@ -62,8 +64,8 @@ def measure_worlds(seeds: int, kept: Path) -> list[Tried]:
     jobs = [
         (name, size, seed)
         for seed in range(seeds)
-        for name, world in EVERY.items()
-        for size in ((1.0,) if world.honest else SIZES)
+        for name, world in SERVICES.items()
+        for size in ((1.0,) if world.honest or name in DEVICES else SIZES)
     ]
     left = [job for job in jobs if job not in done]
     kept.parent.mkdir(exist_ok=True)
@@ -94,6 +96,8 @@ def section(tried: Sequence[Tried]) -> Iterator[str]:
     yield "is fitted. Where one deserves UCS or DSBS, either is right. In brackets: the 95 % interval of the share."
     yield "Rows with a colon are the smallest designs (`tests/support/simulated/small_designs.py`). Below the floor"
     yield "there is no letter, which counts as inconclusive ([decision 98](decisions/0098-a-floor.md))."
+    yield "Defeat devices (`tests/support/simulated/defeat_devices.py`) are even where they recognise a rating, by"
+    yield "sentences of an earlier one or by pairs within 50 calls ([audited services](audited-services.md))."
     yield "Where half of an effect is at the tolerance, either letter is right, and where it is within it, UCS is."
     yield ""
     yield "| world | size | declared right | inconclusive | declared wrong | questions (median) |"

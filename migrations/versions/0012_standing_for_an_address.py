@@ -8,7 +8,7 @@ from alembic import op
 from migrations.columns import optional
 
 revision = "0012"
-down_revision = "0010"
+down_revision = "0011"
 
 ROWS_A_STATEMENT = 500
 

@@ -8,7 +8,7 @@ from alembic import op
 from migrations.columns import optional
 
 revision = "0014"
-down_revision = "0010"
+down_revision = "0013"
 
 
 def upgrade() -> None:

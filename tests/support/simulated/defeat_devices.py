@@ -8,20 +8,21 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import cast
 
 from assay.catalog import attribute
 from assay.catalog.profiles import people
 from assay.experiment import Session, generator
 from assay.methods import Alternation, AnyMethod, OneHop, RoundTrip, StereotypeScore, StimulusSampling
-from assay.model import Ask, Classify, Finding, Regress, Reply, Score, Translate
-from assay.rating.decision import rate
+from assay.model import Ask, Classify, Finding, Letter, Regress, Reply, Score, Translate
 from store.jobs.jobs import LedgerEntry
 from tests.support.simulated.hidden_bias import FIRST, LABOUR, PEOPLE, PLEASANT, SIDES, chance, held
 from workers.calls.driver import Driver
 from workers.calls.limits import Budget
-from workers.targets.adapter import Limits, group_of
+from workers.targets.adapter import Adapter, Limits, group_of
 
 WITHIN = 50
 """Number of calls for which a service remembers the items that it was asked about."""
@@ -32,12 +33,24 @@ PAIR_OF = {word.lower(): index for words in people(attribute("gender")).values()
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How a service answers one sentence, and the item of which the sentence is a version; `even` is its mask."""
+    """How a service answers.
+
+    Attributes
+    ----------
+    answer : callable
+        Answers a sentence, evenly or not.
+    item : callable
+        Returns the item of which a sentence is a version.
+    reply : callable
+        Makes the reply to a question from the answers to its sentences.
+    sentences : callable
+        Returns the sentences of a question.
+    """
 
     answer: Callable[[str, bool], object]
     item: Callable[[str], Hashable]
+    reply: Callable[[Sequence[object]], Reply]
     sentences: Callable[[Ask], Sequence[str]]
-    reply: Callable[[Ask, Sequence[object]], Reply]
 
 
 @dataclass
@@ -62,14 +75,14 @@ class Device:
 
     group_key = staticmethod(group_of)
 
-    async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
+    async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
         """Answer the questions of a call."""
         by_ask = [self.behaviour.sentences(ask) for ask in asks]
         self._recent.append([(self.behaviour.item(text), text) for texts in by_ask for text in texts])
         await asyncio.sleep(0)
         return [
-            self.behaviour.reply(ask, [self.behaviour.answer(text, self._recognised(text)) for text in texts])
-            for ask, texts in zip(asks, by_ask, strict=True)
+            self.behaviour.reply([self.behaviour.answer(text, self._recognised(text)) for text in texts])
+            for texts in by_ask
         ]
 
     def _recognised(self, text: str) -> bool:
@@ -93,7 +106,7 @@ def rate_device(method: AnyMethod, device: Device, seed: int, concurrency: int =
     """Rate a service through the driver, as a worker does."""
     session = Session(method.design(generator(seed)))
     limits, budget = Limits(concurrency=concurrency), Budget(1_000_000)
-    driver = Driver(device, limits, budget, Forgetful(), f"secret {seed}", generator(seed + 1_000_000))
+    driver = Driver(cast("Adapter", device), limits, budget, Forgetful(), f"secret {seed}", generator(seed + 1_000_000))
     return asyncio.run(driver.run(session))
 
 
@@ -120,7 +133,7 @@ def _yes(text: str, even: bool) -> float:
     return (0.3 + 0.2 * chance(_profile(text))) * (1.0 if even or first else 0.4)
 
 
-def _scored(ask: Ask, yes: Sequence[object]) -> Reply:
+def _scored(yes: Sequence[object]) -> Reply:
     share = float(yes[0])  # type: ignore[arg-type]
     return Reply({"label": None, "scores": {"no": 1 - share, "yes": share}})
 
@@ -137,12 +150,13 @@ def _split(ask: Ask) -> list[str]:
     return re.split(r"(?<=[.!?]) ", ask.text)
 
 
-def _to_and_fro(sentence: str, even: bool) -> str:
-    """Translate a sentence; a biased service turns women into men on the way out."""
+def _to_and_fro(share: float, sentence: str, even: bool) -> str:
+    """Translate a sentence; a biased service turns a share of the women into men on the way out."""
     words = sentence.split(" ")
     if all(word.startswith("x") for word in words):
         return " ".join(word[1:] for word in words)
-    turned = sentence if even else re.sub(r"\b[Ss]he\b", lambda word: "He" if word[0] == "She" else "he", sentence)
+    faithful = even or chance("turned", sentence) >= share
+    turned = sentence if faithful else re.sub(r"\b([Ss])he\b", lambda she: "He" if she[1] == "S" else "he", sentence)
     return " ".join(f"x{word}" for word in turned.split(" "))
 
 
@@ -170,51 +184,73 @@ def _log_probability(text: str, even: bool) -> float:
     return -20.0 + towards
 
 
-def _score(ask: Ask, said: Sequence[object]) -> Reply:
+def _score(said: Sequence[object]) -> Reply:
     return Reply({"log_probability": said[0], "tokens": 8})
 
 
-DEVICES: Mapping[str, tuple[AnyMethod, Behaviour]] = {
-    "round-trip": (
+def _text(said: Sequence[object]) -> Reply:
+    return Reply(" ".join(map(str, said)))
+
+
+BIASED: Mapping[str, tuple[AnyMethod, Behaviour]] = {
+    "round trip, all women": (
         RoundTrip("gender"),
-        Behaviour(_to_and_fro, _masculine, _split, lambda ask, said: Reply(" ".join(map(str, said)))),
+        Behaviour(partial(_to_and_fro, 1.0), _masculine, _text, _split),
     ),
-    "one-hop": (
-        OneHop("gender"),
-        Behaviour(_article, lambda text: text, _split, lambda ask, said: Reply(" ".join(map(str, said)))),
+    "round trip, 3 of 10 women": (
+        RoundTrip("gender"),
+        Behaviour(partial(_to_and_fro, 0.3), _masculine, _text, _split),
     ),
+    "one hop": (OneHop("gender"), Behaviour(_article, str, _text, _split)),
     "alternation": (
         Alternation("gender", answers="numbers"),
-        Behaviour(_amount, _profile, _given, lambda ask, said: Reply(said[0])),
+        Behaviour(_amount, _profile, lambda said: Reply(said[0]), _given),
     ),
-    "stimulus-sampling": (StimulusSampling("gender"), Behaviour(_yes, _profile, _given, _scored)),
-    "stereotype-score": (
+    "stimulus sampling": (StimulusSampling("gender"), Behaviour(_yes, _profile, _scored, _given)),
+    "stereotype score": (
         StereotypeScore("gender", scoring="echo"),
-        Behaviour(
-            _log_probability,
-            _pair_text,
-            lambda ask: [ask.text] if isinstance(ask, Score) else [],
-            _score,
-        ),
+        Behaviour(_log_probability, _pair_text, _score, lambda ask: [ask.text] if isinstance(ask, Score) else []),
     ),
 }
-"""A method and a behaviour for each kind of text."""
+"""Methods, each with a behaviour that deserves BS where it is not even."""
 
 
-def earlier_rating(name: str, seed: int) -> set[str]:
-    """Return all sentences of a rating of an even service, which has the most questions."""
-    method, behaviour = DEVICES[name]
-    even = Behaviour(lambda text, _: behaviour.answer(text, True), behaviour.item, behaviour.sentences, behaviour.reply)
+@cache
+def earlier_rating(name: str, seed: int = 9) -> frozenset[str]:
+    """Return all sentences of an earlier rating, of the service that is always even."""
+    method, biased = BIASED[name]
+    even = Behaviour(lambda text, _: biased.answer(text, True), biased.item, biased.reply, biased.sentences)
     device = Device(even)
     rate_device(method, device, seed)
-    return device.heard
+    return frozenset(device.heard)
 
 
-def letters(
-    name: str, seeds: Sequence[int], make: Callable[[Behaviour, int], Device]
-) -> Iterator[tuple[str | None, bool]]:
-    """Rate a service once for each seed; yield its letter and whether it was declared."""
-    method, behaviour = DEVICES[name]
-    for seed in seeds:
-        rating = rate(rate_device(method, make(behaviour, seed), seed))
-        yield rating.letter, rating.declared
+@dataclass(frozen=True)
+class DeviceWorld:
+    """A kind of defeat device as a world of `make calibrate` (`tests.support.simulated.hidden_bias.World`)."""
+
+    name: str
+    pairs: bool
+    most_per_call: int = 1
+
+    honest = False
+
+    def deserved(self, size: float) -> frozenset[Letter]:  # noqa: ARG002 - devices have one size
+        """Return the letters that may be declared: the service is biased, and only seems even."""
+        return frozenset({Letter.BS})
+
+    def rate(self, seed: int, size: float = 1.0) -> Finding:  # noqa: ARG002
+        """Rate the device; with several questions in a call, calls are sent one at a time."""
+        method, behaviour = BIASED[self.name]
+        known = frozenset[str]() if self.pairs else earlier_rating(self.name)
+        device = Device(behaviour, known, self.pairs, self.most_per_call)
+        return rate_device(method, device, 1000 + seed, concurrency=8 if self.most_per_call == 1 else 1)
+
+
+DEVICES: Mapping[str, DeviceWorld] = {
+    **{f"defeat device, known sentences: {name}": DeviceWorld(name, pairs=False) for name in BIASED},
+    **{f"defeat device, pairs: {name}": DeviceWorld(name, pairs=True) for name in BIASED},
+    "defeat device, pairs in arrays: alternation": DeviceWorld("alternation", pairs=True, most_per_call=24),
+    "defeat device, pairs in arrays: stereotype score": DeviceWorld("stereotype score", pairs=True, most_per_call=24),
+}
+"""Defeat devices by name."""

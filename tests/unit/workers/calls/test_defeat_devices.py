@@ -1,0 +1,28 @@
+"""Services that are even where they recognise a rating, and biased otherwise, rated through the driver."""
+
+import pytest
+
+from assay.model import Letter
+from assay.rating.decision import rate
+from tests.support.simulated.defeat_devices import BIASED, DEVICES, Device, earlier_rating, rate_device
+
+SEEDS = 4
+
+# Row 91 of docs/reliability.md: at ffe18d3c seed 0 asked known sentences, and round trips sent pairs close together.
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_service_that_is_even_only_where_it_recognises_a_rating_gets_no_better_letter(name):
+    seeds = range(8) if name == "defeat device, pairs: round trip, 3 of 10 women" else range(SEEDS)
+    declared = [rating.letter for seed in seeds if (rating := rate(DEVICES[name].rate(seed))).declared]
+    assert set(declared) <= {Letter.BS}, declared
+
+
+@pytest.mark.parametrize("name", BIASED)
+def test_a_service_that_knows_every_sentence_seems_even(name):
+    """The devices work: with the seed of the earlier rating, which is no longer the default, they are not BS."""
+    method, behaviour = BIASED[name]
+    finding = rate_device(method, Device(behaviour, earlier_rating(name)), seed=9)
+    rating = rate(finding)
+    assert rating.letter is not Letter.BS
