@@ -38,6 +38,9 @@ _FORMS = re.compile(r"/uploads|/corpora/[^/]+/(images|import)")
 FORM_BYTES = 1 << 16
 """Maximum size in bytes of a form without its file: the other fields and the boundaries between the fields."""
 
+MAX_QUERY_BYTES = 1 << 14
+"""Maximum size in bytes of a query; parsing 64 kB of short parameters takes as long as ten requests."""
+
 STANDARD_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
 """Headers of every response."""
 
@@ -97,6 +100,9 @@ class RequestMiddleware:
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
             response: Response = respond(Request(scope), too_large(limit))
+        elif (size := len(scope["query_string"])) > MAX_QUERY_BYTES:
+            detail = f"the query has {size:,} bytes; at most {MAX_QUERY_BYTES:,} are allowed"
+            response = respond(Request(scope), Problem("invalid-request", detail))
         elif scope["method"] == "OPTIONS":
             response = _options(scope)
         else:

@@ -18,7 +18,7 @@ LIBRARIES_MB = 200
 MOST_DELAY_S = 10
 """A generous limit, because other tests run at the same time. `make costs` measures the delay on an idle machine."""
 
-REFUSED = re.compile(r"4\d\d( 4\d\d)*|\d+ of 200 cut|(failed|succeeded).*|20[012]|(Read|Write|RemoteProtocol)Error")
+REFUSED = re.compile(r"4\d\d( 4\d\d)*|\d+ of 200 cut|(failed|succeeded).*|20[012]|303|(Read|Write|RemoteProtocol)Error")
 
 
 def most_loop_s(attack: str) -> float:

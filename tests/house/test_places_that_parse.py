@@ -46,7 +46,7 @@ OWN = "written by the agency itself"
 BODY = "a body of at most ASSAY_MAX_BODY_BYTES, after key, scope and rate"
 CHILD = "in a child process with limits of memory, time and output (`store.formats.limited`), or a text of 256 KiB"
 FORM = "after origin, session, scope and rate; in UTF-8 only; linear; 64 KiB at sign-in and beside a file"
-HEADER = "a header, query or cookie, of which the server accepts 64 KiB; linear"
+HEADER = "a query of at most MAX_QUERY_BYTES, or a header or cookie of at most 64 KiB; linear"
 OPERATOR = "chosen by the operator"
 TARGET = "a reply of a service, bounded when it was received; after key and rate"
 

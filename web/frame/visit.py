@@ -124,15 +124,19 @@ class Visit:
         """
         if scope is not None and not self.caller.may(scope):
             raise scope_missing(scope)
-        limiter = service_of(self.request).rate_limiter
         if self.public:  # the form that signs in
-            (await limiter.take(address_of(self.request), work=SIGN_INS)).check()
+            await self.admit_sign_in()
         else:
-            await limiter.admit("POST", self.request.scope["route"].path, self.caller.tenant)
+            route, limiter = self.request.scope["route"].path, service_of(self.request).rate_limiter
+            await limiter.admit("POST", route, self.caller.tenant)
         self.request.state.form = form = await read_form(self.request, with_file=with_file)
         sent = form.get(TOKEN_FIELD) or self.request.headers.get("x-form-token", "")
         if not hmac.compare_digest(sent.encode(), self._form_token(sent.partition(".")[0]).encode()):
             raise _foreign()
+
+    async def admit_sign_in(self) -> None:
+        """Count an attempt to sign in; raise ``rate-limited`` after too many from one address."""
+        (await service_of(self.request).rate_limiter.take(address_of(self.request), work=SIGN_INS)).check()
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a template as a page; it is rendered while it is sent."""

@@ -38,6 +38,7 @@ async def leave(visit: Visit) -> Response:
     provider = provider_of(visit)
     if provider is None:
         return visit.redirect("/sign-in")
+    await visit.admit_sign_in()
     attempt = Attempt.begin(service_of(visit.request).vault.mark, own(visit.query("next")))
     response = RedirectResponse(await provider.address(attempt), 303, {"Cache-Control": "no-store"})
     response.set_cookie(ATTEMPT, attempt.cookie, max_age=ATTEMPT_S, **FLAGS)
@@ -51,6 +52,7 @@ async def come_back(visit: Visit) -> Response:
     if provider is None:
         return visit.redirect("/sign-in")
     try:
+        await visit.admit_sign_in()
         response = await _signed_in(visit, provider)
     except Problem as problem:
         response = problem_page(visit.request, visit, problem)

@@ -444,3 +444,15 @@ async def test_an_agency_that_requires_no_keys_cannot_start_with_a_provider(sett
     open_to_all = settings.model_copy(update={"auth": "none"})
     with pytest.raises(ValueError, match="ASSAY_AUTH=keys"):
         browser_of(open_to_all)
+
+
+async def test_attempts_to_sign_in_with_an_account_have_a_rate_for_each_address(settings, provider):
+    async with browser_of(settings.model_copy(update={"sign_in_rate": "3/hour"})) as browser:
+        asked = await leave(browser)
+        assert (await browser.get("/sign-in/oidc")).status_code == 303
+        assert (await browser.get("/sign-in/oidc/callback?state=x&code=y")).status_code == 403
+        for path in (back(provider, asked), "/sign-in/oidc"):
+            limited = await browser.get(path)
+            assert limited.status_code == 429, path
+            assert COOKIE not in limited.cookies
+        await browser.app.state.service.database.close()

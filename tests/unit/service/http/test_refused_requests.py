@@ -399,3 +399,9 @@ async def test_problem_types_are_under_the_public_url_if_one_is_set(serve, setti
 async def test_a_callback_to_a_forbidden_address_is_refused(client, request_body):
     answer = await client.post("/v1/jobs", json=request_body(callback_url="https://private.example/hook"))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/callback_url")
+
+
+async def test_a_query_above_16_kib_is_refused_before_it_is_parsed(client):
+    for path in ("/v1/jobs", "/v1/registry", "/livez"):
+        assert_problem(await client.get(f"{path}?{'a=1&' * 4_097}"), 422, "invalid-request")
+    assert (await client.get(f"/livez?{'a=1&' * 4_096}")).status_code == 200
