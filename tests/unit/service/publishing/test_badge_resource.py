@@ -85,7 +85,7 @@ async def test_an_embed_of_a_private_rating_is_served_only_to_its_tenant_and_not
         answer = await client.get(url, headers=mine)
         assert answer.status_code == 200
         assert answer.headers["Cache-Control"].startswith("private")
-        assert answer.headers["Vary"] == "Authorization"
+        assert answer.headers["Vary"] == "Authorization, Cookie"
         assert "Access-Control-Allow-Origin" not in answer.headers
         for anyone in ({}, {"Authorization": f"Bearer {worker.make_key('theirs')}"}):
             hidden = await client.get(url, headers=anyone)

@@ -35,8 +35,8 @@ async def test_a_rating_is_the_stored_document(client, rated):
     assert rating["next_methodology"] == {"version": None, "letter": None}
     assert rating["rated_at"] < rating["expires_at"]
     assert answer.headers["X-Assay-Methodology"] == "1.0.0"
-    assert "max-age=300" in answer.headers["Cache-Control"]
-    assert answer.headers["Cache-Control"].startswith("private")
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+    assert answer.headers["Vary"] == "Authorization, Cookie"
 
 
 async def test_a_request_inside_the_process_gets_the_rating_document_without_serialisation(app, client, rated):
