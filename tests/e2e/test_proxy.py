@@ -1,4 +1,8 @@
-"""The proxy's configuration of deploy/, run by nginx in front of a real `assay serve`."""
+"""The proxy's configuration of deploy/, run by nginx in front of a real `assay serve`.
+
+Row 96 of docs/reliability.md: in spite of ASSAY_PUBLIC_URL, the page `/r/{id}` and its certificate named the host of an
+attacker's request, and were cached for a minute.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Hostile variants of every form and link of every page: each is the caller's error, never the agency's."""
+"""Hostile variants of every form and link of every page: each is the caller's error, never the agency's.
+
+Row 96 of docs/reliability.md: in spite of ASSAY_PUBLIC_URL, the page `/r/{id}` and its certificate named the host of an
+attacker's request, and were cached for a minute.
+Row 100 of docs/reliability.md: files about a private rating could be shown by the browser after the session had ended.
+Row 104 of docs/reliability.md: 220 of 15,066 hostile requests to pages were answered with 500.
+"""
 
 from __future__ import annotations
 

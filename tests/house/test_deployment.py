@@ -1,4 +1,8 @@
-"""Deployment files agree with the code: variables, commands, ports, probes, metrics, alerts, runbook."""
+"""Deployment files agree with the code: variables, commands, ports, probes, metrics, alerts, runbook.
+
+Row 96 of docs/reliability.md: in spite of ASSAY_PUBLIC_URL, the page `/r/{id}` and its certificate named the host of an
+attacker's request, and were cached for a minute.
+"""
 
 from __future__ import annotations
 

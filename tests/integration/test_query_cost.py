@@ -1,4 +1,8 @@
-"""Frequent queries read few rows, even with many finished jobs (docs/scaling.md)."""
+"""Frequent queries read few rows, even with many finished jobs (docs/scaling.md).
+
+Row 97 of docs/reliability.md: sessions had no limit, and each sign-in read all of them: 1,255 sessions delayed others
+by 4.9 s.
+"""
 
 from contextlib import closing
 

@@ -100,4 +100,9 @@ class Nowhere(BrowserRoute):
         return (Match.NONE, {}) if scope["path"].startswith("/v1/") else super().matches(scope)
 
     async def _answer(self, request: Request) -> Response:
-        return problem_page(request, None, Problem("not-found", f"nothing is served at {request.scope['path'][:200]}"))
+        problem = Problem("not-found", f"nothing is served at {request.scope['path'][:200]}")
+        try:
+            await visit_of(request, public=True)  # counts the visitor
+        except Problem as limited:
+            problem = limited
+        return problem_page(request, None, problem)

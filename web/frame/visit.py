@@ -192,21 +192,26 @@ async def visit_of(request: Request, *, public: bool) -> Visit | Response:
     Raises
     ------
     Problem
-        ``rate-limited`` if too many public pages were requested from one address.
+        ``rate-limited`` after too many requests from one address for public pages, or without a session.
     """
     here = service_of(request)
     if public:
-        (await here.rate_limiter.take(address_of(request), work=VISITS)).check()
+        await _admit_visitor(request)
         return Visit(request, UNKNOWN_CALLER, "", public=True)
     if not here.settings.keys_required:
         return Visit(request, DEFAULT_CALLER, "", public=False)
     token = request.cookies.get(COOKIE, "")
     found = await here.database.read(sessions.find, token, request.app.state.sign_in_rules) if token else None
     if found is None:
+        await _admit_visitor(request)
         query = request.scope["query_string"].decode("latin-1")
         asked = request.scope["path"] + (f"?{query}" if 0 < len(query) <= LONGEST_QUERY else "")
         return RedirectResponse(f"/sign-in?{urlencode({'next': asked})}", 303)
     return Visit(request, Caller(found.tenant, frozenset(found.scopes), found.key_id), token, public=False)
+
+
+async def _admit_visitor(request: Request) -> None:
+    (await service_of(request).rate_limiter.take(address_of(request), work=VISITS)).check()
 
 
 def at_most(count: int, values: Sequence[str], what: str) -> Sequence[str]:

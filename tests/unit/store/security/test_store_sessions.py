@@ -1,4 +1,8 @@
-"""Sessions: begun with a key or an account, found by their token, and ended by time, by the user or with the key."""
+"""Sessions: begun with a key or an account, found by their token, and ended by time, by the user or with the key.
+
+Row 97 of docs/reliability.md: sessions had no limit, and each sign-in read all of them: 1,255 sessions delayed others
+by 4.9 s.
+"""
 
 import hashlib
 
