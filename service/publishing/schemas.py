@@ -154,8 +154,8 @@ class AddressHistoryQuery(HistoryQuery):
     whose: Annotated[
         Whose,
         Field(
-            description="`address`: of each method and attribute, the ratings that stand for the address; those of its "
-            "proved owner, else those of the agency's operator, else those of others with the default description. "
+            description="`address`: the ratings that stand for the address; those of its proved owner, else those of "
+            "the agency's operator, else those of others with the default description. "
             "`mine`: your own. `all`: all that you can read."
         ),
     ] = "address"

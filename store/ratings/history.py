@@ -37,9 +37,9 @@ def of_url(
 ) -> list[Step]:
     """List the ratings that count for an address, newest first, including withdrawn ones.
 
-    The tenant's own and all public ratings count as for `store.ratings.ratings.latest`: of each method and attribute,
-    those of the first class of requesters. ``tenant=None`` lists only public ratings. The page starts after the rating
-    ``before = (created_at, id)``.
+    The tenant's own and all public ratings count as for `store.ratings.ratings.latest`: of those that match the
+    filters, those of the first class of requesters. ``tenant=None`` lists only public ratings. The page starts after
+    the rating ``before = (created_at, id)``.
     """
     lookup = of_address(target_url, tenant, whose)
     return _steps(c, lookup.conditions, attribute, method, before, limit, rank=lookup.rank)
@@ -78,18 +78,17 @@ def _steps(
 ) -> list[Step]:
     """Read a page in two statements: pairs of ids (a rating and its predecessor), then the ratings.
 
-    Of each method and attribute, only the ratings with the lowest `rank` are listed. A rating's predecessor has the
+    Only the ratings with the lowest `rank` are listed. A rating's predecessor has the
     same tenant: ratings of two tenants do not show a change of the service. Withdrawn ratings are partitions of their
     own in the window function, and get no predecessor.
     """
     rank = literal(0) if rank is None else rank
-    about = (ratings.c.method, ratings.c.attribute)
-    series = (*about, ratings.c.tenant, ratings.c.withdrawn_at.is_not(None))
+    series = (ratings.c.method, ratings.c.attribute, ratings.c.tenant, ratings.c.withdrawn_at.is_not(None))
     earlier = func.lag(ratings.c.id).over(partition_by=series, order_by=(ratings.c.created_at, ratings.c.id))
     all_of_it = (
         select(
             *(ratings.c.id, ratings.c.created_at, ratings.c.withdrawn_at, earlier.label("earlier_id")),
-            *(rank.label("rank"), func.min(rank).over(partition_by=about).label("first_rank")),
+            *(rank.label("rank"), func.min(rank).over().label("first_rank")),
         )
         .where(*which, *equal(ratings, attribute=attribute, method=method))
         .subquery()

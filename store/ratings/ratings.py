@@ -241,20 +241,26 @@ def latest(
     """List the rating that counts for an address, for each method and attribute, newest first.
 
     The tenant's own and all public ratings count, including expired ones, but not withdrawn ones. Of those that stand
-    for the address, the first class of requesters decides, and then the newest rating (`store.ratings.standing`).
-    With ``whose="mine"`` only the tenant's own ratings count.
+    for the address and match the filters, only those of the first class of requesters count
+    (`store.ratings.standing`): others cannot make a look-up ambiguous with another method or attribute. With
+    ``whose="mine"`` only the tenant's own ratings count.
     """
     lookup = of_address(target_url, tenant, whose)
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
-    series = (ratings.c.method, ratings.c.attribute)
-    rank = func.row_number().over(partition_by=series, order_by=(lookup.rank, *newest_first))
+    series = (lookup.rank, ratings.c.method, ratings.c.attribute)
     ranked = (
-        select(ratings.c.id, rank.label("rank"))
+        select(
+            ratings.c.id,
+            func.row_number().over(partition_by=series, order_by=newest_first).label("place"),
+            lookup.rank.label("rank"),
+            func.min(lookup.rank).over().label("first_rank"),
+        )
         .where(*lookup.conditions, *_in_state("standing"))
         .where(*equal(ratings, attribute=attribute, method=method))
         .subquery()
     )
-    query = select(ratings).join(ranked, ranked.c.id == ratings.c.id).where(ranked.c.rank == 1).order_by(*newest_first)
+    query = select(ratings).join(ranked, ranked.c.id == ratings.c.id)
+    query = query.where(ranked.c.place == 1, ranked.c.rank == ranked.c.first_rank).order_by(*newest_first)
     return all_rows(c, query, StoredRating)
 
 

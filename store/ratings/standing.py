@@ -116,7 +116,7 @@ class AddressQuery:
     conditions : list of ColumnElement
         Conditions of the ratings that count.
     rank : ColumnElement
-        Class of the requester; of the ratings of one method and attribute, those of the lowest class decide.
+        Class of the requester; the ratings of the lowest class decide.
     """
 
     conditions: list[ColumnElement[bool]]

@@ -109,6 +109,7 @@ class World:
         "withdrawRating": examples.WITHDRAWALS["mistaken"]["value"],
         "rerateRating": examples.RERATINGS["current"]["value"],
         "putReply": examples.REPLIES["reply"]["value"],
+        "answerReply": examples.ANSWERS["answer"]["value"],
         "addDomain": examples.DOMAINS["port"]["value"],
         "changeDomain": {"ratings": "refused"},
         "createCorpus": {"name": "Notes", "attribute": "gender", "description": "Ours"},

@@ -199,6 +199,19 @@ async def test_the_certificate_states_who_requested_the_rating_at_the_time_of_th
     assert document["standing"] == {"requester": "owner", "host_proved": True, "for_address": True}
 
 
+@pytest.mark.parametrize("other", [{"method": "one-hop"}, {"attribute": "race"}])
+async def test_a_competitor_cannot_make_a_look_up_ambiguous_with_another_method_or_attribute(
+    agency, rate, prove, other
+):
+    prove(OWNER)
+    own = await rate(OWNER, "UCS")
+    rival = await rate(RIVAL, "BS", **other)
+    assert (await latest(agency), (await badge(agency))[:3], await history(agency)) == (own, "UCS", [own])
+    assert await latest(agency, **other) == rival
+    second = await rate(OWNER, "DSBS", **other)
+    assert (await latest(agency), await latest(agency, **other)) == ("ambiguous-rating", second)
+
+
 # ---------------------------------------------------------------------------- order of requesters
 async def test_without_a_proved_owner_the_operator_counts_before_others(agency, rate, prove):
     by_other = await rate(RIVAL, "BS")

@@ -1,0 +1,116 @@
+"""Which ratings stand for an address, on every database."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+
+from store.core.schema import outbox
+from store.ratings import compositions, history, published, rating_statistics, ratings
+from store.ratings.standing import Standing, standings
+from store.targets import domains, targets
+from store.targets.targets import NewTarget
+
+URL = "https://api.example.com/translate"
+SPELLED = "http://API.example.com:80//translate/"
+TARGET = {"name": "T", "kind": "translator", "protocol": "libretranslate", "url": URL, "digest": "d"}
+
+
+@pytest.fixture
+def proved(database):
+    """Prove the host of the address as a tenant."""
+
+    def proved(tenant):
+        with database.write() as c:
+            added, _ = domains.add(c, tenant, "api.example.com")
+            domains.checked(c, added.id, None)
+
+    return proved
+
+
+@pytest.fixture
+def rated(published):
+    """Publish a rating of the address and return its id."""
+
+    def rated(tenant, letter="BS", description="default", url=SPELLED, **changes):
+        target = TARGET | {"url": url}
+        facts = {"tenant": tenant, "letter": letter, "description": description, "target": target}
+        return published(visibility="public", **facts | changes)
+
+    return rated
+
+
+def found(database, **query):
+    """Return what every look-up by address finds: the badge, `latest`, and the history."""
+    with database.read() as c:
+        shown = published.of_address(c, URL, **query).rating
+        latest = ratings.latest(c, None, URL, **query)
+        listed = history.of_url(c, None, URL, limit=9, **query)
+    return [shown and shown.id], [one.id for one in latest], [step.rating.id for step in listed]
+
+
+def test_each_class_of_requesters_displaces_the_next_in_every_look_up(database, rated, proved):
+    rated("rival", description="changed")
+    rated("rival", description="uploaded")
+    assert found(database) == ([None], [], [])
+    other = rated("rival")
+    assert found(database) == ([other], [other], [other])
+    operator = rated("default", description="changed")
+    rated("rival")
+    assert found(database) == ([operator], [operator], [operator])
+    owner = rated("acme", "UCS", "changed", url=URL)
+    assert found(database) == ([operator], [operator], [operator])
+    proved("acme")
+    assert found(database) == ([owner], [owner], [owner])
+    assert found(database, attribute="gender", method="round-trip") == ([owner], [owner], [owner])
+    with database.read() as c:
+        assert [(row.letter, row.count) for row in rating_statistics.distribution(c)] == [("UCS", 1)]
+        for tenant, own in (("rival", True), ("stranger", False)):
+            assert bool(ratings.latest(c, tenant, URL, whose="mine")) is own
+        assert len(history.of_url(c, None, URL, whose="all", limit=9)) == 6
+
+
+def test_standings_of_a_page_come_from_the_proofs_of_the_moment(database, rated, proved):
+    ids = [rated("acme", description="changed"), rated("rival"), rated("rival", description="uploaded")]
+    ids.append(rated("rival", url=""))
+    proved("acme")
+    with database.read() as c:
+        known = standings(c, ratings.summaries(c, None, limit=9))
+        rows = {row.id: row for row in ratings.summaries(c, None, limit=9)}
+    assert [known[each] for each in ids] == [
+        Standing("owner", True, True),
+        Standing("other", True, True),
+        Standing("other", True, False),
+        Standing("other", None, False),
+    ]
+    assert [(rows[each].requester, rows[each].host_proved) for each in ids] == [("other", False)] * 3 + [
+        ("other", None)
+    ]
+
+
+def test_a_composition_counts_the_tenants_own_rating_then_the_owners(database, rated, proved):
+    proved("acme")
+    owner = rated("acme", "UCS", "changed", url=URL)
+    rated("rival", url=URL)
+    rated("rival", url=URL, description="uploaded")
+    with database.write() as c:
+        new = NewTarget("third", "T", "translator", "libretranslate", URL, {}, {})
+        saved = targets.add(c, new)
+        chosen = compositions.latest_of_targets(c, "third", {saved.id: "d"}, [saved])
+        assert chosen[saved.id].id == owner
+    own = rated("third", url=URL, description="changed")
+    rated("third", url=URL, description="uploaded")
+    with database.read() as c:
+        assert compositions.latest_of_targets(c, "third", {saved.id: "d"}, [saved])[saved.id].id == own
+
+
+def test_notices_about_a_rating_say_who_requested_it_and_how(database, rated, proved):
+    proved("acme")
+    rated("rival", description="changed")
+    with database.read() as c:
+        notices = {row.kind: row.payload["data"] for row in c.execute(select(outbox))}
+    facts = {"role": "other", "host_proved": True, "description": "changed"}
+    assert {kind: notice["requester"] for kind, notice in notices.items()} == {
+        "job.succeeded": facts,
+        "rating.published": facts,
+    }
