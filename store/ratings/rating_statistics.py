@@ -11,7 +11,7 @@ from store.core.rows import all_rows, equal, json_part
 from store.core.schema import ratings
 from store.ratings import standing
 from store.ratings.ratings import StoredRating
-from store.targets.domains import owner_of
+from store.targets.domains import current_owners
 
 INCONCLUSIVE = "inconclusive"
 """Category of ratings without a declared letter."""
@@ -39,8 +39,8 @@ def distribution(
     """
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
     same = (json_part(ratings.c.target, "digest"), ratings.c.method, ratings.c.attribute)
-    owner = owner_of(ratings.c.host)
-    requester = standing.rank(owner)
+    owners = current_owners()
+    requester = standing.rank(owners.c.tenant)
     place = func.row_number().over(partition_by=same, order_by=(requester, *newest_first))
     at_address = (func.coalesce(ratings.c.address, same[0]), ratings.c.method, ratings.c.attribute)
     of_kind = json_part(ratings.c.target, "kind")
@@ -51,8 +51,9 @@ def distribution(
             *(place.label("place"), requester.label("requester")),
             func.min(requester).over(partition_by=at_address).label("first_requester"),
         )
+        .outerjoin_from(ratings, owners, owners.c.host == ratings.c.host)
         .where(_public(), ratings.c.expires_at > now_ms())
-        .where(or_(ratings.c.address.is_(None), standing.stands(owner)))
+        .where(or_(ratings.c.address.is_(None), standing.stands(owners.c.tenant)))
         .where(*equal(ratings, attribute=attribute, method=method), *([] if kind is None else [of_kind == kind]))
         .subquery()
     )

@@ -15,7 +15,7 @@ from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, delete, func, select, update
 
 from store.core import quota
 from store.core.agency_schema import domains
@@ -157,6 +157,14 @@ def owner_of(host: ColumnElement[str | None] | str) -> ColumnElement[str | None]
     """Return the tenant with the newest valid proof of a host, as an SQL expression; NULL if nobody has one."""
     newest = select(domains.c.tenant).where(domains.c.host == host, PROVEN)
     return newest.order_by(domains.c.verified_at.desc(), domains.c.id.desc()).limit(1).scalar_subquery()
+
+
+def current_owners() -> Subquery:
+    """Return the hosts with valid proofs, each with the tenant of the newest one, for queries over many hosts."""
+    newest_first = (domains.c.verified_at.desc(), domains.c.id.desc())
+    place = func.row_number().over(partition_by=domains.c.host, order_by=newest_first)
+    ranked = select(domains.c.host, domains.c.tenant, place.label("place")).where(PROVEN).subquery()
+    return select(ranked.c.host, ranked.c.tenant).where(ranked.c.place == 1).subquery()
 
 
 def owners(c: Connection, hosts: Collection[str]) -> dict[str, str]:
