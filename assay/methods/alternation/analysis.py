@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import EvidenceError, TooFewObservations
 from assay.methods.alternation.changes import changes, names_reason
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.influence import Carrier, Leverage
+from assay.methods.alternation.judged import Judged, numbers_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.shared.answers import Answers, lost_reason, too_few
-from assay.methods.shared.profiles import Case, like_those_asked, numbered_clusters
+from assay.methods.shared.profiles import Case, like_those_asked
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Letter, Reason
 from assay.rating.component import HIDDEN, Lost, Measurement, Tolerance, Units
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
@@ -27,14 +27,12 @@ from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, s
 from assay.statistics.hidden.single_cases import LABELS, RECORD, TEXT, SingleCases, item_effect, text_effect
 from assay.statistics.hidden.strata import (
     MOST_PAIRS,
-    Families,
     fitted_together,
     furthest,
     stratum_effects,
 )
-from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon
+from assay.statistics.hypothesis_tests.matched import disparate_impact
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
-from assay.statistics.hypothesis_tests.published import Aggregate
 from assay.statistics.hypothesis_tests.samples import energy_distance, knn_kl, wasserstein
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, group_draws, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
@@ -45,9 +43,6 @@ SMALL_GROUP = 30
 
 LEAST_PROFILES = 30
 """Minimum number of different records or sentences for a letter."""
-
-TIMES = 3
-"""Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
 
 MOST_LABELS = 50
 """Maximum number of labels that are judged: a classifier with more of them returns numbers, free text or its input."""
@@ -61,129 +56,8 @@ MOST_TESTED = 20
 NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "rank"}
 """Name of each scale in the reasons; the linear scale is not named."""
 
-TEXT_PARTS = ("frame", "content")
-"""Kinds of cluster that make a sentence, beside its person."""
-
-A = TypeVar("A", bound=NDArray[Any])
-
 LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 """Share of labels without scores that may change with the attribute if `delta_individual` is `USUAL_LIMIT`."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Fields of `Alternation` that decide what is computed from the answers, and the limits.
-
-    `labels` are the labels to judge; empty: all, or only the last of two. `tie` is the share of one side of the
-    contents that a group holds in a biased block. `folds` is the number of folds whose divergences are computed.
-    `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
-    `most_weights` limits the weights of `mean_draws`; ``None`` (ratings before 1.3.0): no limit, and the differences
-    between several values are not fitted together either.
-    """
-
-    tie: float
-    labels: Sequence[str]
-    folds: int
-    delta_individual: float | None
-    delta_loss: float | None
-    scale: Scale | Literal["auto"]
-    alpha: float | None = None
-    join: Aggregate = "worst"
-    most_weights: int | None = None
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Answers to judge, answers to repeated questions (`again`), and the strata of the profiles by family.
-
-    A family is a column, or the frames, or the sides. `not_within` names columns that could have strata and were left
-    out. If `brief`, the details beside the letter are left out: they take longer to compute than the letter.
-    """
-
-    answers: Answers
-    again: Answers
-    families: Families
-    rules: Rules
-    brief: bool
-    not_within: Sequence[str] = ()
-
-    @cached_property
-    def whole(self) -> Sequence[int]:
-        """Indices of the profiles that were answered under every value."""
-        return self.answers.whole
-
-    @cached_property
-    def cases(self) -> list[Case]:
-        """Profiles that were answered under every value."""
-        return [self.answers.cases[place] for place in self.whole]
-
-    @cached_property
-    def clusters(self) -> Mapping[str, Integers]:
-        """Cluster numbers of `cases`, by kind of cluster."""
-        return numbered_clusters(self.cases)
-
-    @cached_property
-    def groups(self) -> Integers | None:
-        """Index of the attribute's original value of each record in `cases`; ``None`` for sentences."""
-        own = [case.own for case in self.cases]
-        return None if own[0] is None else np.array(own, dtype=np.int64)
-
-    @cached_property
-    def label_tests(self) -> list[dict[str, Any]]:
-        """Comparisons of the likeliest labels under every two values: Bowker's test, Jensen-Shannon divergence."""
-        values, chosen = self.answers.values, self.likeliest(self.answers, self.whole)
-        written = []
-        for a, b in combinations(range(len(values)), 2):
-            x, y = chosen[:, a], chosen[:, b]
-            works = {"bowker_p": lambda x=x, y=y: bowker(x, y).p, "jensen_shannon": partial(jensen_shannon, x, y)}
-            written.append({"from": values[a], "to": values[b], "changed": int((x != y).sum())} | _numbers(works))
-        return written
-
-    @cached_property
-    def repeated(self) -> Sequence[int]:
-        """Indices of the profiles that were asked several times and answered each time under every value."""
-        count = len(self.again.cases) // (TIMES - 1)
-        again = {*self.again.whole}
-        turns = range(TIMES - 1)
-        return [place for place in self.whole if place < count and all(place + turn * count in again for turn in turns)]
-
-    def times(self, of: Callable[[Answers, Sequence[int]], A]) -> A:
-        """Return the results of `of` for the repeated profiles, shape (profiles, values, times)."""
-        count = len(self.again.cases) // (TIMES - 1)
-        later = [of(self.again, [place + turn * count for place in self.repeated]) for turn in range(TIMES - 1)]
-        return np.stack([of(self.answers, self.repeated), *later], axis=2)  # type: ignore[return-value]
-
-    @cached_property
-    def cells(self) -> tuple[Integers, int]:
-        """Number of each sentence in `cases` without its person, and the count of such sentences in the material."""
-        kinds = [np.unique([case.clusters[kind] for case in self.cases], return_inverse=True) for kind in TEXT_PARTS]
-        (frames, frame), (contents, content) = kinds
-        return frame * len(contents) + content, len(frames) * len(contents)
-
-    def likeliest(self, answers: Answers, places: Sequence[int]) -> NDArray[np.str_]:
-        """Return the likeliest label of profiles under each value, shape (profiles, values)."""
-        replies, values = answers.replies, range(len(answers.values))
-        said = [[replies[place, at] for at in values] for place in places]
-        return np.array([[max(sorted(scores), key=scores.__getitem__) for scores in each] for each in said])
-
-    @cached_property
-    def label_numbers(self) -> tuple[Integers, Integers | None]:
-        """Number of the likeliest label, of `cases` and of the repeated profiles; labels not to be judged are one."""
-        labels = self.likeliest(self.answers, self.whole)
-        again = self.times(self.likeliest) if self.repeated else labels[:0, :, None]
-        names, numbers = np.unique(np.concatenate([labels.ravel(), again.ravel()]), return_inverse=True)
-        if self.rules.labels:
-            numbers = np.where(np.isin(names, self.rules.labels), np.arange(len(names)) + 1, 0)[numbers]
-        return numbers[: labels.size].reshape(labels.shape), (
-            numbers[labels.size :].reshape(again.shape) if self.repeated else None
-        )
-
-    def table(self, answers: Answers, label: str | None) -> Floats:
-        """Return the outputs of all profiles, shape (profiles, values); NaN where there is no answer."""
-        table = np.full((len(answers.cases), len(answers.values)), np.nan)
-        for at, read in answers.replies.items():
-            table[at] = read if label is None else read.get(label, 0.0)
-        return table
 
 
 def judge_answers(judged: Judged, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
@@ -326,8 +200,9 @@ class _Output:
         """Add the counted change of labels to the reason about single cases, whose effect is an estimate."""
         if reason.code != HIDDEN["individual"] or not self.bare:
             return reason
-        changed = max(row["changed"] for row in self.judged.label_tests)
-        return replace(reason, facts={**reason.facts, "changed": changed, "of": len(self.table)})
+        of_pairs = self.changes[:1] or self.judged.label_tests
+        counts = {"changed": max(row["changed"] for row in of_pairs), "of": len(self.table)}
+        return replace(reason, facts={**reason.facts, **counts})
 
     def _published(self, detail: dict[str, Any]) -> Mapping[str, str | None]:
         """Return the letter of the published rule if it is requested, and add its tests to `detail`."""
@@ -474,7 +349,7 @@ class _Output:
             "to": b,
             "shift": float(difference.mean()),
             "effect": asdict(interval_of(drawn)),
-            **_numbers({"d_z": lambda: d_z(difference)}),
+            **numbers_or_why({"d_z": lambda: d_z(difference)}),
             "changed": int(np.count_nonzero(difference)),
         }
 
@@ -492,14 +367,14 @@ class _Output:
         for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
             x, y = self.table[:, a], self.table[:, b]
             row: dict[str, Any] = {"from": self.judged.answers.values[a], "to": self.judged.answers.values[b]}
-            row |= _numbers({"kl": lambda x=x, y=y: gaussian_kl(x, y)})
+            row |= numbers_or_why({"kl": lambda x=x, y=y: gaussian_kl(x, y)})
             try:
                 row["kl_interval"] = asdict(gaussian_kl_interval(x, y))
             except EvidenceError as error:
                 row["kl_interval"] = {"why": str(error)}
             row["kl_by_fold"] = [dict(vars(fold)) for fold in kl_by_fold(x, y, self.judged.rules.folds, rng)]
             if a < b:
-                row |= _numbers(
+                row |= numbers_or_why(
                     {
                         "wasserstein": lambda x=x, y=y: wasserstein(x, y),
                         "energy": lambda x=x, y=y: energy_distance(x, y),
@@ -598,14 +473,3 @@ def _spoken(told: Any) -> str:
     if isinstance(told, tuple):
         return ", ".join(f"{column}: {cell}" for column, cell in told)
     return f"{told:.6g}" if isinstance(told, float) else str(told)
-
-
-def _numbers(works: Mapping[str, Any]) -> dict[str, Any]:
-    """Compute each number, or the reason why the evidence does not allow it."""
-    made: dict[str, Any] = {}
-    for name, work in works.items():
-        try:
-            made[name] = float(work())
-        except EvidenceError as error:
-            made[name] = {"why": str(error)}
-    return made

@@ -23,7 +23,8 @@ from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.alternation import report
 from assay.methods.alternation import words as spoken
-from assay.methods.alternation.analysis import TIMES, Judged, Rules, judge_answers
+from assay.methods.alternation.analysis import judge_answers
+from assay.methods.alternation.judged import TIMES, Judged, Rules
 from assay.methods.shared.answer_tally import Asking, ask_in_batches
 from assay.methods.shared.answers import Answers
 from assay.methods.shared.profiles import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -174,14 +174,11 @@ def text_effect(
     some = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
     persons = {"person": cases.clusters["person"][some]}
     enough = len(np.unique(persons["person"])) >= LEAST_CLUSTERS
-    fit = _without_cells_and_persons(cases, ids, some) if enough else None
-    if fit is None or fit.freedom < LEAST_FREEDOM:
-        whole = item_effect(cases, limit, rng, len(means))
-        return (HiddenEffect("individual", TEXT, whole.draws, limit, bound=True),)
-    squared = cases.squared
+    if not enough or (fit := _without_cells_and_persons(cases, ids, some)).freedom < LEAST_FREEDOM:
+        return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT, bound=True),)
     pairs = list(combinations(range(cases.outputs.shape[1]), 2))
     of_value = (fit.residuals**2).sum(axis=2)
-    chosen = furthest(squared.mean(axis=0)).tolist()
+    chosen = furthest(cases.squared.mean(axis=0)).tolist()
     apart = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[at] for at in chosen)]
     own = np.column_stack([of_value, *((each**2).sum(axis=1) for each in apart)]) * len(of_value) / fit.freedom
     drawn = mean_draws(own, persons, rng, len(means), cases.most_weights)
@@ -199,14 +196,13 @@ def text_effect(
         own_a, own_b = (drawn[:, value] - noise[:, value] for value in (a, b))
         single = difference - noise[:, a] - noise[:, b] - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
         shared.append(means[:, at] + of_texts)
-        found = float(single.mean()), float(single.var()), 0.0
-        alone.append(_size_draws(*found, limit, ALONE / len(chosen), rng, len(means)))
-    base = np.stack(shared)
-    largest = np.sqrt((base + np.stack(alone)).max(axis=0))
+        part = ALONE / len(chosen)
+        alone.append(_size_draws(float(single.mean()), float(single.var()), 0.0, limit, part, rng, len(means)))
+    base, largest = (np.sqrt(np.max(squares, axis=0)) for squares in (shared, np.add(shared, alone)))
     if known:
         return (HiddenEffect("individual", TEXT, largest, limit),)
     return (
-        HiddenEffect("individual", TEXT, np.sqrt(base.max(axis=0)), limit),
+        HiddenEffect("individual", TEXT, base, limit),
         HiddenEffect("individual", f"{TEXT}, with what may be noise", largest, limit, bound=True),
     )
 

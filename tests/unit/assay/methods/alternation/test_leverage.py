@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from assay.methods.alternation.analysis import Judged, Rules, judge_answers
+from assay.methods.alternation.analysis import judge_answers
 from assay.methods.alternation.influence import Leverage
+from assay.methods.alternation.judged import Judged, Rules
 from assay.methods.shared.answers import Answers
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.model import Letter, Reply

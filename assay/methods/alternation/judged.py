@@ -1,0 +1,157 @@
+"""Answers of alternation to be judged: by profile and value, to repeated questions, and by label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import combinations
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import EvidenceError
+from assay.methods.shared.answers import Answers
+from assay.methods.shared.profiles import Case, numbered_clusters
+from assay.model import Floats, Integers
+from assay.statistics.hidden.scales import Scale
+from assay.statistics.hidden.strata import Families
+from assay.statistics.hypothesis_tests.matched import bowker, jensen_shannon
+from assay.statistics.hypothesis_tests.published import Aggregate
+
+TIMES = 3
+"""Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
+
+TEXT_PARTS = ("frame", "content")
+"""Kinds of cluster that make a sentence, beside its person."""
+
+A = TypeVar("A", bound=NDArray[Any])
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Fields of `Alternation` that decide what is computed from the answers, and the limits.
+
+    `labels` are the labels to judge; empty: all, or only the last of two. `tie` is the share of one side of the
+    contents that a group holds in a biased block. `folds` is the number of folds whose divergences are computed.
+    `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
+    `most_weights` limits the weights of `mean_draws`; ``None`` (ratings before 1.3.0): no limit, and the differences
+    between several values are not fitted together either.
+    """
+
+    tie: float
+    labels: Sequence[str]
+    folds: int
+    delta_individual: float | None
+    delta_loss: float | None
+    scale: Scale | Literal["auto"]
+    alpha: float | None = None
+    join: Aggregate = "worst"
+    most_weights: int | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Answers to judge, answers to repeated questions (`again`), and the strata of the profiles by family.
+
+    A family is a column, or the frames, or the sides. `not_within` names columns that could have strata and were left
+    out. If `brief`, the details beside the letter are left out: they take longer to compute than the letter.
+    """
+
+    answers: Answers
+    again: Answers
+    families: Families
+    rules: Rules
+    brief: bool
+    not_within: Sequence[str] = ()
+
+    @cached_property
+    def whole(self) -> Sequence[int]:
+        """Indices of the profiles that were answered under every value."""
+        return self.answers.whole
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """Profiles that were answered under every value."""
+        return [self.answers.cases[place] for place in self.whole]
+
+    @cached_property
+    def clusters(self) -> Mapping[str, Integers]:
+        """Cluster numbers of `cases`, by kind of cluster."""
+        return numbered_clusters(self.cases)
+
+    @cached_property
+    def groups(self) -> Integers | None:
+        """Index of the attribute's original value of each record in `cases`; ``None`` for sentences."""
+        own = [case.own for case in self.cases]
+        return None if own[0] is None else np.array(own, dtype=np.int64)
+
+    @cached_property
+    def label_tests(self) -> list[dict[str, Any]]:
+        """Comparisons of the likeliest labels under every two values: Bowker's test, Jensen-Shannon divergence."""
+        values, chosen = self.answers.values, self.likeliest(self.answers, self.whole)
+        written = []
+        for a, b in combinations(range(len(values)), 2):
+            x, y = chosen[:, a], chosen[:, b]
+            works = {"bowker_p": lambda x=x, y=y: bowker(x, y).p, "jensen_shannon": partial(jensen_shannon, x, y)}
+            written.append({"from": values[a], "to": values[b], "changed": int((x != y).sum())} | numbers_or_why(works))
+        return written
+
+    @cached_property
+    def repeated(self) -> Sequence[int]:
+        """Indices of the profiles that were asked several times and answered each time under every value."""
+        count = len(self.again.cases) // (TIMES - 1)
+        again = {*self.again.whole}
+        turns = range(TIMES - 1)
+        return [place for place in self.whole if place < count and all(place + turn * count in again for turn in turns)]
+
+    def times(self, of: Callable[[Answers, Sequence[int]], A]) -> A:
+        """Return the results of `of` for the repeated profiles, shape (profiles, values, times)."""
+        count = len(self.again.cases) // (TIMES - 1)
+        later = [of(self.again, [place + turn * count for place in self.repeated]) for turn in range(TIMES - 1)]
+        return np.stack([of(self.answers, self.repeated), *later], axis=2)  # type: ignore[return-value]
+
+    @cached_property
+    def cells(self) -> tuple[Integers, int]:
+        """Number of each sentence in `cases` without its person, and the count of such sentences in the material."""
+        kinds = [np.unique([case.clusters[kind] for case in self.cases], return_inverse=True) for kind in TEXT_PARTS]
+        (frames, frame), (contents, content) = kinds
+        return frame * len(contents) + content, len(frames) * len(contents)
+
+    def likeliest(self, answers: Answers, places: Sequence[int]) -> NDArray[np.str_]:
+        """Return the likeliest label of profiles under each value, shape (profiles, values)."""
+        replies, values = answers.replies, range(len(answers.values))
+        said = [[replies[place, at] for at in values] for place in places]
+        return np.array([[max(sorted(scores), key=scores.__getitem__) for scores in each] for each in said])
+
+    @cached_property
+    def label_numbers(self) -> tuple[Integers, Integers | None]:
+        """Number of the likeliest label, of `cases` and of the repeated profiles; labels not to be judged are one."""
+        labels = self.likeliest(self.answers, self.whole)
+        again = self.times(self.likeliest) if self.repeated else labels[:0, :, None]
+        names, numbers = np.unique(np.concatenate([labels.ravel(), again.ravel()]), return_inverse=True)
+        if self.rules.labels:
+            wanted = [self.answers.spellings.first(label) for label in self.rules.labels]
+            numbers = np.where(np.isin(names, wanted), np.arange(len(names)) + 1, 0)[numbers]
+        return numbers[: labels.size].reshape(labels.shape), (
+            numbers[labels.size :].reshape(again.shape) if self.repeated else None
+        )
+
+    def table(self, answers: Answers, label: str | None) -> Floats:
+        """Return the outputs of all profiles, shape (profiles, values); NaN where there is no answer."""
+        table = np.full((len(answers.cases), len(answers.values)), np.nan)
+        for at, read in answers.replies.items():
+            table[at] = read if label is None else read.get(label, 0.0)
+        return table
+
+
+def numbers_or_why(works: Mapping[str, Any]) -> dict[str, Any]:
+    """Compute each number, or the reason why the evidence does not allow it."""
+    made: dict[str, Any] = {}
+    for name, work in works.items():
+        try:
+            made[name] = float(work())
+        except EvidenceError as error:
+            made[name] = {"why": str(error)}
+    return made
