@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
@@ -337,6 +337,8 @@ class HiddenEffect:
     """Largest size that counts as no effect; by default the limit of step 1."""
     bound: bool = False
     """Whether the draws are only an upper bound: they can prevent a letter, but are no evidence for one."""
+    chance: bool = False
+    """Whether chance alone may be the cause: then no letter is declared because of the effect."""
 
     def beyond(self, delta: float) -> NDArray[np.bool_]:
         """Return a mask of the draws in which the effect exceeds its limit; `delta` is the limit of step 1."""
@@ -359,8 +361,16 @@ class Evidence:
     bound: bool = False
     """Whether `step_1` is only an upper bound, because the effect may be noise: it can prevent UCS and DSBS, but is no
     evidence for BS."""
-    chance: bool = False
-    """Whether chance alone may be the cause of `step_2`: it can prevent UCS, but is no evidence for DSBS."""
+    chance_1: bool = False
+    """Whether chance alone may be the cause of `step_1`: then no BS is declared because of it."""
+    chance_2: bool = False
+    """Whether chance alone may be the cause of `step_2`: then no DSBS is declared because of it."""
+
+    def beyond_chance(self) -> Evidence:
+        """Return the evidence in which effects that may be chance prove nothing: they are only upper bounds."""
+        hidden = tuple(replace(effect, bound=effect.bound or effect.chance) for effect in self.hidden)
+        step_2 = np.zeros_like(self.step_2) if self.chance_2 else self.step_2
+        return replace(self, step_2=step_2, hidden=hidden, bound=self.bound or self.chance_1)
 
 
 @dataclass(frozen=True, slots=True)

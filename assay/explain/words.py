@@ -73,7 +73,7 @@ MESSAGES: Mapping[str, str] = {
     ),
     "may-be-chance": (
         "{where:where}no letter is declared[: {leaning} leads, but|, because] chance alone may be the cause of the "
-        "difference in step 2, because so few answers vary so much."
+        "effect, since the answers are few for how much they vary."
     ),
     "biased-within-a-stratum": (
         "{where:where}the service is not even within [{name:value}|a part of the content]"

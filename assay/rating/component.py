@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-import numpy as np
-
 from assay.errors import EvidenceError
 from assay.experiment import BUDGET
 from assay.model import Component, Evidence, Floats, Interval, Letter, Probabilities, Reason
@@ -169,9 +167,11 @@ class Tolerance:
         return self.delta if self.step_1 is None else self.step_1
 
     def declares(self, evidence: Evidence, letter: Letter) -> bool:
-        """Return whether the evidence is enough to declare a letter; what may be chance is no evidence for DSBS."""
-        if letter is Letter.DSBS and evidence.chance:
-            evidence = replace(evidence, step_2=np.zeros_like(evidence.step_2))
+        """Return whether the evidence is enough to declare a letter; what may be chance proves no bias."""
+        return self.reaches(evidence if letter is Letter.UCS else evidence.beyond_chance(), letter)
+
+    def reaches(self, evidence: Evidence, letter: Letter) -> bool:
+        """Return whether the probability of a letter is high enough, whether by chance or not."""
         if self.weigh(evidence).of(letter) >= self.confidence:
             return True
         if letter is Letter.BS or self.hidden_confidence is None:
@@ -257,7 +257,7 @@ class Measurement:
         }
         if enough and not survives:
             reasons.insert(0, Reason("letter-depends-on-what-was-lost", dict(lost.facts), self.name))
-        elif not declared and self.tolerance.declares(replace(evidence, chance=False), letter):
+        elif not declared and self.tolerance.reaches(evidence, letter):
             reasons.insert(0, Reason("may-be-chance", {**self.about, "leaning": letter.value}, self.name))
         elif not declared:
             more = probes_to_settle(evidence_at or shrinking(evidence), self.tolerance, self.counts.asked)

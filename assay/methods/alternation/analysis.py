@@ -27,6 +27,7 @@ from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, s
 from assay.statistics.hidden.single_cases import LABELS, RECORD, TEXT, SingleCases, item_effect, text_effect
 from assay.statistics.hidden.strata import (
     MOST_PAIRS,
+    SURE,
     fitted_together,
     furthest,
     stratum_effects,
@@ -157,7 +158,7 @@ class _Output:
             pairs = paired_draws(profiles, first, self.draws)
             gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
-            noise = judged.rules.most_weights is not None and may_be_chance(gaps["step_1"])
+            noise = judged.rules.most_weights is not None and may_be_chance(gaps["step_1"], SURE)
             hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
         except EvidenceError as error:
             return measurement.impossible(error)
@@ -182,7 +183,12 @@ class _Output:
             step: np.abs(each).max(axis=1) for step, each in self._fitted(gaps, tolerance, rng.spawn(1)[0]).items()
         }
         evidence = Evidence(
-            largest["step_1"], largest["step_2"], hidden=hidden, bound=noise, chance=may_be_chance(gaps["step_2"])
+            largest["step_1"],
+            largest["step_2"],
+            hidden=hidden,
+            bound=noise,
+            chance_1=may_be_chance(gaps["step_1"]),
+            chance_2=may_be_chance(gaps["step_2"]),
         )
         component = measurement.conclude(
             evidence,
@@ -260,7 +266,7 @@ class _Output:
             most = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
             gaps = np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1)
             drawn = np.abs(fitted_together(gaps, most, rng)).max(axis=1)
-            hidden += (HiddenEffect("stratum", name, drawn, most, bound=may_be_chance(gaps)),)
+            hidden += (HiddenEffect("stratum", name, drawn, most, bound=may_be_chance(gaps, SURE)),)
         if rules.delta_individual is None:
             return hidden
         return (*hidden, *self._individual(profiles, pairs, rules.delta_individual, rng, noise=noise))

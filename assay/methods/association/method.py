@@ -43,9 +43,6 @@ from assay.statistics.intervals.worst_block import largest_interval
 THESE = "these words"
 LIKE_THESE = "control words and stereotypes like these with these words for the groups"
 
-SHARED = "words of all stereotypes"
-"""Name of the stratum of the difference that all lists of stereotypes share."""
-
 MANY_GROUPS = 3
 """Number of groups from which each list of stereotypes is judged by itself, besides the mean of all lists."""
 
@@ -253,23 +250,20 @@ def effects_of(
             for name, listed in (("human words", words.human), ("neutral words", words.neutral))
             if len({*listed} & {*rows.attribute.tolist()}) < LEAST_UNITS
         }
-        uncertain = few | {name for name, of in strata.items() if may_be_chance(of)}
-        if any(map(may_be_chance, lists.values())):
-            uncertain.add(SHARED)
         hidden = tuple(
-            HiddenEffect("stratum", name, np.abs(of).max(axis=1), bound=name in uncertain)
+            HiddenEffect("stratum", name, np.abs(of).max(axis=1), bound=name in few, chance=may_be_chance(of))
             for name, of in strata.items()
         )
         if len(words.protected) >= MANY_GROUPS:
             hidden += tuple(
                 HiddenEffect(
-                    "content", name, np.abs(fitted_together(of, delta, rng)).max(axis=1), bound=may_be_chance(of)
+                    "content", name, np.abs(fitted_together(of, delta, rng)).max(axis=1), chance=may_be_chance(of)
                 )
                 for name, of in lists.items()
             )
         follows = np.abs(step_2)
     evidence = Evidence(
-        np.abs(gaps).max(axis=1), follows, hidden=hidden, bound=may_be_chance(gaps), chance=may_be_chance(step_2)
+        np.abs(gaps).max(axis=1), follows, hidden=hidden, chance_1=may_be_chance(gaps), chance_2=may_be_chance(step_2)
     )
     return evidence, {"step_1": largest_interval(gaps), "step_2": interval_of(step_2)}
 
@@ -304,7 +298,7 @@ def group_gaps(
     lists: dict[str, Floats] = {}
     with suppress(TooFewObservations):
         lists = {f"stereotypes of {name}": gaps_of(listed) for name, listed in words.attributes.items()}
-        strata[SHARED] = shared_lean([*lists.values()])
+        strata["words of all stereotypes"] = shared_lean([*lists.values()])
     for name, listed in (("human words", words.human), ("neutral words", words.neutral)):
         with suppress(TooFewObservations):
             strata[name] = gaps_of(listed)

@@ -42,8 +42,6 @@ class ChoiceEffects:
     """Preference that the concepts of both sides share (`shared_lean`), if sides are known; shape (draws,)."""
     apart: Floats | None = None
     """Half the distance of both sides' mean points, positive if each leans to its own side; shape (draws,)."""
-    leans: Sequence[Floats] = ()
-    """``mean PSE of a side - 1/2``, with its sign, for each side; shape (draws,) each."""
     whole: Floats | None = None
     """``mean PSE of all concepts - 1/2``, with its sign, if their sides are not known; shape (draws,)."""
 
@@ -67,14 +65,13 @@ class ChoiceEffects:
         """The shift that concepts of both sides share; if sides are not known, the shift of all concepts."""
         hidden: tuple[HiddenEffect, ...] = ()
         if self.common is not None:
-            bound = any(map(may_be_chance, self.leans))
-            hidden += (HiddenEffect("stratum", "concepts of both sides", self.common, bound=bound),)
+            chance = may_be_chance(self.common)
+            hidden += (HiddenEffect("stratum", "concepts of both sides", self.common, chance=chance),)
         if self.whole is not None:
-            bound = may_be_chance(self.whole)
-            hidden += (HiddenEffect("content", "All concepts together", np.abs(self.whole), bound=bound),)
+            chance = may_be_chance(self.whole)
+            hidden += (HiddenEffect("content", "All concepts together", np.abs(self.whole), chance=chance),)
         return hidden
 
-    @property
     def evidence(self) -> Evidence:
         """Draws of the effects, and which of them may be chance."""
         spread = float(np.quantile(self.beyond, (1 - CLEAR) / 2)) > 0
@@ -83,8 +80,8 @@ class ChoiceEffects:
             self.step_1,
             self.step_2,
             hidden=self.hidden,
-            bound=may_be_chance(self.lean),
-            chance=not (spread or apart),
+            chance_1=may_be_chance(self.lean),
+            chance_2=not (spread or apart),
         )
 
     def intervals(self) -> dict[str, Interval | None]:
@@ -159,7 +156,6 @@ def _effects_of(lean: Floats, beyond: Floats, points: Floats, concepts: int, lea
         control_mean=float(points[concepts:].mean()),
         control_spread=float(points[concepts:].std()),
         concept_spread=float(points[:concepts].std()),
-        leans=leans,
         common=shared_lean(leans) if both else None,
         apart=(leans[0] - leans[1]) / 2 if both else None,
         whole=leans[0] if len(leans) == 1 else None,

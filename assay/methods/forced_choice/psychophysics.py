@@ -92,7 +92,7 @@ def judge_vectors(
     mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
     measurement.units = _units(words, concepts, controls)
     return measurement.conclude(
-        effects.evidence,
+        effects.evidence(),
         lambda letter: _why(letter, words, concepts, mean, effects),
         effects.intervals(),
     )
@@ -247,7 +247,7 @@ def judge_choices(
     mean = np.array([made.fits[word].pse.estimate for word in concepts])
     measurement.units = _units(words, concepts, controls)
     return measurement.conclude(
-        effects.evidence,
+        effects.evidence(),
         lambda letter: _why(letter, words, concepts, mean, effects),
         effects.intervals(),
     )

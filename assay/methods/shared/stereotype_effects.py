@@ -59,15 +59,10 @@ class StereotypeEffects:
             return None
         return shared_lean((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
 
-    @property
-    def common_may_be_chance(self) -> bool:
-        """Whether chance alone may be the cause of `common`: the lean of either list may be 0."""
-        return any(may_be_chance(score - NO_PREFERENCE) for score in self.lists)
-
     def evidence(self, hidden: tuple[HiddenEffect, ...]) -> Evidence:
         """Return the draws of both effects with the hidden ones, and which of them may be chance."""
-        bound, chance = (may_be_chance(score - NO_PREFERENCE) for score in (self.neutral, self.stereotyped))
-        return Evidence(self.step_1, self.step_2, hidden=hidden, bound=bound, chance=chance)
+        chance_1, chance_2 = (may_be_chance(score - NO_PREFERENCE) for score in (self.neutral, self.stereotyped))
+        return Evidence(self.step_1, self.step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
 
     def for_groups_like_these(self, shift: Floats) -> StereotypeEffects:
         """Return the effects for other group words; `shift`, shape (draws,), is added to the first group's share."""

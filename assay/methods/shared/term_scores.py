@@ -19,6 +19,7 @@ from assay.model import Component, Floats, HiddenEffect, Interval, Letter, Reaso
 from assay.rating.component import Measurement, Tolerance, Units, answers_needed
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_of_no_group, lost_replies
 from assay.statistics.bayes.stereotype_terms import StereotypeScore, TermScore
+from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.intervals.credible import wilson
 
 LOST_SHARE = 0.2
@@ -165,7 +166,7 @@ class TermScores(ABC, Generic[W, T, F]):
         if self.strata and drawn.common is not None:
             hidden += (
                 HiddenEffect(
-                    "stratum", "attributes of both stereotypes", drawn.common, bound=drawn.common_may_be_chance
+                    "stratum", "attributes of both stereotypes", drawn.common, chance=may_be_chance(drawn.common)
                 ),
             )
         return hidden

@@ -78,7 +78,7 @@ def judge(
     measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group, rules.delta_loss)
     even, tied = effects.even.drawn, np.hstack(effects.halves)
     evidence = Evidence(
-        effects.step_1, effects.step_2, hidden=hidden, bound=may_be_chance(even), chance=may_be_chance(tied)
+        effects.step_1, effects.step_2, hidden=hidden, chance_1=may_be_chance(even), chance_2=may_be_chance(tied)
     )
     # how much a value's share of the yes answers would grow if every lost reply were a yes for that value
     share = tally.lost / max(1, tally.counts.asked)

@@ -21,7 +21,8 @@ def may_be_chance(signed: Floats, level: float = CLEAR) -> bool:
     Parameters
     ----------
     signed : ndarray, shape (draws,) or (draws, differences)
-        Draws with their signs; of several differences, all may be 0 together.
+        Draws with their signs; of several differences, all may be 0 together. Draws of what several lists share
+        (`shared_lean`) have no sign: they are 0 where the lists disagree.
     level : float
         Probability of the interval that must exclude 0.
     """

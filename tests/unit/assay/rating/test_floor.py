@@ -9,7 +9,7 @@ import pytest
 
 from assay.explain import Vocabulary, explain
 from assay.methods import RoundTrip
-from assay.model import Evidence, Finding, Letter, Reason
+from assay.model import Evidence, Finding, HiddenEffect, Letter, Reason
 from assay.rating.component import TOO_FEW, Counts, Measurement, Tolerance, Units, answers_needed, has_too_few
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
@@ -115,7 +115,7 @@ def test_a_large_error_beside_the_tolerance_is_no_evidence_of_an_effect():
 
 
 def test_step_2_that_chance_can_explain_is_no_dsbs_and_the_reason_says_so():
-    far = clear_evidence(0.0, 0.5, chance=True)
+    far = clear_evidence(0.0, 0.5, chance_2=True)
     component = component_of(evidence=far)
     assert (component.letter, component.declared) == (Letter.DSBS, False)
     assert component.reasons[0].code == "may-be-chance"
@@ -124,6 +124,15 @@ def test_step_2_that_chance_can_explain_is_no_dsbs_and_the_reason_says_so():
     assert component_of(evidence=clear_evidence(0.0, 0.5)).declared
 
 
+def test_step_1_and_hidden_effects_that_chance_can_explain_are_no_bs_and_keep_their_probability():
+    component = component_of(evidence=clear_evidence(0.5, 0.5, chance_1=True))
+    assert (component.letter, component.declared, component.probabilities.BS) == (Letter.BS, False, 1.0)
+    hidden = HiddenEffect("stratum", "side", np.full(4000, 0.5), chance=True)
+    component = component_of(evidence=clear_evidence(0.0, 0.0, hidden=(hidden,)))
+    assert (component.letter, component.declared) == (Letter.BS, False)
+    assert component.reasons[0].code == "may-be-chance"
+
+
 def test_chance_in_step_2_hinders_no_bs_and_no_ucs():
-    assert component_of(evidence=clear_evidence(0.5, 0.5, chance=True)).declared
-    assert component_of(evidence=clear_evidence(0.0, 0.0, chance=True)).declared
+    assert component_of(evidence=clear_evidence(0.5, 0.5, chance_2=True)).declared
+    assert component_of(evidence=clear_evidence(0.0, 0.0, chance_2=True)).declared
