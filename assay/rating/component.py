@@ -46,6 +46,9 @@ A share of `n` answers errs by ``.5 / sqrt(n)`` at most. With `LEAST_ANSWERS` th
 that chance alone seldom looks like an effect. Found by simulation of the smallest designs (docs/decisions/0098).
 """
 
+FEWEST_ANSWERS = 30
+"""Minimum number of yes-no answers for any tolerance: the shares of fewer answers are too coarse."""
+
 EvidenceAt = Callable[[int], Evidence]
 """Function of `times`: predicts the evidence after `times` as many questions."""
 
@@ -90,8 +93,8 @@ class Units:
 
 
 def answers_needed(delta: float) -> int:
-    """Return the number of yes-no answers that a letter needs for a tolerance in shares."""
-    return math.ceil(round(LEAST_ANSWERS / delta**2, 6))
+    """Return the number of yes-no answers that a letter needs for a tolerance in shares, `FEWEST_ANSWERS` or more."""
+    return max(FEWEST_ANSWERS, math.ceil(round(LEAST_ANSWERS / delta**2, 6)))
 
 
 def has_too_few(component: Component) -> bool:

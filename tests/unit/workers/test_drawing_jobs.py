@@ -42,7 +42,10 @@ WORDS = VisualWords(
     name="work",
 )
 TERMS = tuple(WORDS.roles)
-METHOD = VisualStereotype(words=(WORDS,), drawing=Drawing(per_term=5), per_term=5, stop_early=False)
+PER_TERM = 6
+"""Pictures of a term: 60 of the ten neutral terms, so that answers in words are enough for a letter."""
+
+METHOD = VisualStereotype(words=(WORDS,), drawing=Drawing(per_term=PER_TERM), per_term=PER_TERM, stop_early=False)
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +117,8 @@ def test_planted_bias_is_found_in_generated_images(workplace, services, name, le
     document = rated(workplace, order(viewer(services, name), painter(services)))
     assert (document["letter"], document["declared"]) == (letter, True), codes(document)
     (component,) = document["components"]
-    assert (component["scale"], component["images_seen"]) == ("probabilities", 5 * len(TERMS))
-    assert component["drawing"]["drawn"] == component["drawing"]["wanted"] == 5 * len(TERMS)
+    assert (component["scale"], component["images_seen"]) == ("probabilities", PER_TERM * len(TERMS))
+    assert component["drawing"]["drawn"] == component["drawing"]["wanted"] == PER_TERM * len(TERMS)
     assert document["author"]["name"] == "painter"
 
 
@@ -156,7 +159,7 @@ def test_images_for_a_rating_are_stored_and_reused_by_a_later_rating(workplace, 
         items = corpus_items.every(c, corpus.id)
         assert images.missing(c, [str(item.image) for item in items], "default") == []
     assert (corpus.kind, corpus.visibility, corpus.attribute) == ("images", "private", "gender")
-    assert Counter(item.term for item in items) == dict.fromkeys(TERMS, 5)
+    assert Counter(item.term for item in items) == dict.fromkeys(TERMS, PER_TERM)
     how = items[0].provenance
     assert how["author"]["host"] == services.url("").removeprefix("http://").rstrip("/")
     assert how["prompt"] == draw_prompt(str(items[0].term), "portrait")
@@ -202,7 +205,7 @@ def test_interrupted_job_generates_no_image_again(workplace, services, monkeypat
             run_job(new.id, workplace, "a worker")
     with workplace.database.read() as c:
         drawn = [row.observation for row in observations.page(c, new.id, 0, 999)]
-    assert sum(isinstance(one.probe.ask, Draw) for one in drawn) == 5 * len(TERMS)
+    assert sum(isinstance(one.probe.ask, Draw) for one in drawn) == PER_TERM * len(TERMS)
     assert kept(workplace) == []
 
 
@@ -216,7 +219,7 @@ def test_images_for_a_failed_rating_are_stored(workplace, services, monkeypatch)
     assert (job.status, job.error["code"]) == ("failed", "internal_error")
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
-        assert Counter(item.term for item in corpus_items.every(c, corpus.id)) == dict.fromkeys(TERMS, 5)
+        assert Counter(item.term for item in corpus_items.every(c, corpus.id)) == dict.fromkeys(TERMS, PER_TERM)
 
 
 @pytest.mark.parametrize(("author", "why"), [("linking-painter", "image-elsewhere"), ("scribbler", "not-an-image")])

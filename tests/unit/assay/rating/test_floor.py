@@ -76,7 +76,7 @@ def test_every_kind_of_unit_that_is_too_few_has_its_own_reason():
 
 
 def test_a_smaller_tolerance_needs_more_answers():
-    assert (answers_needed(0.2), answers_needed(0.1), answers_needed(0.05)) == (15, 60, 240)
+    assert [answers_needed(delta) for delta in (0.5, 0.1, 0.05, 0.01)] == [30, 60, 240, 6000]
 
 
 def test_a_rating_of_too_few_units_leans_to_no_letter_in_any_report():
