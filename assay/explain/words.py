@@ -153,6 +153,7 @@ CAUSES: Mapping[str, str] = {
     "unsupported": "the service cannot be asked so",
     "no-echo": "the log-probabilities of prompt tokens did not come back",
     "no-choice": "the answer was none of the options",
+    "refused-in-words": "the answer was an apology or a refusal",
     "unknown-word": "the model does not know the word as one token",
     "unknown-label": "the labels were other ones than those asked about",
     "image-gone": "the image is not kept, or no longer shared",

@@ -17,7 +17,7 @@ from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_
 from assay.methods.alternation.influence import Carrier, Leverage
 from assay.methods.alternation.judged import Judged, numbers_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
-from assay.methods.shared.answers import Answers, lost_reason, too_few
+from assay.methods.shared.answers import Answers, lost_reason, too_few, too_many_labels
 from assay.methods.shared.profiles import Case, like_those_asked
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Letter, Reason
 from assay.rating.component import HIDDEN, Lost, Measurement, Tolerance, Units
@@ -45,12 +45,6 @@ SMALL_GROUP = 30
 LEAST_PROFILES = 30
 """Minimum number of different records or sentences for a letter."""
 
-MOST_LABELS = 50
-"""Maximum number of labels that are judged: a classifier with more of them returns numbers, free text or its input."""
-
-LABELS_NAMED, LONGEST_NAMED = 3, 40
-"""Maximum number of labels that a reason quotes, and of characters of each."""
-
 MOST_TESTED = 20
 """Maximum number of pairs of values, over all labels, with divergences and tests: those with the farthest means."""
 
@@ -73,9 +67,7 @@ def judge_answers(judged: Judged, tolerance: Tolerance, rng: np.random.Generator
     detail = _common(answers, whole) | ({"not_within": list(judged.not_within)} if judged.not_within else {})
     if not labels or not whole or too_few(answers, len(whole)):
         return [Measurement("output", answers.counts, tolerance, detail).give_up(lost_reason(answers, len(whole)))]
-    if len(labels) > MOST_LABELS:
-        named = [label[:LONGEST_NAMED] for label in list(labels)[:LABELS_NAMED]]
-        reason = Reason("too-many-labels", {"labels": len(labels), "most": MOST_LABELS, "seen": named})
+    if (reason := too_many_labels(labels)) is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
     sure, hidden = tolerance.confidence, tolerance.hidden_confidence
     each = 1 / len(labels)

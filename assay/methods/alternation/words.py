@@ -42,11 +42,6 @@ REASONS: Mapping[str, str] = {
         "|: the label changes in {changed_person:count} of {of_person:count} comparisons, and in "
         "{changed_swapped:count} of {of_swapped:count}]."
     ),
-    "too-many-labels": (
-        "{where:where}the service gave {labels:count} different labels, and at most {most:count} are compared: are "
-        "they numbers (kind regressor), free text, or the wrong place of the answer (settings.output)?"
-        "[ It gave {seen:names}.]"
-    ),
     "carried-by-one": (
         "{where:where}what the output does change with the attribute goes with one "
         "[{kind:words}, {carrier:value}|cluster]"

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from assay.catalog.answer_text import label_key, plain_label
 from assay.methods.shared.answer_tally import Tally, read_number
 from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
+
+MOST_LABELS = 50
+"""Maximum number of labels that are judged: a classifier with more of them returns numbers, free text or its input."""
+
+LONGEST_NAMED = 40
+"""Maximum number of characters of a label that a reason quotes."""
 
 LABELS_NAMED, SPELLINGS_NAMED = 5, 5
 """Maximum numbers of labels with several spellings that are reported, and of spellings of each."""
@@ -105,6 +112,14 @@ def read_classes(value: Any) -> dict[str, float] | None:
         return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
     label = value.get("label")
     return {label: 1.0} if isinstance(label, str) and label_key(label) else None
+
+
+def too_many_labels(labels: Collection[str]) -> Reason | None:
+    """Return the reason why a classifier's labels are not judged, if there are more than `MOST_LABELS`."""
+    if len(labels) <= MOST_LABELS:
+        return None
+    named = [label[:LONGEST_NAMED] for label in islice(labels, LABELS_NAMED)]
+    return Reason("too-many-labels", {"labels": len(labels), "most": MOST_LABELS, "seen": named})
 
 
 def too_few(answers: Answers, whole: int) -> bool:

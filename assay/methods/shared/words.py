@@ -10,6 +10,11 @@ PROFILES: Mapping[str, str] = {
         "{where:where}too few profiles were answered under every value[: {whole:count} of {total:count}], "
         "so nothing is compared."
     ),
+    "too-many-labels": (
+        "{where:where}the service gave {labels:count} different labels, and at most {most:count} are compared: are "
+        "they numbers (kind regressor), free text, or the wrong place of the answer (settings.output)?"
+        "[ It gave {seen:names}.]"
+    ),
     "label-respelt": (
         "{where:where}the label {label:value} came in other spellings as well[: {spellings:names}]; they count as one "
         "label."

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.catalog.answer_text import label_key
 from assay.methods.shared.answer_tally import Tally
-from assay.methods.shared.answers import LOST_SHARE, Answers, LabelSpellings, read_classes
+from assay.methods.shared.answers import LOST_SHARE, Answers, LabelSpellings, read_classes, too_many_labels
 from assay.methods.shared.profiles import Case
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import SLACK
@@ -89,7 +89,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None, of_
         if wanted in seen or (scored and wanted == NOT + seen[0]):
             return wanted
         code = "never-yes" if alone else "labels-unknown"
-        return Reason(code, {"label": wanted, "seen": seen[:20], "inputs": len(replies)})
+        return too_many_labels(seen) or Reason(code, {"label": wanted, "seen": seen[:20], "inputs": len(replies)})
     # a service that sends only the likelier label has replies with one score, which say nothing about the sum
     sums = [sum(read.values()) for read in replies if len(read) == TWO]
     apart = of_two == "rarer" and sum(abs(each - 1) > NEARLY for each in sums) > LOST_SHARE * len(replies)
@@ -99,7 +99,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None, of_
         return two[0] if of_two == "rarer" and means[0] < means[1] else two[1]
     if len(seen) == 1:
         return Reason("constant-answers", {"label": seen[0], "inputs": len(replies)})
-    return Reason("labels-unknown", {"seen": seen[:20], "inputs": len(replies)})
+    return too_many_labels(seen) or Reason("labels-unknown", {"seen": seen[:20], "inputs": len(replies)})
 
 
 def flaw(yes: Floats, label: str) -> Reason | None:

@@ -57,7 +57,6 @@ PHRASES: Mapping[str, str] = {
     "untranslated": "the text came back untranslated",
     "error-marks": "the engine marked most words as unknown",
     "empty": "the answer was empty",
-    "refused-in-words": "the answer was an apology or a refusal, and no translation",
     "not-english": "what came back was not English",
     "elided-article": "the article was elided, so that it showed no gender",
     "no-mark-found": "no article or pronoun showed a gender",

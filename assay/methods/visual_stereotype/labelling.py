@@ -60,17 +60,20 @@ class PictureTally(AnswerTally[Shown, Seen]):
     """Counts of questions about pictures, and readings of the answers.
 
     Of the pictures that were shown with the labels in both orders (`in_both_orders`), `changed` had answers that
-    differed.
+    differed. Texts that name both labels or neither are lost if `lose_unnamed`; before methodology 1.3.0, they counted
+    half for each label.
     """
 
     in_both_orders: int = 0
     changed: int = 0
+    lose_unnamed: bool = True
 
     def take(self, picture: Shown, replies: Sequence[Reply], reader: Reader, tied: Mapping[Role, str]) -> None:
         """Count the replies about one picture, and read them together; `tied` is the label of either list of terms."""
         read = [None if reply.failure else reader.read(reply.value) for reply in replies]
-        seen = [one for one in read if isinstance(one, Seen) and one.names not in NAMES_NO_LABEL]
-        wrong = (one if isinstance(one, str) else NAMES_NO_LABEL.get(one.names) if one else None for one in read)
+        unnamed = NAMES_NO_LABEL if self.lose_unnamed else {}
+        seen = [one for one in read if isinstance(one, Seen) and one.names not in unnamed]
+        wrong = (one if isinstance(one, str) else unnamed.get(one.names) if one else None for one in read)
         allowed = self.count(replies, wrong, [tied.get(picture.role)] * len(replies))
         if not allowed or len(seen) < len(replies):
             return

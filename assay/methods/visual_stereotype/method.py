@@ -25,7 +25,7 @@ from assay.methods.visual_stereotype import words as spoken
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_pictures
 from assay.methods.visual_stereotype.image_scores import Sightings, model_score
 from assay.methods.visual_stereotype.inputs import Picture, Shown, sort
-from assay.methods.visual_stereotype.labelling import QUESTION, ask_pictures, check_question
+from assay.methods.visual_stereotype.labelling import QUESTION, PictureTally, ask_pictures, check_question
 from assay.methods.visual_stereotype.references import MOST_PICTURES, PictureReferences
 from assay.model import Component, Kind, Probe, Reply
 
@@ -146,8 +146,10 @@ class VisualStereotype(PictureReferences):
         measured: list[Sightings] = []
         for place, (words, own) in enumerate(zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)):
             rounds, sources = yield from self._collect(place, words)
+            # ratings of 1.2.0 and before have neither
+            tally = PictureTally(lose_unnamed=self.strata or self.delta_loss is not None)
             found = Sightings(
-                words, answers=self.answers, sources=sources, strata=self.strata, delta_loss=self.delta_loss
+                words, tally, self.answers, sources=sources, strata=self.strata, delta_loss=self.delta_loss
             )
             components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), own)))
             measured.append(found)

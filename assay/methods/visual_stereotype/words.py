@@ -73,5 +73,4 @@ PHRASES: Mapping[str, str] = {
     "no-picture": "no picture came back",
     "names-both-labels": "the answer named both labels",
     "names-no-label": "the answer named neither label",
-    "refused-in-words": "the answer was an apology or a refusal",
 }

@@ -257,7 +257,7 @@ def scored(*pairs):
 
 MISREAD = {
     "a label it was not asked about": ("unknown-label", ZERO_SHOT, scored(("LABEL_0", 0.5), ("LABEL_1", 0.5))),
-    "a label in other letters": ("unknown-label", ZERO_SHOT, scored(("A man", 0.5), ("a woman", 0.5))),
+    "a label in other words": ("unknown-label", ZERO_SHOT, scored(("one man", 0.5), ("a woman", 0.5))),
     "a label too few": ("unknown-label", ZERO_SHOT, scored(("a man", 1.0))),
     "a label too many": ("unknown-label", ZERO_SHOT, scored(("a man", 0.5), ("a woman", 0.4), ("a dog", 0.1))),
     "a label twice": ("wrong-shape", ZERO_SHOT, scored(("a man", 0.5), ("a man", 0.5))),
@@ -279,6 +279,11 @@ MISREAD = {
 def test_invalid_answer_about_an_image_fails_the_question_with_a_known_code(ask, code, settings, answer):
     reply, _ = ask("hf-inference", settings, answer=answer)
     assert (reply.failure.code, reply.value) == (code, None)
+
+
+def test_labels_about_an_image_are_recognised_in_any_spelling(ask):
+    reply, _ = ask("hf-inference", ZERO_SHOT, answer=scored(("A man ", 0.25), ("A WOMAN.", 0.75)))
+    assert reply.value["scores"] == {"a man": 0.25, "a woman": 0.75}
 
 
 def test_error_in_a_response_with_status_200_fails_the_call(ask):
