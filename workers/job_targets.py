@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ from assay.canonical import target_digest
 from assay.errors import AssayError
 from assay.experiment import generator
 from assay.methods import AnyMethod, is_default
-from assay.model import AUTHORED, Ask, Kind
+from assay.model import AUTHORED, Ask, Finding, Kind, Reason
 from store.core.columns import SealedSecret
 from store.jobs.jobs import Job
 from store.ratings import compositions
@@ -69,6 +69,7 @@ class JobService:
     adapter: Adapter
     called: Called
     egress: Egress
+    hosts: HostLimits
 
     async def examine(self, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask]) -> Capability:
         """Examine the service within its limits, or raise `TargetUnfit` if it cannot be rated.
@@ -128,7 +129,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
     rated, author = _rated_target(workplace, job), _author_target(workplace, job)
     library = Library(workplace.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)
     async with workplace.traffic() as traffic, AsyncExitStack() as stack:
-        hosts = HostLimits(workplace, job, traffic, private)
+        hosts = HostLimits(workplace.database, settings, job.tenant, job.id, traffic, private)
         egress = Egress(
             settings.egress_networks,
             response_cap=settings.response_cap_bytes,
@@ -141,13 +142,13 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
         await stack.enter_async_context(egress)
         if workplace.on_exchange is not None:
             egress = egress.watched(workplace.on_exchange)
-        await _admit(workplace, egress, hosts, _called(job, rated, author))
+        await _admit(workplace, job, egress, hosts, _called(job, rated, author))
 
         def service(target: Target, holder: str) -> JobService:
             lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private, traffic)
             breaker = Breaker(settings.breaker_failures, settings.breaker_window)
             on_call = partial(workplace.meter.called, place_of(target), target.protocol)
-            return JobService(target, connect(target, egress), Called(lane, breaker, on_call), egress)
+            return JobService(target, connect(target, egress), Called(lane, breaker, on_call), egress, hosts)
 
         # author and rated service may have the same address, so the author's slots have another name
         yield service(rated, job.id), None if author is None else service(author, f"{job.id}:author")
@@ -164,7 +165,7 @@ def _called(job: Job, rated: Target, author: Target | None) -> dict[str, bool]:
     return called
 
 
-async def _admit(workplace: Workplace, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]) -> None:
+async def _admit(workplace: Workplace, job: Job, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]) -> None:
     """Admit a job at the hosts that it calls; if nobody refuses ratings and all hosts are exempt, return at once."""
     watched = workplace.database.value_of(refusals.EXIST)
     try:
@@ -174,7 +175,7 @@ async def _admit(workplace: Workplace, egress: Egress, hosts: HostLimits, called
             raise
         watched = True  # a name that cannot be resolved now may be resolved for the first call
     if watched:
-        await hosts.admit(egress, called)
+        await hosts.admit(job, egress, called)
 
 
 async def examine(
@@ -202,6 +203,16 @@ async def examine(
     if to_write and not resumed:
         await author.examine((), to_write)
     return Roles(adapter, author.adapter)
+
+
+def with_circumstances(finding: Finding, service: JobService) -> Finding:
+    """Return a finding with the reasons that are due to the service, and not to its answers."""
+    reasons = list(finding.reasons)
+    if not service.adapter.reproducible:
+        reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))
+    if service.hosts.unread:
+        reasons.append(Reason("host-wish-unknown", {"hosts": ", ".join(sorted(service.hosts.unread))}))
+    return replace(finding, reasons=tuple(reasons))
 
 
 def describe(target: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -19,7 +19,7 @@ from structlog.contextvars import bound_contextvars
 from assay.experiment import Experiment, Session, generator
 from assay.explain import Vocabulary
 from assay.methods import AnyMethod
-from assay.model import AUTHORED, Ask, Reason
+from assay.model import AUTHORED, Ask
 from assay.rating.decision import METHODOLOGY_VERSION, rate
 from assay.rating.document import commitment_document, rating_document
 from store.jobs import jobs
@@ -34,11 +34,20 @@ from workers.engine.failure_handling import end_badly
 from workers.engine.heartbeat import ALARM_S, OVERDUE_S, Heartbeat, process_alarm
 from workers.engine.worker_context import Workplace, seconds_left, waited_s
 from workers.generation import authored, corpus_sentences
-from workers.job_targets import USUAL_PAIRS, announced, describe, description_of, examine, hosts_of, open_services
+from workers.job_targets import (
+    USUAL_PAIRS,
+    JobService,
+    announced,
+    describe,
+    description_of,
+    examine,
+    hosts_of,
+    open_services,
+    with_circumstances,
+)
 from workers.maintenance.domain_challenge import look_for_token
 from workers.maintenance.rerate import rerate_evidence
 from workers.probe import drawing, probe
-from workers.targets.adapter import Adapter
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
@@ -110,12 +119,9 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     expected = max(job.expected, method.expected_probes())
     pairs = method.language_pairs() or USUAL_PAIRS
     questions = Questions(lambda: method.design(generator(job.seed)), first, pairs, expected)
-    session, adapter = await _ask(workplace, claim, questions)
-    finding = session.finding
-    assert finding is not None  # noqa: S101  the driver always ends with a finding
-    if not adapter.reproducible:
-        scraped = Reason("scraped-not-reproducible", {"protocol": adapter.protocol})
-        finding = replace(finding, reasons=(*finding.reasons, scraped))
+    session, service = await _ask(workplace, claim, questions)
+    assert session.finding is not None  # noqa: S101  the driver always ends with a finding
+    finding = with_circumstances(session.finding, service)
     # an author is named only if it was asked; stored texts and images need no calls
     author = job.author if session.authored else None
     experiment = dump_method(method)
@@ -194,7 +200,7 @@ class Questions:
     expected: int
 
 
-async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tuple[Session, Adapter]:
+async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tuple[Session, JobService]:
     """Examine the services and run the experiment to its end; recorded answers are not asked for again."""
     job, settings = claim.job, workplace.settings
     ledger = JobLedger(workplace, claim)
@@ -228,7 +234,7 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
             raise
         finally:
             workplace.meter.computed(driver.thinking_s)
-    return session, rated.adapter
+    return session, rated
 
 
 # ------------------------------------------------------------------------------- storage of the rating

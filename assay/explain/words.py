@@ -144,6 +144,9 @@ MESSAGES: Mapping[str, str] = {
         "The service was reached through its public pages[ ({protocol})], which may change at any time: "
         "the same questions may not get the same answers again."
     ),
+    "host-wish-unknown": (
+        "Whether the host[ {hosts}] wants to be rated is unknown: its file /.well-known/assay.txt could never be read."
+    ),
 }
 
 # Map from a reply's failure code (of the driver or an adapter) to a clause that explains it.

@@ -13,7 +13,7 @@ from assay.model import Finding, Observation, Reason
 from assay.rating.document import CONDUCT, rating_document
 from assay.rating.methodology import Methodology, as_recorded, with_later_fields
 
-BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible"})
+BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible", "host-wish-unknown"})
 """Codes of reasons that depend on how the worker reached the target; a replay cannot reproduce them."""
 
 

@@ -1,4 +1,4 @@
-"""Fair shares: slots of workers, indexes for turns of tenants, and the bytes that each tenant stores."""
+"""Fair shares: slots of workers, indexes for turns of tenants, bytes that each tenant stores, unread files of hosts."""
 
 from __future__ import annotations
 
@@ -43,6 +43,10 @@ def upgrade() -> None:
         sa.Column("alive_until", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("name", name="pk_workers"),
     )
+    with op.batch_alter_table("refusal_files") as files:
+        files.alter_column("refuses", existing_type=sa.Boolean(), nullable=True)
+        files.add_column(sa.Column("retry_at", sa.BigInteger()))
+        files.add_column(sa.Column("failures", sa.Integer(), nullable=False, server_default="0"))
     op.create_table(
         "stored_bytes",
         sa.Column("tenant", sa.Text(), nullable=False),
@@ -66,5 +70,10 @@ def downgrade() -> None:
     """Drop the tables and indexes."""
     op.drop_index("ix_jobs_tenant_started_at", "jobs")
     op.drop_index("ix_jobs_status_tenant_next_run_at_id", "jobs")
+    op.execute("DELETE FROM refusal_files WHERE refuses IS NULL")
+    with op.batch_alter_table("refusal_files") as files:
+        files.drop_column("failures")
+        files.drop_column("retry_at")
+        files.alter_column("refuses", existing_type=sa.Boolean(), nullable=False)
     op.drop_table("stored_bytes")
     op.drop_table("workers")

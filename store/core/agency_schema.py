@@ -172,8 +172,10 @@ refusal_files = Table(
     "refusal_files",
     metadata,
     Column("url", AnyText, primary_key=True),
-    Column("refuses", Boolean, nullable=False),
-    Column("read_at", BigInteger, nullable=False),
+    Column("refuses", Boolean),  # NULL if the file could never be read
+    Column("read_at", BigInteger, nullable=False),  # 0 if the file could never be read
+    Column("retry_at", BigInteger),  # time of the next attempt after a failure; NULL after a success
+    Column("failures", Integer, nullable=False, server_default="0"),
 )
 
 replies = Table(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, exists, or_, select, update
+from sqlalchemy import Connection, exists, func, or_, select, update
 
 from store.core.agency_schema import domains, refusal_files
 from store.core.clock import now_ms
@@ -23,13 +23,19 @@ FILE_PATH = "/.well-known/assay.txt"
 FILE_VALID_S = 3600
 """Seconds for which a file's content, or its absence, is stored."""
 
+RETRY_S, LONGEST_RETRY_S = 60, 900
+"""Seconds until a file that could not be read is requested again; doubled after each failure, up to the maximum."""
+
 CALLING = frozenset({"rating", "probe", "writing"})
 """Kinds of jobs that call services."""
 
-_FRESH = refusal_files.c.read_at > now_ms() - FILE_VALID_S * 1000
+# a file that could not be read again counts as before until the next attempt
+_CURRENT = or_(
+    refusal_files.c.read_at > now_ms() - FILE_VALID_S * 1000, func.coalesce(refusal_files.c.retry_at, 0) > now_ms()
+)
 
 EXIST = or_(
-    exists().where(domains.c.ratings == "refused", PROVEN), exists().where(refusal_files.c.refuses.is_(True), _FRESH)
+    exists().where(domains.c.ratings == "refused", PROVEN), exists().where(refusal_files.c.refuses.is_(True), _CURRENT)
 )
 """SQL expression: whether any host is known to refuse ratings; usually false, which saves further queries."""
 
@@ -45,12 +51,15 @@ class Standing:
     refusal : RatingsRefused or None
         The refusal that applies to the tenant; ``None`` for the host's owners.
     file_read : bool
-        Whether the content of the host's file is known.
+        Whether the host's file need not be requested now.
+    wish_known : bool
+        Whether the file was read, now or earlier; false if every attempt failed.
     """
 
     proven: bool
     refusal: RatingsRefused | None
     file_read: bool
+    wish_known: bool = True
 
 
 def file_of(url: str) -> str:
@@ -67,20 +76,32 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
     owners = c.execute(
         select(domains.c.tenant, domains.c.ratings).where(domains.c.host == host, PROVEN).order_by(newest)
     ).all()
-    refuses = c.execute(select(refusal_files.c.refuses).where(refusal_files.c.url == file, _FRESH)).scalar_one_or_none()
+    stored = c.execute(select(refusal_files.c.refuses).where(refusal_files.c.url == file, _CURRENT)).one_or_none()
+    refuses = stored is not None and stored.refuses
     proven, refusal = any(owner.tenant == tenant for owner in owners), None
     if owners and owners[0].ratings == "refused":
         refusal = RatingsRefused(host, "owner", "/v1/domains")
     elif refuses:
         refusal = RatingsRefused(host, "file", file)
-    return Standing(proven, None if proven else refusal, refuses is not None)
+    wish_known = stored is None or stored.refuses is not None
+    return Standing(proven, None if proven else refusal, stored is not None, wish_known)
 
 
 def keep(c: Connection, url: str, refuses: bool) -> None:
     """Store whether the file at `url` refuses ratings."""
     new = insert_into(c, refusal_files)
-    seen = {"refuses": refuses, "read_at": now_ms()}
+    seen = {"refuses": refuses, "read_at": now_ms(), "retry_at": None, "failures": 0}
     c.execute(new.values(url=url, **seen).on_conflict_do_update(index_elements=[refusal_files.c.url], set_=seen))
+
+
+def keep_failure(c: Connection, url: str) -> None:
+    """Store that the file at `url` could not be read: its last content counts until the next attempt."""
+    failures = select(refusal_files.c.failures).where(refusal_files.c.url == url)
+    number = c.execute(failures.with_for_update()).scalar_one_or_none() or 0
+    retry_at = now_ms() + min(LONGEST_RETRY_S, RETRY_S * 2 ** min(number, 10)) * 1000
+    failed = {"retry_at": retry_at, "failures": number + 1}
+    new = insert_into(c, refusal_files).values(url=url, refuses=None, read_at=0, **failed)
+    c.execute(new.on_conflict_do_update(index_elements=[refusal_files.c.url], set_=failed))
 
 
 def check(c: Connection, tenant: str, *described: Mapping[str, Any] | None) -> None:

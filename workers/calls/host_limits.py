@@ -10,14 +10,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 import numpy as np
 
 from store.core.clock import iso
+from store.core.database import Database
+from store.core.settings import Settings
 from store.jobs import host_turns
 from store.jobs.host_turns import Turn
 from store.jobs.jobs import Job
@@ -27,14 +30,19 @@ from store.targets.refusals import Standing, file_of
 from workers.calls.limits import Lane
 from workers.calls.shared_rate_limits import Traffic
 from workers.egress import AGENT, CallFailed, Egress
-from workers.engine.worker_context import Workplace
 from workers.targets.adapter import Limits
 
 FILE_TIMEOUT_S = 10
 """Deadline in seconds of a call for the file in which a host may refuse ratings."""
 
 FILE_BYTES = 65_536
-"""Maximum size in bytes of a file of refusals; a larger file is ignored."""
+"""Maximum size in bytes of a file of refusals; a larger file counts as unreadable."""
+
+MISSING = frozenset({400, 401, 403, 404, 405, 406, 410, 451})
+"""HTTP statuses that mean that a host has no such file for us, as for ``robots.txt`` (RFC 9309, section 2.3.1.3)."""
+
+RECHECK_S = 60
+"""Seconds after which a job reads again whether a host refuses ratings."""
 
 LONGEST_S = 600
 """Maximum value in seconds that `Limits.timeout_s` accepts."""
@@ -56,17 +64,23 @@ class HostCoolingDown(Exception):
 
 @dataclass
 class HostLimits:
-    """Limits of hosts as used by one job; `rng` is for pauses and does not affect the rating."""
+    """Limits of hosts as used by a job or a delivery of a tenant; `rng` is for pauses and does not affect the rating.
 
-    workplace: Workplace
-    job: Job
+    `holder` names the job or delivery. `unread` has the hosts whose file could never be read.
+    """
+
+    database: Database
+    settings: Settings
+    tenant: str
+    holder: str
     traffic: Traffic
     rng: np.random.Generator
-    _proven: dict[str, bool] = field(default_factory=dict)
+    unread: set[str] = field(default_factory=set)
+    _proven: dict[str, tuple[bool, float]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def admit(self, egress: Egress, called: Mapping[str, bool]) -> None:
+    async def admit(self, job: Job, egress: Egress, called: Mapping[str, bool]) -> None:
         """Admit a job at the hosts of the URLs in `called`; the values say whether the host rests between jobs.
 
         Raises
@@ -82,73 +96,87 @@ class HostLimits:
                 await asyncio.to_thread(self._standing, url)
             elif not await self._is_proven(url) and rests:
                 resting.add(host_of(url) or url)
-        rest_s = self.workplace.settings.host_cooldown_s
+        rest_s = self.settings.host_cooldown_s
         if resting and rest_s > 0:
-            turn = await asyncio.to_thread(self._take, resting, rest_s)
+            turn = await asyncio.to_thread(self._take, job, resting, rest_s)
             if turn is not None:
                 raise HostCoolingDown(turn, rest_s)
 
     @asynccontextmanager
-    async def visit(self, url: str, timeout_s: float) -> AsyncIterator[None]:
-        """Wait for a slot at a host, and hold it while the block runs; raise `RatingsRefused` if it refuses ratings."""
+    async def visit(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
+        """Wait for a slot at a host, and hold it while the block runs; raise `RatingsRefused` if it refuses ratings.
+
+        `addresses` are the addresses of the host, which share their limits with all other names of the same server.
+        """
         if await self._is_proven(url):
             yield
             return
-        async with self.turn(url, timeout_s):
+        async with self.turn(url, timeout_s, addresses):
             yield
 
     @asynccontextmanager
-    async def turn(self, url: str, timeout_s: float) -> AsyncIterator[None]:
-        """Wait until the limits of a URL's host, shared by all jobs, allow a call; hold a slot while the block runs."""
-        settings = self.workplace.settings
+    async def turn(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
+        """Wait until the limits of a URL's host, shared by all jobs, allow a call; hold slots while the block runs."""
+        settings = self.settings
         longest_wait_s = settings.host_concurrency / settings.host_rate
         limits = Limits(settings.host_concurrency, settings.host_rate, min(LONGEST_S, timeout_s + longest_wait_s))
-        name = f"host:{sha256((host_of(url) or url).encode()).hexdigest()[:24]}"
-        lane = Lane(name, f"{self.job.id}:{next(self._numbers)}", limits, self.rng, self.traffic)
-        async with lane.place() as place:
-            await place.keep()
-            await lane.wait_for_turn()
+        holder = f"{self.holder}:{next(self._numbers)}"
+        # sorted, so that two calls cannot wait for each other's slots
+        names = [f"host:{host_of(url) or url}", *(f"address:{each}" for each in sorted(set(addresses)))]
+        async with AsyncExitStack() as stack:
+            for name in names:
+                kind, _, value = name.partition(":")
+                lane_name = f"{kind}:{sha256(value.encode()).hexdigest()[:24]}"
+                lane = Lane(lane_name, holder, limits, self.rng, self.traffic)
+                place = await stack.enter_async_context(lane.place())
+                await place.keep()
+                await lane.wait_for_turn()
             yield
 
     async def _is_proven(self, url: str) -> bool:
         """Whether the tenant has proved to own a URL's host; raise `RatingsRefused` if the host refuses ratings."""
         file = file_of(url)
         async with self._asking:
-            if file not in self._proven:
+            proven, until = self._proven.get(file, (False, 0.0))
+            if time.monotonic() >= until:
                 known = await asyncio.to_thread(self._standing, url)
                 if not known.proven and not known.file_read:
                     await asyncio.to_thread(self._keep, file, await self._refuses(file))
                     known = await asyncio.to_thread(self._standing, url)
-                self._proven[file] = known.proven
-        return self._proven[file]
+                if not known.proven and not known.wish_known:
+                    self.unread.add(host_of(url) or url)
+                proven = known.proven
+                self._proven[file] = proven, time.monotonic() + RECHECK_S
+        return proven
 
-    async def _refuses(self, file: str) -> bool:
-        """Whether the file at a URL refuses ratings; a file that is missing or cannot be read does not."""
-        networks = self.workplace.settings.egress_networks
-        async with (
-            self.turn(file, FILE_TIMEOUT_S),
-            Egress(networks, response_cap=FILE_BYTES, user_agent=AGENT) as egress,
-        ):
+    async def _refuses(self, file: str) -> bool | None:
+        """Whether the file at a URL refuses ratings; a missing file does not. ``None`` if it cannot be read."""
+        networks = self.settings.egress_networks
+        async with Egress(networks, response_cap=FILE_BYTES, user_agent=AGENT) as egress:
             try:
-                answer = await egress.send("GET", file, timeout_s=FILE_TIMEOUT_S)
-            except CallFailed:
-                return False
+                async with self.turn(file, FILE_TIMEOUT_S, await egress.addresses(file, FILE_TIMEOUT_S)):
+                    answer = await egress.send("GET", file, timeout_s=FILE_TIMEOUT_S)
+            except CallFailed as failed:
+                return False if failed.status in MISSING else None
         return any(_DISALLOW.fullmatch(line) for line in answer.text.splitlines())
 
     def _standing(self, url: str) -> Standing:
-        with self.workplace.database.read() as connection:
-            found = refusals.standing(connection, self.job.tenant, url)
+        with self.database.read() as connection:
+            found = refusals.standing(connection, self.tenant, url)
         if found.refusal is not None:
             raise found.refusal
         return found
 
-    def _keep(self, file: str, refuses: bool) -> None:
-        with self.workplace.database.write() as connection:
-            refusals.keep(connection, file, refuses)
+    def _keep(self, file: str, refuses: bool | None) -> None:
+        with self.database.write() as connection:
+            if refuses is None:
+                refusals.keep_failure(connection, file)
+            else:
+                refusals.keep(connection, file, refuses)
 
-    def _take(self, hosts: Collection[str], rest_s: float) -> Turn | None:
-        with self.workplace.database.write() as connection:
-            return host_turns.take(connection, self.job, hosts, rest_s)
+    def _take(self, job: Job, hosts: Collection[str], rest_s: float) -> Turn | None:
+        with self.database.write() as connection:
+            return host_turns.take(connection, job, hosts, rest_s)
 
 
 async def _is_exempt(egress: Egress, url: str) -> bool:

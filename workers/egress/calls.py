@@ -114,8 +114,8 @@ class Response:
 class Hosts(Protocol):
     """Limits of hosts, and their refusals of ratings (`workers.calls.host_limits`)."""
 
-    def visit(self, url: str, timeout_s: float) -> AbstractAsyncContextManager[None]:
-        """Wait for a turn at the host of a URL, and hold it for a call of at most `timeout_s` seconds."""
+    def visit(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AbstractAsyncContextManager[None]:
+        """Wait for a turn at the host of a URL and at its addresses, and hold it for at most `timeout_s` seconds."""
         ...
 
 
@@ -259,13 +259,22 @@ class Egress:
         except TimeoutError:
             raise CallFailed("timeout", f"the host name {place.host} was not resolved within {timeout_s:g} s") from None
 
+    async def addresses(self, url: str, timeout_s: float) -> Sequence[str]:
+        """Return the address that a URL's host was last reached at; before the first call, all its addresses."""
+        place = place_of(url)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self.transport.addresses(place)
+        except TimeoutError:
+            raise CallFailed("timeout", f"the host name {place.host} was not resolved within {timeout_s:g} s") from None
+
     @asynccontextmanager
     async def _visit(self, url: str, timeout_s: float) -> AsyncIterator[None]:
         """Observe the limits of a host; waiting for a turn does not count towards the deadline of the call."""
         if self._hosts is None or await self.exempt(url, timeout_s):
             yield
         else:
-            async with self._hosts.visit(url, timeout_s):
+            async with self._hosts.visit(url, timeout_s, await self.addresses(url, timeout_s)):
                 yield
 
     def _failure(self, response: Response, retriable: Container[int]) -> CallFailed:

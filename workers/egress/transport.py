@@ -89,19 +89,28 @@ def certified_trust(trust: Trust, certificate: str) -> ssl.SSLContext:
 class ExemptHosts:
     """Hosts whose addresses are all in some networks of the operator, so that the limits of hosts do not apply.
 
+    `addresses` are the addresses of each host: all that it resolved to, or the one of its latest connection.
+
     A name that resolved to these networks may resolve to other addresses later. Therefore a connection of an exempt
     host is opened to these networks only; a host with other addresses is no longer exempt.
     """
 
     networks: Sequence[Network]
     known: dict[tuple[str, int], bool] = field(default_factory=dict)
+    addresses: dict[tuple[str, int], Sequence[str]] = field(default_factory=dict)
 
     async def holds(self, place: Place, guard: Guard) -> bool:
         """Whether a host is exempt; its addresses are resolved once."""
         key = (place.host, place.port)
         if key not in self.known:
-            self.known.setdefault(key, within(await guard.addresses(place), self.networks))
+            self.known.setdefault(key, within(await self.resolved(place, guard), self.networks))
         return self.known[key]
+
+    async def resolved(self, place: Place, guard: Guard) -> Sequence[Address]:
+        """Resolve the addresses of a host, and remember those that a connection may be opened to."""
+        addresses = await guard.addresses(place)
+        self.addresses[place.host, place.port] = [str(address) for address in addresses[:MAX_ADDRESSES]]
+        return addresses
 
     def check(self, place: Place, addresses: Sequence[Address]) -> None:
         """Raise `CallFailed` ``connect`` if an exempt host left the networks; a retry observes the host's limits."""
@@ -159,6 +168,7 @@ class GuardedConnector(aiohttp.BaseConnector):
         except CallFailed:
             connection.abort()
             raise
+        self._exempt.addresses[place.host, place.port] = [str(address)]
         return connection
 
 
@@ -204,6 +214,12 @@ class GuardedTransport:
     async def exempt(self, place: Place) -> bool:
         """Whether all addresses of a host are in the exempt networks; its connections are then limited to these."""
         return await self._exempt.holds(place, self._guard)
+
+    async def addresses(self, place: Place) -> Sequence[str]:
+        """Return the address of the latest connection to a host; before the first connection, all its addresses."""
+        if (place.host, place.port) not in self._exempt.addresses:
+            await self._exempt.resolved(place, self._guard)
+        return self._exempt.addresses[place.host, place.port]
 
     async def call(self, request: httpx.Request) -> Received:
         """Send a request and read its complete response; see `ask`."""

@@ -20,7 +20,9 @@ import pytest
 
 from assay.canonical import digest_of
 from assay.experiment import generator
+from assay.explain import Vocabulary, explain
 from assay.methods import RoundTrip
+from assay.model import Finding
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
@@ -34,6 +36,7 @@ from workers.calls.host_limits import FILE_BYTES, HostLimits
 from workers.calls.shared_rate_limits import TrafficHere
 from workers.egress import CallFailed, Egress
 from workers.engine.worker_context import Workplace
+from workers.job_targets import open_services, with_circumstances
 from workers.run_job import run_job
 
 FILE = "/.well-known/assay.txt"
@@ -46,6 +49,7 @@ class Host:
 
     pause_s: float = 0.0
     file: str | None = None
+    file_status: int = 200
     paths: list[str] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
     most_at_once: int = 0
@@ -70,7 +74,8 @@ class Host:
             self._at_once -= 1
         found = handler.path != FILE or self.file is not None
         body = (self.file or "").encode() if handler.path == FILE else b"[]"
-        handler.send_response(200 if found else 404)
+        status = self.file_status if handler.path == FILE else 200
+        handler.send_response(status if found else 404)
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
@@ -162,7 +167,7 @@ def call_often(workplace: Workplace, url: str, tenants: list[str], calls: int) -
 
     async def of_one(job: Job) -> None:
         async with workplace.traffic() as traffic:
-            limits = HostLimits(workplace, job, traffic, generator(1))
+            limits = HostLimits(workplace.database, workplace.settings, job.tenant, job.id, traffic, generator(1))
             settings = workplace.settings
             async with Egress(settings.egress_networks, exempt=settings.exempt_networks, hosts=limits) as egress:
                 await asyncio.gather(*(egress.send("GET", f"{url}/{n}", timeout_s=5) for n in range(calls)))
@@ -231,13 +236,74 @@ def test_all_spellings_of_a_host_name_share_one_call_rate(open_workplace):
             return await super().book(lane, per_second)
 
     async def visit():
-        limits = HostLimits(workplace, add(workplace, "http://a.example"), Recorded(), generator(1))
+        limits = HostLimits(workplace.database, workplace.settings, "acme", "a job", Recorded(), generator(1))
         for url in spellings:
             async with limits.turn(url, 1):
                 pass
 
     asyncio.run(visit())
     assert len(booked) == 1
+
+
+def test_six_names_of_one_server_share_its_call_rate(host, open_workplace, counted):
+    # earlier, a server with six names got six times the calls
+    workplace = open_workplace(host_rate=20, **counted)
+    port = host.url.rpartition(":")[2]
+
+    async def resolve(name: str, port: int) -> list[str]:
+        return ["127.0.0.2"]
+
+    async def call_all() -> None:
+        async with workplace.traffic() as traffic:
+            limits = HostLimits(workplace.database, workplace.settings, "acme", "a job", traffic, generator(1))
+            allowed = workplace.settings.egress_networks
+            async with Egress(allowed, resolve=resolve, hosts=Unasked(limits)) as egress:
+                names = [f"http://name-{number % 6}.example:{port}/" for number in range(18)]
+                await asyncio.gather(*(egress.send("GET", name, timeout_s=5) for name in names))
+
+    asyncio.run(call_all())
+    assert len(host.starts) == 18
+    assert max(host.starts) - min(host.starts) >= 17 / 20 - 0.1
+
+
+@dataclass
+class Unasked:
+    """Limits of hosts whose refusal files are not requested, because their names resolve in one client only."""
+
+    limits: HostLimits
+
+    def visit(self, url, timeout_s, addresses):
+        return self.limits.turn(url, timeout_s, addresses)
+
+
+def test_calls_to_several_addresses_of_a_host_wait_for_the_address_that_is_connected():
+    seen = []
+
+    class Hosts:
+        def visit(self, url, timeout_s, addresses):
+            seen.append(list(addresses))
+            return asyncio.timeout(None)
+
+    async def resolve(name: str, port: int) -> list[str]:
+        return ["127.0.0.2", "127.0.0.3"]
+
+    async def work() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.3", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with Egress([ip_network("127.0.0.0/8")], resolve=resolve, hosts=Hosts()) as egress:
+            for _ in range(2):
+                await egress.send("GET", f"http://two.example:{port}/", timeout_s=5)
+        server.close()
+
+    async def answer(reader, writer):
+        while await reader.readline() not in {b"\r\n", b""}:
+            pass
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    asyncio.run(work())
+    assert seen == [["127.0.0.2", "127.0.0.3"], ["127.0.0.3"]]
 
 
 def test_limits_apply_when_a_host_name_resolves_to_an_address_outside_the_exempt_networks():
@@ -253,7 +319,7 @@ def test_limits_apply_when_a_host_name_resolves_to_an_address_outside_the_exempt
         raise ConnectionRefusedError
 
     class Hosts:
-        def visit(self, url, timeout_s):
+        def visit(self, url, timeout_s, addresses):
             visited.append(url)
             return asyncio.timeout(None)
 
@@ -338,9 +404,7 @@ def test_a_host_that_refuses_ratings_in_its_file_is_not_rated(host, open_workpla
     assert host.paths == [FILE]
 
 
-@pytest.mark.parametrize(
-    "text", [None, "", "Allow: *", "Disallow:", "# Disallow: *", "Disallow: /private", NO + " " * FILE_BYTES]
-)
+@pytest.mark.parametrize("text", [None, "", "Allow: *", "Disallow:", "# Disallow: *", "Disallow: /private"])
 def test_host_whose_refusal_file_is_missing_or_refuses_nothing_is_called(host, open_workplace, text):
     host.file = text
     ended = rate(open_workplace(), host.url)
@@ -358,6 +422,63 @@ def test_refusal_file_is_read_once_an_hour_and_not_for_each_job(host, open_workp
         c.exec_driver_sql("UPDATE refusal_files SET read_at = read_at - 3600001")
     host.file = NO
     assert rate(workplace, host.url).error["code"] == "ratings_refused"
+
+
+def expire(workplace: Workplace, column: str) -> None:
+    """Let an hour pass for the stored answers, or for the pauses after failures."""
+    with workplace.database.write() as c:
+        c.exec_driver_sql(f"UPDATE refusal_files SET {column} = {column} - 3600001")
+
+
+@pytest.mark.parametrize("status", [200, 301, 429, 500, 503])
+def test_a_file_that_could_never_be_read_is_no_consent_for_an_hour_and_is_soon_requested_again(
+    host, open_workplace, status
+):
+    # earlier, a file behind a redirect, an error or a time-out counted as consent for an hour
+    host.file, host.file_status = NO + " " * (FILE_BYTES if status == 200 else 0), status
+    workplace = open_workplace(host_cooldown_s=0)
+    assert rate(workplace, host.url).error["code"] == "target_unfit"
+    with workplace.database.read() as c:
+        known = refusals.standing(c, "acme", host.url)
+        retry_at = c.exec_driver_sql("SELECT retry_at FROM refusal_files").scalar_one()
+        assert not known.wish_known
+        assert retry_at / 1000 - time.time() <= 60
+    rate(workplace, host.url, "rival")
+    assert host.paths.count(FILE) == 1, "not for each job"
+    expire(workplace, "retry_at")
+    host.file, host.file_status = NO, 200
+    assert rate(workplace, host.url).error["code"] == "ratings_refused"
+
+
+def test_the_last_known_answer_counts_while_the_file_cannot_be_read(host, open_workplace):
+    workplace = open_workplace(host_cooldown_s=0)
+    host.file = NO
+    assert rate(workplace, host.url).error["code"] == "ratings_refused"
+    for _ in range(3):
+        expire(workplace, "read_at")
+        expire(workplace, "retry_at")
+        host.file_status = 503
+        assert rate(workplace, host.url).error["code"] == "ratings_refused"
+    host.file, host.file_status = "", 200
+    expire(workplace, "retry_at")
+    assert rate(workplace, host.url).error["code"] == "target_unfit"
+
+
+def test_a_rating_of_a_host_whose_wish_is_unknown_says_so(host, open_workplace):
+    host.file, host.file_status = "", 500
+    workplace = open_workplace(host_cooldown_s=0, host_rate=1000)
+    job = add(workplace, host.url)
+
+    async def circumstances():
+        async with open_services(workplace, job) as (service, _):
+            return with_circumstances(Finding("round-trip", "gender", (), 0.95, 0.1), service)
+
+    (reason,) = asyncio.run(circumstances()).reasons
+    assert (reason.code, reason.facts) == ("host-wish-unknown", {"hosts": host.name})
+    assert host.name in explain(reason, Vocabulary.of(RoundTrip))
+    host.file_status = 404
+    expire(workplace, "retry_at")
+    assert asyncio.run(circumstances()).reasons == ()
 
 
 @pytest.mark.slow
