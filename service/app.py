@@ -22,6 +22,7 @@ from service.dependencies import Service
 from service.domains import routes as domains
 from service.http import problem_mapping
 from service.http.middleware import RequestMiddleware, own_hosts
+from service.http.open_streams import OpenStreams
 from service.http.openapi import document
 from service.http.rate_limit import CALLS, JOBS, SIGN_INS, UPLOADS, VISITS, WRITES, RateLimiter
 from service.http.swr_cache import SwrCache
@@ -225,6 +226,7 @@ def _wire(
         ),
         statuses=statuses,
         progress=SwrCache(1.0, 2.0),
+        open_streams=OpenStreams(settings.max_streams),
         queue_state=SwrCache(1.0, 10.0),
         embed_cache=EmbedCache(settings.badge_cache_s, meter.registry),
         recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Request, Response
 
 from assay.rating.methodology import Methodologies, shipped
+from service.http.open_streams import OpenStreams
 from service.http.rate_limit import RateLimiter
 from service.http.swr_cache import SwrCache
 from service.jobs.dispatcher import Dispatcher
@@ -39,6 +40,7 @@ class Service:
     event_stream: EventStream
     statuses: StatusCache
     progress: SwrCache[tuple[str, str], Any]
+    open_streams: OpenStreams
     queue_state: SwrCache[str, QueueState]
     embed_cache: EmbedCache
     recent_keys: SwrCache[bytes, ApiKey]

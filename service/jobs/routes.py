@@ -114,7 +114,8 @@ async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, res
     key = (caller.tenant, job_id, base_url(request))
     status = await here.statuses.get(key, partial(_read_status, here, *key))
     if wait and not status.finished and not none_match(request, status.answer.headers["ETag"]):
-        await here.event_stream.ended(job_id, wait)
+        with here.open_streams.held(caller.tenant, caller.key_id):
+            await here.event_stream.ended(job_id, wait)
         status = await _read_status(here, *key)
     answer = status.answer
     return not_modified(request, {**answer.headers, **response.headers}) or answer.response(**response.headers)
@@ -158,8 +159,15 @@ async def stream_start(
     return after
 
 
+async def counted_stream(request: Request, caller: Reader, here: Here) -> AsyncIterator[None]:
+    """Count an event stream towards the limits of its caller until it ends."""
+    with here.open_streams.held(caller.tenant, caller.key_id, wanted="assay.head" not in request.scope):
+        yield
+
+
 @router.get(
     "/{job_id}/events",
+    dependencies=[Depends(counted_stream)],
     response_class=EventSourceResponse,
     response_description="Server-sent events; `data` is an event as JSON, `id` goes into `Last-Event-ID`.",
 )
@@ -216,11 +224,12 @@ async def answer_order(
     def show(job: Job, rating: Stamp | StoredRating | None, before: int | None) -> Answer:
         return _answer(base_url(request), here, 202, job, _start_of(here, job, before, queue), rating)
 
-    placed, allowance = await place(here, caller, order, repeat, show, waits=bool(wait))
-    answer: Answer = placed
-    if isinstance(placed, PlacedJob) and wait and not placed.job.finished:
-        await here.event_stream.ended(placed.job.id, wait)
-        answer = await here.database.write(_answer_after_wait, placed.job, show, repeat)
+    with here.open_streams.held(caller.tenant, caller.key_id, wanted=bool(wait)):
+        placed, allowance = await place(here, caller, order, repeat, show, waits=bool(wait))
+        answer: Answer = placed
+        if isinstance(placed, PlacedJob) and wait and not placed.job.finished:
+            await here.event_stream.ended(placed.job.id, wait)
+            answer = await here.database.write(_answer_after_wait, placed.job, show, repeat)
     if allowance is None:
         allowance = await here.rate_limiter.left(caller.tenant)
     response = answer.response(**sent.headers, **allowance.headers)

@@ -49,7 +49,8 @@ async def request_suite(
     def show(shown: Shown) -> Answer:
         return _answer(here, 202, shown)
 
-    answer, allowance = await place_suite(here, caller, plan, repeat.by(caller), show, wait)
+    with here.open_streams.held(caller.tenant, caller.key_id, wanted=bool(wait)):
+        answer, allowance = await place_suite(here, caller, plan, repeat.by(caller), show, wait)
     return answer.response(**response.headers, **allowance.headers)
 
 
@@ -75,7 +76,8 @@ async def get_suite(
     """Read a profile: the letter of each cell, the worst letter, and the progress."""
     shown = await _read(here, suite_id, caller.tenant)
     if wait and not none_match(request, version_of(shown, here.clock())):
-        await wait_for_end(here, shown[1], wait)
+        with here.open_streams.held(caller.tenant, caller.key_id):
+            await wait_for_end(here, shown[1], wait)
         shown = await _read(here, suite_id, caller.tenant)
     answer = _answer(here, 200, shown)
     return not_modified(request, {**answer.headers, **response.headers}) or answer.response(**response.headers)

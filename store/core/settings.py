@@ -91,6 +91,9 @@ class Settings(BaseSettings):
         0.5, ge=0, le=1, description="Seconds for which a badge's rating is cached; 0: no cache"
     )
     max_active_jobs: int = Field(500, gt=0, description="Maximum queued and running jobs per tenant")
+    max_streams: int = Field(
+        200, gt=0, description="Maximum open event streams and long waits per tenant in each process; per key, half"
+    )
     max_running_jobs: int | None = Field(
         None,
         gt=0,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import ExitStack
 
 import pytest
 
+from service.http.open_streams import OpenStreams
+from service.http.problems import Problem
 from service.jobs.event_stream import EventStream
 from store.core.errors import StoreUnavailable
 from store.jobs.job import Event
@@ -72,6 +75,48 @@ async def test_head_of_an_event_stream_ends_at_once(client, request_body):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     head = await asyncio.wait_for(client.head(f"/v1/jobs/{job_id}/events"), 5)
     assert (head.status_code, head.content) == (200, b"")
+
+
+async def test_streams_and_waits_of_a_tenant_and_of_a_key_are_limited_and_counted_until_they_end(
+    serve, settings, request_body, worker
+):
+    client = await serve(settings.model_copy(update={"max_streams": 2}))
+    job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    open_ones = [
+        asyncio.create_task(client.get(f"/v1/jobs/{job_id}/events")),
+        asyncio.create_task(client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=30"})),
+    ]
+    await asyncio.sleep(0.3)
+    for refused in (
+        await client.get(f"/v1/jobs/{job_id}/events"),
+        await client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=30"}),
+        await client.post("/v1/jobs", json=request_body(seed=9), headers={"Prefer": "wait=30"}),
+    ):
+        assert (refused.status_code, refused.json()["code"]) == (429, "too-many-streams")
+        assert refused.headers["Retry-After"] == "5"
+    assert len((await client.get("/v1/jobs")).json()["items"]) == 1, "a refused request creates no job"
+    assert (await client.get(f"/v1/jobs/{job_id}")).status_code == 200, "reading is not limited"
+    await asyncio.to_thread(worker.rate, job_id)
+    assert {answer.status_code for answer in await asyncio.wait_for(asyncio.gather(*open_ones), 20)} == {200}
+    again = await asyncio.wait_for(client.get(f"/v1/jobs/{job_id}/events"), 10)
+    assert parse(again.text)[-1][1] == "succeeded"
+
+
+async def test_a_key_may_hold_half_of_the_streams_of_its_tenant():
+    streams = OpenStreams(4)
+    with ExitStack() as held:
+        for key in ("one", "one", "two", "two"):
+            held.enter_context(streams.held("acme", key))
+        with pytest.raises(Problem), streams.held("acme", "three"):
+            pass
+        with streams.held("rival", "four"):
+            pass
+    with ExitStack() as held:
+        for _ in range(2):
+            held.enter_context(streams.held("acme", "one"))
+        with pytest.raises(Problem) as refused, streams.held("acme", "one"):
+            pass
+        assert "this key has 2" in refused.value.detail
 
 
 class Table:
