@@ -1,6 +1,7 @@
 """Tests of `assay verify`: unchanged files pass, and every change is reported in one line."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.canonical import canonical_json, target_digest
+from assay.canonical import canonical_json, commitment_of, target_digest
 from assay.errors import AssayError, CertificateError, SpecificationError
 from assay.evidence.dsse import envelope
 from assay.evidence.export import ExportWriter, line
@@ -325,3 +326,14 @@ def test_unreadable_keys_are_reported(rated, file, tmp_path):
         verify_file(path, keys=file(b"{", "jwks.json"), replay=False)
     with pytest.raises(SpecificationError, match="cannot be read"):
         verify_file(tmp_path / "nowhere", keys=None, replay=False)
+
+
+def test_a_commitment_that_the_rating_does_not_open_is_reported(rated, file, keys, capsys):
+    document, observations = rated
+    digest = commitment_of(document["experiment"], SEED, "abc")
+    kept = document | {"commitment": {"digest": digest, "nonce": "abc"}}
+    verify_file(file(written(kept, observations)), keys=keys, replay=True)
+    assert re.search(rf"ok +commitment +{digest}", capsys.readouterr().out)
+    for changed in ({"digest": digest, "nonce": "abd"}, {"digest": "sha256:00", "nonce": "abc"}):
+        said = wrong_with(file(written(kept | {"commitment": changed}, observations)), keys)
+        assert "the job committed to" in said
