@@ -105,7 +105,7 @@ def examination_of(
         case Kind.LANGUAGE_MODEL:
             return ModelExamination(adapter, asks, calls, rng)
         case Kind.IMAGE_CLASSIFIER:
-            return ImageExamination(adapter, looks_for(target, asks), calls)
+            return ImageExamination(adapter, looks_for(target, asks, fresh=rng is not None), calls)
         case _:
             return PredictorExamination(adapter, samples_for(target, asks), calls)
 

@@ -15,6 +15,9 @@ from workers.targets.checks.sample_images import QUESTION, SHAPES, sample_images
 MOST_OF_THE_EXPERIMENT = 2
 """Maximum number of images of the experiment that are sent; they can be large."""
 
+ENOUGH = 3
+"""Number of images of the experiment that suffice without built-in images."""
+
 MEND = "check the task, the labels, the question and the protocol's notes"
 
 MEND_LABELS = (
@@ -23,16 +26,19 @@ MEND_LABELS = (
 )
 
 
-def looks_for(target: Target, asked: Sequence[Ask] = ()) -> tuple[Look, ...]:
+def looks_for(target: Target, asked: Sequence[Ask] = (), *, fresh: bool = False) -> tuple[Look, ...]:
     """Return the questions for the examination of an image classifier.
 
     They are some of the first questions of the experiment (`asked`), and built-in questions in the same form. Without
     an experiment, only built-in questions are asked, about the labels in the target's settings or the shapes' names.
+    If `fresh`, and the experiment has enough images, the built-in ones, which are always the same, are left out.
     """
     own = list(dict.fromkeys(ask for ask in asked if isinstance(ask, Look)))
     if own:
         first = own[0]
         alike = [ask for ask in own if (ask.labels, ask.question) == (first.labels, first.question)]
+        if fresh and len(alike) >= ENOUGH:
+            return (alike[0], alike[len(alike) // 2], alike[-1])
         chosen = alike if len(alike) <= MOST_OF_THE_EXPERIMENT else [alike[0], alike[-1]]
         return (*chosen, *(Look(image, first.labels, first.question) for image in sample_images()))
     labels = tuple(target.settings.get("labels") or SHAPES)

@@ -1,0 +1,45 @@
+"""Examinations before a rating: other texts for every job, which a service cannot know beforehand."""
+
+import re
+
+import pytest
+
+from assay.experiment import generator
+from assay.model import Choose, Fill, Kind, Look, Score
+from workers.targets.adapter import Target
+from workers.targets.checks.fresh_texts import KINDS, numbered_sentences, worded_questions
+from workers.targets.checks.image_classifier import looks_for
+from workers.targets.checks.language_model import text_of
+from workers.targets.checks.sample_images import sample_images
+
+
+def test_numbered_sentences_have_one_number_each_and_differ_between_jobs():
+    seen: set[str] = set()
+    for seed in range(50):
+        sentences = numbered_sentences(45, generator(seed))
+        assert len({number for number, _ in sentences}) == 45
+        assert all(re.findall(r"\d+", text) == [str(number)] for number, text in sentences)
+        seen |= {text for _, text in sentences}
+    assert len(seen) > 0.99 * 50 * 45
+
+
+@pytest.mark.parametrize("kind", [Score, Fill, Choose])
+def test_questions_to_a_language_model_differ_within_a_job_and_between_jobs(kind):
+    first, second = (worded_questions(generator(seed))[kind] for seed in (1, 2))
+    texts, others = ({text_of(ask) for ask in asks} for asks in (first, second))
+    assert len(texts) == len(others) == 5
+    assert not texts & others
+
+
+def test_the_right_option_of_a_choice_is_in_both_places_and_never_twice():
+    asked = [ask for seed in range(40) for ask in worded_questions(generator(seed))[Choose]]
+    assert all(len(set(ask.options)) == 2 for ask in asked)
+    colours = [ask for ask in asked if ask.text == "Which of these is a colour?"]
+    assert {[option in KINDS["a colour"] for option in ask.options].index(True) for ask in colours} == {0, 1}
+
+
+def test_images_of_the_experiment_replace_the_built_in_images_before_a_rating():
+    asks = [Look(f"sha256:{number:02d}", ("a", "b"), "Which?") for number in range(9)]
+    target = Target("T", Kind.IMAGE_CLASSIFIER, "hf-inference", "http://127.0.0.1:1")
+    assert looks_for(target, asks, fresh=True) == (asks[0], asks[4], asks[8])
+    assert {ask.image for ask in looks_for(target, asks)} > set(sample_images())
