@@ -22,6 +22,7 @@ from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
 from service.app import create_app
 from store.core import migrate
+from store.core.data_folder import open_data_folder, write_private
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
@@ -37,6 +38,9 @@ from workers.targets.target_validator import TargetChecker
 LITTER = 20_000
 """Number of new objects after which the garbage collector looks for cycles; few objects outlive a request."""
 
+FIRST_KEY = "first-admin-key"
+"""File in the data directory with the first administrator's key, readable by its owner only."""
+
 log = structlog.get_logger()
 console = Console(stderr=True, highlight=False)
 
@@ -46,6 +50,7 @@ def serve_api(settings: Settings) -> None:
     configure_logs(settings)
     # SIGTERM, which stops a container, is handled like Ctrl-C
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    os.umask(0o077)
     if settings.broker_url:
         require_shared_key(settings)
         with reconciling(settings) as ring:
@@ -105,29 +110,38 @@ def _collect_less() -> None:
 
 
 def _offer_first_key(settings: Settings) -> None:
-    """Create and print the first administrator's key, if keys are required and none exists."""
+    """Create the first administrator's key, if keys are required and none exists, and write it to a private file.
+
+    It is not printed, because standard error is often a log that many people can read.
+    """
     if not settings.keys_required:
         return
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
         with database.read() as connection:
             if keys.page(connection, None):
                 return
+        file = settings.data_dir.expanduser() / FIRST_KEY
         try:
             with database.write() as connection:
                 if keys.page(connection, None):  # another process created a key first
                     return
                 _, plain = keys.create(connection, "default", ["admin"], "first administrator", None)
-        except StoreUnavailable as unable:
-            console.print(f"There is no API key, and none can be made: {unable}")
+                write_private(file, f"{plain}\n")  # within the transaction: no key is created that nobody can read
+        except (StoreUnavailable, OSError) as unable:
+            console.print(
+                f"There is no API key, and none could be made ({unable}). "
+                "Make one: assay keys create --name administrator --scope admin",
+                soft_wrap=True,
+            )
             return
-    console.print(f"First administrator's key, shown only this once: [bold]{plain}[/bold]")
+    console.print(f"The first administrator's key is in {file}; read it, then remove the file.", soft_wrap=True)
 
 
 @contextlib.contextmanager
 def _alone(settings: Settings) -> Iterator[None]:
     """Lock the data directory for this process; the kernel unlocks it when the process ends."""
     folder = Path(settings.data_dir)
-    folder.mkdir(parents=True, exist_ok=True)
+    open_data_folder(folder)
     lock = _open_lock(folder)
     try:
         try:

@@ -15,6 +15,7 @@ from cli.agency.shared_key import require_shared_key
 from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
 from store.core.child_processes import end_with_parent
+from store.core.data_folder import open_data_folder
 from store.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ log = structlog.get_logger()
 def run_worker(settings: Settings) -> None:
     """Run a Celery worker with its reconciler until it is told to stop."""
     configure_logs(settings)
+    os.umask(0o077)
     if not settings.broker_url:
         raise ValueError("a separate worker needs --broker-url (redis://…); `assay serve` alone has one built in")
     require_shared_key(settings)
@@ -52,7 +54,7 @@ def _require_temporary_folder() -> None:
 
 def _is_writable(folder: Path) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        open_data_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError:

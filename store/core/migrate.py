@@ -15,6 +15,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
 from migrations import SCRIPTS
+from store.core.data_folder import create_private
 from store.core.database import Database
 from store.core.engines import RETRY_AFTER_S, database_url
 from store.core.errors import SchemaMismatch, StoreUnavailable
@@ -52,7 +53,7 @@ def upgrade(url: str) -> None:
     """
     file = _sqlite_file(url)
     if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        create_private(file)  # SQLite gives its other files the mode of this one
     with closing(Database(url)) as database:
         if file is not None:
             with database.read() as connection:

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from store.core.columns import SealedSecret
+from store.core.data_folder import FOLDER
 from store.core.errors import SecretLost, SecretMoved
 from store.core.settings import Settings
 from store.security.outside_key import SigningKey, outside_key
@@ -171,7 +172,7 @@ def _derive(written: str) -> bytes:
 
 def _key_file(directory: Path) -> str:
     """Read the key file of the data directory; create it, readable by its owner only, if it is missing."""
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(mode=FOLDER, parents=True, exist_ok=True)
     path = directory / KEY_FILE
     if not path.exists():
         fresh = directory / f".{KEY_FILE}.{os.getpid()}.{os.urandom(4).hex()}"

@@ -1,0 +1,69 @@
+"""Permissions of the data directory: only the owner may read it, because it holds keys, replies and sessions."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+
+FOLDER, FILE = 0o700, 0o600
+
+OWN = ("*.db*", "assay.*", "secret.key*", "first-admin-key", "*.log", "cache", "cache/**/*")
+"""Files and folders of Assay in the data directory: databases and their copies, keys, logs, copies of uploads."""
+
+log = structlog.get_logger(__name__)
+
+
+def open_data_folder(folder: Path) -> None:
+    """Create the data directory, make files of this process private, and repair permissions of an older version.
+
+    A file system that cannot be written, or that belongs to another user, stays as it is; a log line says so.
+    """
+    os.umask(0o077)
+    folder.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+    repaired = refused = 0
+    for path, mode in _readable_by_others(folder):
+        try:
+            path.chmod(mode)
+            repaired += 1
+        except OSError:
+            refused += 1
+    if repaired or refused:
+        log.warning("data directory was readable by others", folder=str(folder), repaired=repaired, refused=refused)
+
+
+def create_private(file: Path) -> None:
+    """Create an empty file, if it is missing, that only its owner may read, and its folder."""
+    file.parent.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+    if not file.exists():
+        file.touch(mode=FILE)
+
+
+def write_private(file: Path, content: str) -> None:
+    """Write a file that only its owner may read, in place of an older one."""
+    file.parent.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+    new = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "w", encoding="utf-8") as written:
+            written.write(content)
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _readable_by_others(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Yield what Assay keeps in the folder and others may read, with its mode without their rights.
+
+    Other files are left alone, and so is a folder that all users share, such as ``/tmp``: the operator may have named
+    a folder that has other purposes. Links are not followed.
+    """
+    for path in (folder, *(path for pattern in OWN for path in folder.glob(pattern))):
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:  # removed by another process
+            continue
+        if mode & 0o077 and not mode & stat.S_ISVTX and (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            yield path, stat.S_IMODE(mode) & ~0o077
