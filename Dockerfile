@@ -1,6 +1,8 @@
 # One image for every part: `serve` (the API), `worker`, `migrate`, `keys`, `secrets`.
 # It runs as nobody in particular, writes only to /data and /tmp, and needs no capability.
 
+# The base is named by tag, so that a rebuild has its security updates. To fix it by a digest that you checked:
+# docker build --build-context python:3.11-slim-bookworm=docker-image://python@sha256:… .
 FROM python:3.11-slim-bookworm AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src

@@ -35,6 +35,7 @@ VARIABLES = {f"ASSAY_{name.upper()}" for name in Settings.model_fields}
 NEEDED_BY_SEVERAL = {"ASSAY_DATABASE_URL", "ASSAY_BROKER_URL", "ASSAY_SECRET_KEY"}
 COMMANDS = set(get_command(app).commands)
 LOCKS = ("requirements-runtime.lock", "requirements-build.lock")
+IMAGES = tuple(f"ASSAY_{name}_IMAGE" for name in ("POSTGRES", "REDIS", "NGINX", "PROMETHEUS", "GRAFANA"))
 GATE = "clients/python/src/assay_client/gate.py"
 
 
@@ -74,6 +75,34 @@ def test_docker_compose_accepts_the_file(tmp_path):
     assert "read_only: true" in done.stdout
 
 
+def test_every_container_is_limited_and_hardened(compose):
+    # at commit ffe18d3c, postgres, prometheus and grafana had all capabilities, a writable root and no limits
+    for name, one in compose.items():
+        assert one["read_only"] is True, name
+        assert one["cap_drop"] == ["ALL"], name
+        assert "cap_add" not in one, name
+        assert one["security_opt"] == ["no-new-privileges:true"], name
+        assert {"cpus", "mem_limit", "pids_limit"} <= one.keys(), name
+        assert "user" in one or one["image"] == "assay:local", f"{name}: our own image has a user"
+
+
+def test_every_foreign_image_can_be_fixed_by_its_digest_and_the_file_says_why_it_is_not(compose):
+    foreign = {one["image"] for one in compose.values()} - {"assay:local"}
+    named = {re.fullmatch(r"\$\{(\w+):-[\w/]+:v?[\w.-]*\d[\w.-]*\}", image)[1] for image in foreign}
+    assert named == set(IMAGES)
+    assert "not by digest" in read("docker-compose.yml")
+    assert "docker-image://python@sha256:" in read("Dockerfile")
+
+
+def test_the_action_installs_packages_by_their_hashes_and_says_how_its_actions_are_named():
+    action = read("deploy/github-action/action.yml")
+    installs = [line for line in action.splitlines() if "pip" in line and "install" in line]
+    assert all("--require-hashes" in line or "--no-deps --no-index" in line for line in installs)
+    assert {name for line in installs for name in LOCKS if name in line} == set(LOCKS)
+    by_version = [line for line in action.splitlines() if re.search(r"uses: .*@v", line)]
+    assert not by_version or "to fix them" in action.lower()
+
+
 @pytest.mark.parametrize("service", ["migrate", "api", "worker"])
 def test_containers_run_existing_commands_with_the_settings_they_need(compose, service):
     one = compose[service]
@@ -111,7 +140,7 @@ def test_the_example_environment_explains_every_variable_and_holds_no_secret():
     assert set(given) == used
     assert given["ASSAY_SECRET_KEY"] == given["POSTGRES_PASSWORD"] == given["ASSAY_SECRET_KEY_OLDER"] == ""
     assert {name for name in given if name.startswith("ASSAY_")} - VARIABLES == {
-        "ASSAY_PUBLISH", "ASSAY_PUBLISH_HTTP", "ASSAY_CERTIFICATES", "ASSAY_FRONT_NETWORK"
+        "ASSAY_PUBLISH", "ASSAY_PUBLISH_HTTP", "ASSAY_CERTIFICATES", "ASSAY_FRONT_NETWORK", *IMAGES
     }  # fmt: skip
 
 
@@ -181,7 +210,7 @@ def test_only_the_proxy_publishes_ports_and_only_its_address_is_trusted(compose)
     assert compose["api"]["environment"]["ASSAY_TRUSTED_PROXIES"] == front
     proxy = compose["proxy"]
     assert (proxy["read_only"], proxy["cap_drop"], proxy["user"]) == (True, ["ALL"], "101:101")
-    assert re.fullmatch(r"nginx:\d+\.\d+\.\d+-\w+", proxy["image"])
+    assert re.fullmatch(r"\$\{ASSAY_NGINX_IMAGE:-nginx:\d+\.\d+\.\d+-\w+\}", proxy["image"])
     assert proxy["environment"]["ASSAY_PUBLIC_URL"] == "${ASSAY_PUBLIC_URL:-}"
     listening = set(re.findall(r"listen (\d+)", read("deploy/proxy/nginx.conf")))
     assert {port.rpartition(":")[2] for port in proxy["ports"]} == listening
@@ -240,7 +269,7 @@ def test_pods_are_restricted_and_run_existing_commands(name):
     assert rights["allowPrivilegeEscalation"] is False
     assert rights["capabilities"] == {"drop": ["ALL"]}
     assert {mount["mountPath"] for mount in container["volumeMounts"]} >= {"/tmp", "/data"}
-    assert container["resources"]["limits"]["memory"]
+    assert container["resources"]["limits"].keys() == {"cpu", "memory"}
     assert {each["name"] for each in container.get("env", [])} <= VARIABLES
 
 
