@@ -329,6 +329,17 @@ def test_the_pages_show_every_form_that_the_agency_accepts(agency: Agency) -> No
 
 
 @pytest.mark.slow
+def test_the_pages_lead_to_every_page(agency: Agency) -> None:
+    pages = {route.path for route in ROUTES if "GET" in (route.methods or ())}
+    linked = {key[1] for caller in agency.callers for key in caller.forms if key[0] == "GET"}
+    assert sorted(pages - linked - NOT_LINKED) == []
+
+
+NOT_LINKED = {"/{path:path}", "/sign-in/oidc", "/sign-in/oidc/callback"}
+"""The page of missing resources, and the pages of an agency with accounts."""
+
+
+@pytest.mark.slow
 def test_hostile_variants_of_all_forms_and_links_are_never_an_error_of_the_agency(
     agency: Agency, request: pytest.FixtureRequest, record_property
 ) -> None:

@@ -44,7 +44,7 @@ async def changes(visit: Visit) -> Response:
     )
 
 
-@pages.get("/methodology/{segment(version)}")
+@pages.get("/methodology/{version}")
 async def version(visit: Visit) -> Response:
     """Show one version."""
     return await _version(visit, visit.path("version"))
