@@ -1,4 +1,4 @@
-"""Fair shares: slots of workers, indexes for turns of tenants, bytes that each tenant stores, unread files of hosts."""
+"""Fair shares: turns of tenants, bytes that they store, unread files of hosts, and challenges of webhooks."""
 
 from __future__ import annotations
 
@@ -47,6 +47,11 @@ def upgrade() -> None:
         files.alter_column("refuses", existing_type=sa.Boolean(), nullable=True)
         files.add_column(sa.Column("retry_at", sa.BigInteger()))
         files.add_column(sa.Column("failures", sa.Integer(), nullable=False, server_default="0"))
+    op.add_column("webhooks", sa.Column("confirmed_at", sa.BigInteger()))
+    op.execute(
+        "UPDATE webhooks SET confirmed_at = created_at WHERE failing_since IS NULL OR EXISTS "
+        "(SELECT 1 FROM deliveries WHERE deliveries.webhook_id = webhooks.id AND deliveries.state = 'delivered')"
+    )
     op.create_table(
         "stored_bytes",
         sa.Column("tenant", sa.Text(), nullable=False),
@@ -75,5 +80,7 @@ def downgrade() -> None:
         files.drop_column("failures")
         files.drop_column("retry_at")
         files.alter_column("refuses", existing_type=sa.Boolean(), nullable=False)
+    with op.batch_alter_table("webhooks") as webhooks:
+        webhooks.drop_column("confirmed_at")
     op.drop_table("stored_bytes")
     op.drop_table("workers")

@@ -24,7 +24,7 @@ class OpenStreams:
         if not wanted:
             yield
             return
-        counted = {(tenant, None): self._most}
+        counted: dict[tuple[str, str | None], int] = {(tenant, None): self._most}
         if key_id is not None:
             counted[tenant, key_id] = max(1, self._most // 2)
         for holder, most in counted.items():

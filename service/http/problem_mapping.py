@@ -216,6 +216,7 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     errors.QuotaExceeded: lambda error: Problem(
         error.code, str(error), used=error.used, quota=error.quota, by_kind=error.by_kind
     ),
+    errors.TooManyWebhooks: lambda error: Problem(error.code, str(error)),
     errors.NameTaken: lambda error: _in_field("name-taken", "pointer", "/name", error),
     errors.PublishedForGood: lambda error: Problem(error.code, str(error)),
     errors.AlreadyWithdrawn: lambda error: Problem(error.code, str(error)),

@@ -53,6 +53,10 @@ NOTICES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         "A rating was withdrawn.",
         _JOB | _TARGET | _RATING | {"visibility": "public", "reason": "The target answered from a cache."},
     ),
+    "webhook.challenge": (
+        "The first request to an endpoint: answer 2xx with the challenge as the whole body, or in the same JSON field.",
+        {"webhook_id": "whk_01KA8Z5D7T3B9W2F6K1R0P4QXS", "challenge": "Sm5lTz1kZ0xXb2pQd3VhVnJ5TmM4QWhF"},
+    ),
     "ping": ("A test notice that you requested.", {"webhook_id": "whk_01KA8Z5D7T3B9W2F6K1R0P4QXS"}),
 }
 """Every type of notice: its meaning, and an example of its ``data``."""
@@ -76,7 +80,7 @@ _HEADERS = {
 class Notice(ResponseModel):
     """Body of a notice (Standard Webhooks 1.0)."""
 
-    type: EventType | Literal["ping"]
+    type: EventType | Literal["ping", "webhook.challenge"]
     timestamp: Instant
     """Time of the event, not of the delivery."""
     data: dict[str, Any]
@@ -91,7 +95,7 @@ class CloudEvent(ResponseModel):
     """The `webhook-id`."""
     source: Annotated[str, Field(min_length=1, json_schema_extra={"format": "uri-reference"})]
     """Address of the job, or of the webhook for a ping."""
-    type: EventType | Literal["ping"]
+    type: EventType | Literal["ping", "webhook.challenge"]
     time: Instant
     datacontenttype: Literal["application/json"]
     data: dict[str, Any]

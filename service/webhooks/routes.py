@@ -41,7 +41,10 @@ Description = Annotated[WebhookDescription, Body(openapi_examples=WEBHOOKS)]
 # ---------------------------------------------------------------------------- endpoints
 @router.post("", status_code=201, response_model=NewWebhookView, response_description="Created.")
 async def create_webhook(body: Description, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
-    """Create a webhook. Its secret is shown in this answer and never again."""
+    """Create a webhook. Its secret is shown in this answer and never again.
+
+    The endpoint first gets a `webhook.challenge`, and notices only after it has answered it.
+    """
     with located():
         here.target_validator.check_callback(body.url, "url")
     webhook_id = new_id("whk")
@@ -49,9 +52,9 @@ async def create_webhook(body: Description, here: Here, caller: WebhookWriter, r
     def add(c: Any) -> Answer:
         secret = webhooks.seal(here.vault, webhooks.new_secret(), caller.tenant, webhook_id)
         described = body.model_dump()
-        kept = webhooks.add(c, NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **described))
-        if kept is None:
-            raise Problem("too-many-webhooks", f"you have {webhooks.MOST_WEBHOOKS} endpoints already, the maximum")
+        new = NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **described)
+        kept = webhooks.add(c, new, confirmed=False)
+        fan_out.challenge(c, kept, _base_url(here))
         # creates the signing key if there is none, because the answer contains the public key
         signing.current(c, here.vault)
         return _kept(c, kept, status=201, headers={"Location": f"{router.prefix}/{kept.id}"})
@@ -84,10 +87,18 @@ async def get_webhook(request: Request, row: OwnWebhook, here: Here) -> Response
 
 @router.put("/{webhook_id}", response_model=WebhookView)
 async def replace_webhook(body: Description, row: OwnWebhook, here: Here, caller: WebhookWriter) -> Response:
-    """Change an endpoint. Its secret stays; waiting deliveries go to the new address."""
+    """Change an endpoint. Its secret stays; waiting deliveries go to the new address, after it answered a challenge."""
     with located():
         here.target_validator.check_callback(body.url, "url")
-    return await _changed(here, row.id, lambda c: webhooks.replace(c, row.id, caller.tenant, **body.model_dump()))
+
+    def replace(c: Any) -> Webhook | None:
+        moved = webhooks.has_moved(c, row.id, caller.tenant, body.url)
+        changed = webhooks.replace(c, row.id, caller.tenant, **body.model_dump())
+        if moved and changed is not None:
+            fan_out.challenge(c, changed, _base_url(here))
+        return changed
+
+    return await _changed(here, row.id, replace)
 
 
 @router.delete("/{webhook_id}", status_code=204, response_description="Removed.")
@@ -112,8 +123,18 @@ async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, rep
 
 @router.post("/{webhook_id}/enable", response_model=WebhookView)
 async def enable_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Response:
-    """Enable a disabled endpoint. Deliveries that were given up meanwhile can be sent again one by one."""
-    return await _changed(here, webhook_id, lambda c: webhooks.enable(c, webhook_id, caller.tenant))
+    """Enable a disabled endpoint. Deliveries that were given up meanwhile can be sent again one by one.
+
+    An endpoint that has not answered its challenge gets another one.
+    """
+
+    def enable(c: Any) -> Webhook | None:
+        enabled = webhooks.enable(c, webhook_id, caller.tenant)
+        if enabled is not None and enabled.confirmed_at is None:
+            fan_out.challenge(c, enabled, _base_url(here))
+        return enabled
+
+    return await _changed(here, webhook_id, enable)
 
 
 # ---------------------------------------------------------------------------- deliveries
@@ -125,11 +146,10 @@ async def enable_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> 
 )
 async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Send a test notice to an endpoint, regardless of its event types."""
-    base_url = (here.settings.public_url or "").rstrip("/")
 
     def ping(c: Any) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
-        return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, base_url))
+        return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, _base_url(here)))
 
     return await answer_once(here, caller, repeat, ping)
 
@@ -168,6 +188,10 @@ async def redeliver(delivery_id: str, row: OwnWebhook, here: Here, caller: Webho
 def _public_key(c: Any) -> PublicKey | None:
     """Return the current signing key; ``None`` before the first key is created."""
     return next((key for key in signing.every(c) if key.retired_at is None), None)
+
+
+def _base_url(here: Service) -> str:
+    return (here.settings.public_url or "").rstrip("/")
 
 
 def _deliveries(webhook: Webhook) -> Deliveries:

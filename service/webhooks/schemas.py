@@ -43,7 +43,10 @@ class WebhookView(ResponseModel):
     envelope: Envelope
     state: Literal["enabled", "disabled"]
     disabled_why: str | None
-    """`gone` (it answered 410) or `failing` (for five days); null if the endpoint is enabled."""
+    """`gone` (it answered 410), `failing` (for five days) or `unconfirmed` (it did not answer its challenge); null if
+    the endpoint is enabled."""
+    confirmed_at: Instant | None
+    """Time when the endpoint answered its challenge; until then it gets nothing else."""
     failing_since: Instant | None
     """Time of the first failed attempt since the last success; null if the last attempt succeeded."""
     secret_hint: Annotated[str | None, Field(examples=["…pJY="])]

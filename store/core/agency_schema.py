@@ -32,7 +32,7 @@ webhooks = Table(
     Column("events", Json, nullable=False),  # subscribed event types; an empty list means all
     *required(AnyText, "envelope", "state"),
     Column("disabled_why", AnyText),
-    Column("failing_since", BigInteger),
+    *optional(BigInteger, "failing_since", "confirmed_at"),  # confirmed_at: NULL until it has answered a challenge
     *required(LargeBinary, "secret_ciphertext", "secret_nonce"),
     *required(AnyText, "secret_key_id", "secret_last4"),
     *optional(LargeBinary, "previous_ciphertext", "previous_nonce"),

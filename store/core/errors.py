@@ -155,6 +155,12 @@ class UploadsFull(StoreError):
         )
 
 
+class TooManyWebhooks(StoreError):
+    """A tenant has the maximum number of endpoints, in all or at one host: HTTP 409."""
+
+    code = "too-many-webhooks"
+
+
 class NameTaken(StoreError):
     """A specification with this name exists: HTTP 409."""
 

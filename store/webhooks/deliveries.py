@@ -23,7 +23,7 @@ from store.core.schema import outbox
 from store.webhooks import webhooks as endpoints
 from store.webhooks.webhooks import Webhook
 
-LEASE_S = 30.0
+LEASE_S = 45.0
 """Seconds until an unrecorded attempt can be repeated; longer than any attempt."""
 
 AT_ONCE = 2
@@ -54,6 +54,7 @@ class Claimed:
     id: str
     tenant: str
     url: str
+    type: str
     payload: dict[str, Any]
     number: int
     claimed_at: int
@@ -138,6 +139,7 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
             id=row["id"],
             tenant=row["tenant"],
             url=row["url"],
+            type=row["type"],
             payload=row["payload"],
             number=row["attempts"] + 1,
             claimed_at=now,
@@ -174,9 +176,28 @@ def record(c: Connection, claimed: Claimed, outcome: Outcome, then: Next | None 
     )
     if then is not None and then.rest_s > 0:
         _postpone_others(c, claimed, then.rest_s)
+    if webhook is not None and claimed.type == endpoints.CHALLENGE:
+        return _confirm(c, webhook, end)
     if webhook is not None and _is_disabled(c, webhook, then):
         return "disabled"
     return end or "waiting"
+
+
+def _confirm(c: Connection, webhook: Webhook, end: str | None) -> str:
+    """Confirm an endpoint that has answered its challenge; disable it if it did not in any attempt."""
+    if end == "delivered":
+        endpoints.confirm(c, webhook.id, webhook.tenant)
+    elif end is not None:
+        endpoints.disable(c, webhook.id, webhook.tenant, "unconfirmed")
+        return "disabled"
+    return end or "waiting"
+
+
+def postpone(c: Connection, claimed: Claimed, delay_s: float) -> None:
+    """Return a leased delivery that was not sent to the queue; no attempt is counted."""
+    held = (deliveries.c.id == claimed.id, deliveries.c.lease_until == claimed.lease_until)
+    later = {"lease_until": None, "next_attempt_at": now_ms() + round(delay_s * 1000)}
+    c.execute(update(deliveries).where(*held, deliveries.c.state == "waiting").values(later))
 
 
 def forget(c: Connection, kept_s: float = KEPT_S) -> int:
@@ -188,7 +209,13 @@ def forget(c: Connection, kept_s: float = KEPT_S) -> int:
 # ---------------------------------------------------------------------------- selection of due deliveries
 def _is_free() -> ColumnElement[bool]:
     unheld = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
-    return and_(deliveries.c.state == "waiting", deliveries.c.next_attempt_at <= now_ms(), unheld)
+    confirmed = select(webhooks.c.id).where(webhooks.c.confirmed_at.is_not(None))
+    may_receive = or_(
+        deliveries.c.webhook_id.is_(None),
+        deliveries.c.type == endpoints.CHALLENGE,
+        deliveries.c.webhook_id.in_(confirmed),
+    )
+    return and_(deliveries.c.state == "waiting", deliveries.c.next_attempt_at <= now_ms(), unheld, may_receive)
 
 
 def _webhooks_of(c: Connection, ids: Collection[str]) -> dict[str | None, Webhook]:

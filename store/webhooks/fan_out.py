@@ -6,23 +6,30 @@ notice is turned into deliveries once, even after a crash.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from secrets import token_urlsafe
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, update
 
 from store.core.agency_schema import deliveries, webhooks
-from store.core.clock import read_clock
+from store.core.clock import now_ms, read_clock
 from store.core.columns import new_id
 from store.core.engines import insert_into
 from store.webhooks import outbox
 from store.webhooks.outbox import Notice
 from store.webhooks.payloads import wrap
-from store.webhooks.webhooks import PING, Webhook, webhook_from
+from store.webhooks.webhooks import CHALLENGE, PING, Webhook, webhook_from
 
 BATCH = 100
+
+ENDS = frozenset({"job.succeeded", "job.failed", "job.cancelled"})
+"""Event types of which a job's `callback_url` is notified; each job has one of them."""
+
+TOKEN_BYTES = 24
 
 
 @dataclass(frozen=True)
@@ -82,12 +89,37 @@ def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:
     return str(row["id"])
 
 
+def challenge(c: Connection, webhook: Webhook, base_url: str = "") -> str:
+    """Queue the challenge of an endpoint, and drop an earlier one; return the delivery's id."""
+    waiting = (deliveries.c.webhook_id == webhook.id, deliveries.c.type == CHALLENGE, deliveries.c.state == "waiting")
+    c.execute(update(deliveries).where(*waiting).values(state="given-up", ended_at=now_ms()))
+    now = read_clock(c)
+    facts = {"webhook_id": webhook.id, "challenge": token_urlsafe(TOKEN_BYTES)}
+    message = _Message(CHALLENGE, now, facts, f"{base_url}/v1/webhooks/{webhook.id}")
+    row = _row(message, webhook.tenant, webhook.url, webhook, now)
+    c.execute(insert(deliveries).values(row))
+    return str(row["id"])
+
+
+def answers_challenge(payload: Mapping[str, Any], answer: str | None) -> bool:
+    """Whether the answer to a challenge is its token, alone or as ``{"challenge": token}``."""
+    token, text = payload["data"]["challenge"], (answer or "").strip()
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        parsed = None
+    return token in ((text, parsed.get("challenge")) if isinstance(parsed, dict) else (text, parsed))
+
+
 def _receivers(notice: Notice, endpoints: Mapping[str, Sequence[Webhook]]) -> Iterator[tuple[str, Webhook | None]]:
-    """Yield the receivers of a notice: endpoints that subscribed and existed at the time, and the job's callback."""
+    """Yield the receivers of a notice: endpoints that subscribed and existed at the time, and the job's callback.
+
+    A callback was never confirmed, so it gets one notice: the end of its job.
+    """
     for webhook in endpoints[notice.tenant]:
         if webhook.wants(notice.kind) and webhook.created_at <= notice.created_at:
             yield webhook.url, webhook
-    if notice.callback_url is not None:
+    if notice.callback_url is not None and notice.kind in ENDS:
         yield notice.callback_url, None
 
 

@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from store.core import quota
 from store.core.agency_schema import deliveries, webhooks
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
+from store.core.errors import TooManyWebhooks
 from store.core.rows import one_row, page_of
 from store.security.secrets import Vault
+from store.targets.domains import host_of
 
 EventType = Literal[
     "job.succeeded",
@@ -31,6 +33,9 @@ EventType = Literal[
 PING = "ping"
 """Event type of a test delivery, sent only on request."""
 
+CHALLENGE = "webhook.challenge"
+"""Event type of the first delivery to an endpoint, which it answers with the token in the delivery."""
+
 SECRET_PREFIX = "whsec_"  # noqa: S105  prefix of secrets in Standard Webhooks
 SECRET_BYTES = 32
 FIELD = "secret"
@@ -38,8 +43,8 @@ FIELD = "secret"
 OVERLAP_S = 86_400
 """Seconds for which a replaced secret signs requests in addition to the new one."""
 
-MOST_WEBHOOKS = 100
-"""Maximum number of endpoints per tenant, since each notice becomes a delivery to each of them."""
+MOST_WEBHOOKS, MOST_OF_HOST = 100, 5
+"""Maximum number of endpoints per tenant, and of these per host: each notice becomes a delivery to each of them."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,10 @@ class NewWebhook:
 class Webhook:
     """A stored endpoint. Times are milliseconds since 1970; every change increments `version`.
 
-    `state` is ``enabled`` or ``disabled``, `disabled_why` is ``gone`` (it answered HTTP 410) or ``failing`` (for
-    days). `failing_since` is the time of the first failure since the last success. `previous_secret` is the secret
-    before the last rotation; it signs until `previous_until`.
+    `state` is ``enabled`` or ``disabled``, `disabled_why` is ``gone`` (it answered HTTP 410), ``failing`` (for days) or
+    ``unconfirmed`` (it did not answer its challenge). `confirmed_at` is ``None`` until it has answered a challenge;
+    until then it gets nothing else. `failing_since` is the time of the first failure since the last success.
+    `previous_secret` is the secret before the last rotation; it signs until `previous_until`.
     """
 
     id: str
@@ -77,6 +83,7 @@ class Webhook:
     state: str
     disabled_why: str | None
     failing_since: int | None
+    confirmed_at: int | None
     sealed_secret: SealedSecret
     previous_secret: SealedSecret | None
     previous_until: int | None
@@ -104,18 +111,39 @@ def reveal(vault: Vault, sealed: SealedSecret, tenant: str, webhook_id: str) -> 
     return vault.open(sealed, tenant=tenant, target=webhook_id, field=FIELD)
 
 
-def add(c: Connection, new: NewWebhook) -> Webhook | None:
-    """Add an endpoint; return ``None`` if the tenant has `MOST_WEBHOOKS` already."""
-    quota.lock(c, new.tenant)  # held until the end, so that concurrent requests are added up
-    count = select(func.count()).where(webhooks.c.tenant == new.tenant, webhooks.c.removed_at.is_(None))
-    if c.execute(count).scalar_one() >= MOST_WEBHOOKS:
-        return None
+def add(c: Connection, new: NewWebhook, *, confirmed: bool = True) -> Webhook:
+    """Add an endpoint; one that is not `confirmed` gets nothing but a challenge (`store.webhooks.fan_out`).
+
+    Raises
+    ------
+    TooManyWebhooks
+        If the tenant has `MOST_WEBHOOKS` already, or `MOST_OF_HOST` at this host.
+    """
+    _check_number(c, new.tenant, new.url)
     values = {"id": new.id, "tenant": new.tenant, "state": "enabled", "version": 1}
+    values |= {"confirmed_at": now_ms() if confirmed else None}
     values |= {"created_at": now_ms(), "updated_at": now_ms(), **sealed_columns(new.sealed_secret)}
     values |= _described(new.url, new.description, new.events, new.envelope)
     stored = webhook_from(**c.execute(insert(webhooks).values(values).returning(webhooks)).mappings().one())
     quota.added(c, webhooks, new.tenant, webhooks.c.id == new.id)
     return stored
+
+
+def _check_number(c: Connection, tenant: str, url: str, but: str | None = None) -> None:
+    """Raise `TooManyWebhooks` if a tenant can have no further endpoint with this URL; `but` is not counted."""
+    quota.lock(c, tenant)  # held until the transaction ends, so that concurrent requests are added up
+    query = select(webhooks.c.url).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
+    urls = list(c.execute(query if but is None else query.where(webhooks.c.id != but)).scalars())
+    if len(urls) >= MOST_WEBHOOKS:
+        raise TooManyWebhooks(f"you have {MOST_WEBHOOKS} endpoints already, the maximum")
+    host = host_of(url)
+    if sum(host_of(other) == host for other in urls) >= MOST_OF_HOST:
+        raise TooManyWebhooks(f"you have {MOST_OF_HOST} endpoints at {host} already, the maximum for a host")
+
+
+def confirm(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
+    """Record that an endpoint has answered its challenge, so that it gets notices."""
+    return _change(c, webhook_id, tenant, confirmed_at=now_ms())
 
 
 def find(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
@@ -132,13 +160,23 @@ def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, l
 def replace(
     c: Connection, webhook_id: str, tenant: str, *, url: str, description: str, events: Sequence[str], envelope: str
 ) -> Webhook | None:
-    """Change an endpoint; waiting deliveries are sent to its new URL."""
+    """Change an endpoint; waiting deliveries are sent to its new URL, which must answer a challenge first.
+
+    Raises `TooManyWebhooks` as `add`.
+    """
+    _check_number(c, tenant, url, but=webhook_id)
     quota.removing(c, webhooks, tenant, *_of(webhook_id, tenant))
     changed = _change(c, webhook_id, tenant, failing_since=None, **_described(url, description, events, envelope))
     quota.added(c, webhooks, tenant, *_of(webhook_id, tenant))
     if changed is not None:
         _update_waiting(c, webhook_id, url=url)
     return changed
+
+
+def has_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
+    """Record that an endpoint gets the URL `url`; return whether it is a new one, which must be confirmed."""
+    moved = update(webhooks).where(*_of(webhook_id, tenant), webhooks.c.url != url).values(confirmed_at=None)
+    return c.execute(moved).rowcount > 0
 
 
 def rotate(

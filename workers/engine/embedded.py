@@ -36,7 +36,12 @@ class EmbeddedWorker:
         self.ring = Doorbell(app)
         self._reconciler = Reconciler(workplace.database, self.ring, workplace.settings)
         self._deliverer = Deliverer(
-            workplace.database, workplace.vault, workplace.settings, workplace.meter, any_generator()
+            workplace.database,
+            workplace.vault,
+            workplace.settings,
+            workplace.meter,
+            any_generator(),
+            traffic=workplace.traffic,
         )
         self._notary = Notary(workplace.database, workplace.vault, workplace.settings)
 

@@ -24,6 +24,9 @@ RESPONSE_CAP = 2048
 SCHEDULE_S = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Seconds before each attempt, after the failure of the previous one (Standard Webhooks 1.0)."""
 
+CHALLENGE_ATTEMPTS = 3
+"""Number of attempts of a challenge, after which its endpoint is disabled."""
+
 JITTER = 0.2
 """Maximum jitter of a delay, as a share of the delay."""
 
@@ -41,15 +44,17 @@ GONE = 410
 
 @dataclass(frozen=True)
 class Answered:
-    """Result of a call: the outcome to store, and ``Retry-After`` in seconds."""
+    """Result of a call: the outcome to store, ``Retry-After`` in seconds, and whether no further attempt is useful."""
 
     outcome: Outcome
     retry_after_s: float | None = None
+    final: bool = False
 
 
 def open_transport(settings: Settings) -> GuardedTransport:
     """Open a transport to receivers, guarded like calls to targets; long responses are truncated, not refused."""
-    return GuardedTransport(settings.egress_networks, response_cap=RESPONSE_CAP, whole=False)
+    networks, exempt = settings.egress_networks, settings.exempt_networks
+    return GuardedTransport(networks, response_cap=RESPONSE_CAP, whole=False, exempt=exempt)
 
 
 async def call(
@@ -79,13 +84,17 @@ async def call(
     return Answered(outcome(received.status, failure, shown), parse_retry_after(heard, datetime.now(UTC)))
 
 
-def what_follows(number: int, answered: Answered, rng: np.random.Generator) -> Next | None:
-    """Return the next step after an attempt (`number` counts from 1); ``None`` after a success."""
+def what_follows(
+    number: int, answered: Answered, rng: np.random.Generator, attempts: int = len(SCHEDULE_S)
+) -> Next | None:
+    """Return the next step after an attempt (`number` counts from 1, up to `attempts`); ``None`` after a success."""
     status = answered.outcome.status
     if answered.outcome.failure is None:
         return None
     if status == GONE:
         return Next(None, gone=True)
+    if answered.final or number >= attempts:
+        return Next(None)
     rest_s = 0.0
     if status in OVERLOADED or answered.retry_after_s is not None:
         rest_s = min(REST_S if answered.retry_after_s is None else answered.retry_after_s, LONGEST_REST_S)

@@ -10,14 +10,14 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AsyncExitStack, closing, contextmanager
 
 import numpy as np
 import structlog
 
 from assay.experiment import generator
 from store.core.database import Database
-from store.core.errors import SecretLost, SecretMoved, SigningUnavailable, StoreUnavailable
+from store.core.errors import RatingsRefused, SecretLost, SecretMoved, SigningUnavailable, StoreUnavailable
 from store.core.settings import Settings
 from store.security import signing
 from store.security.secrets import Vault
@@ -25,9 +25,21 @@ from store.security.signing import SigningKey
 from store.webhooks import deliveries, fan_out, webhooks
 from store.webhooks.deliveries import Claimed, Outcome
 from store.webhooks.payloads import body_of, content_type_of
-from workers.egress import GuardedTransport
-from workers.engine.worker_context import BackgroundThread, WorkMeter
-from workers.webhooks.delivery_attempt import Answered, call, open_transport, what_follows
+from store.webhooks.webhooks import CHALLENGE
+from workers.calls.host_limits import HostLimits
+from workers.calls.shared_rate_limits import Traffic, TrafficHere
+from workers.egress import CallFailed, GuardedTransport
+from workers.egress.guard import place_of
+from workers.engine.worker_context import BackgroundThread, WorkMeter, Workplace
+from workers.webhooks.delivery_attempt import (
+    CHALLENGE_ATTEMPTS,
+    SCHEDULE_S,
+    TIMEOUT_S,
+    Answered,
+    call,
+    open_transport,
+    what_follows,
+)
 from workers.webhooks.signing import signed_headers
 
 log = structlog.get_logger()
@@ -43,6 +55,9 @@ REST_S = 5.0
 
 TIDY_EVERY_S = 3600
 
+TURN_S = 20.0
+"""Seconds for which an attempt waits for its turn at the host; then it is postponed, before its lease expires."""
+
 
 class Deliverer(BackgroundThread):
     """Thread that delivers notices, with its own event loop; `transport` is called in that thread."""
@@ -57,10 +72,11 @@ class Deliverer(BackgroundThread):
         meter: WorkMeter,
         rng: np.random.Generator,
         transport: Callable[[Settings], GuardedTransport] = open_transport,
+        traffic: Callable[[], Traffic] = TrafficHere,
     ) -> None:
         super().__init__()
         self._database, self._vault, self._settings, self._meter = database, vault, settings, meter
-        self._rng, self._transport = rng, transport
+        self._rng, self._transport, self._traffic = rng, transport, traffic
         self._tidied = 0.0
         self.join_s = 2 * GRACE_S + settings.webhook_poll_s
 
@@ -70,14 +86,15 @@ class Deliverer(BackgroundThread):
 
     async def _run(self) -> None:
         transport, tasks = self._transport(self._settings), set[asyncio.Task[None]]()
-        try:
-            while not self._done.is_set():
-                claims = await self._due(MOST_AT_ONCE - len(tasks))
-                tasks |= {asyncio.create_task(self._attempt(transport, one, key)) for one, key in claims}
-                tasks = await self._pause(tasks, self._settings.webhook_poll_s)
-            await self._pause(tasks, GRACE_S, until=asyncio.ALL_COMPLETED)
-        finally:
-            await transport.aclose()
+        async with self._traffic() as traffic:
+            try:
+                while not self._done.is_set():
+                    claims = await self._due(MOST_AT_ONCE - len(tasks))
+                    tasks |= {asyncio.create_task(self._attempt(transport, traffic, one, key)) for one, key in claims}
+                    tasks = await self._pause(tasks, self._settings.webhook_poll_s)
+                await self._pause(tasks, GRACE_S, until=asyncio.ALL_COMPLETED)
+            finally:
+                await transport.aclose()
 
     async def _due(self, room: int) -> list[tuple[Claimed, SigningKey]]:
         """Claim the attempts that are due; after an error, pause and return no attempts."""
@@ -132,7 +149,7 @@ class Deliverer(BackgroundThread):
                 deliveries.forget(connection)
             self._tidied = time.monotonic() + TIDY_EVERY_S
 
-    async def _attempt(self, transport: GuardedTransport, claimed: Claimed, key: SigningKey) -> None:
+    async def _attempt(self, transport: GuardedTransport, traffic: Traffic, claimed: Claimed, key: SigningKey) -> None:
         body = body_of(claimed.payload)
         try:
             # in a thread, because a key outside the database can block for seconds
@@ -144,8 +161,43 @@ class Deliverer(BackgroundThread):
             why = "secret-lost: the endpoint's secret cannot be opened any more; rotate it"
             answered = Answered(Outcome(0, None, why, None))
         else:
-            answered = await call(transport, claimed.url, headers, body)
+            try:
+                answered = await self._call(transport, traffic, claimed, headers, body)
+            except TimeoutError:  # other calls and deliveries have used up the pace of the host
+                await asyncio.to_thread(self._postpone, claimed)
+                return
         await asyncio.to_thread(self._record, claimed, answered)
+
+    async def _call(
+        self, transport: GuardedTransport, traffic: Traffic, claimed: Claimed, headers: dict[str, str], body: bytes
+    ) -> Answered:
+        """Post a delivery within the limits of its host, as calls of jobs; raise `TimeoutError` without a turn."""
+        limits = HostLimits(self._database, self._settings, claimed.tenant, claimed.id, traffic, self._rng)
+        try:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(TURN_S):
+                    place = place_of(claimed.url)
+                    if not await transport.exempt(place):
+                        addresses = await transport.addresses(place)
+                        await stack.enter_async_context(limits.visit(claimed.url, TIMEOUT_S, addresses))
+                answered = await call(transport, claimed.url, headers, body)
+        except CallFailed as failed:
+            return Answered(Outcome(0, failed.status, f"{failed.code}: {failed.message}", None))
+        except RatingsRefused as refused:
+            why = f"refused: the host {refused.host} wants no calls ({refused.who}); verify it with POST /v1/domains"
+            return Answered(Outcome(0, None, why, None), final=True)
+        outcome = answered.outcome
+        if claimed.type != CHALLENGE or outcome.failure or fan_out.answers_challenge(claimed.payload, outcome.response):
+            return answered
+        why = "challenge: answer with the value of `challenge` as the whole body, or as JSON in a field of this name"
+        return Answered(Outcome(outcome.elapsed_ms, outcome.status, why, outcome.response))
+
+    def _postpone(self, claimed: Claimed) -> None:
+        try:
+            with self._database.write() as connection:
+                deliveries.postpone(connection, claimed, float(self._rng.uniform(1, 5)))
+        except StoreUnavailable as unavailable:  # the delivery is due again when its lease expires
+            log.warning("delivery not postponed", delivery=claimed.id, why=str(unavailable))
 
     def _headers(self, claimed: Claimed, body: bytes, key: SigningKey) -> dict[str, str]:
         secrets = []
@@ -158,7 +210,8 @@ class Deliverer(BackgroundThread):
         return {"Content-Type": content_type_of(claimed.payload), **signed}
 
     def _record(self, claimed: Claimed, answered: Answered) -> None:
-        then = what_follows(claimed.number, answered, self._rng)
+        attempts = CHALLENGE_ATTEMPTS if claimed.type == CHALLENGE else len(SCHEDULE_S)
+        then = what_follows(claimed.number, answered, self._rng, attempts)
         try:
             with self._database.write() as connection:
                 left = deliveries.record(connection, claimed, answered.outcome, then)
@@ -186,8 +239,7 @@ def any_generator() -> np.random.Generator:
 def delivering(settings: Settings) -> Iterator[None]:
     """Deliver while the block runs, with a separate database connection, for worker processes."""
     vault = Vault.from_settings(settings)
-    with (
-        closing(Database(settings.resolved_database_url)) as database,
-        Deliverer(database, vault, settings, WorkMeter(), any_generator()),
-    ):
-        yield
+    with closing(Database(settings.resolved_database_url)) as database:
+        workplace = Workplace(database, vault, settings)
+        with Deliverer(database, vault, settings, workplace.meter, any_generator(), traffic=workplace.traffic):
+            yield

@@ -6,10 +6,12 @@ import pytest
 from sqlalchemy import select, update
 
 from store.core import agency_schema
+from store.core.errors import TooManyWebhooks
 from store.security import rotation
 from store.security.secrets import Vault
 from store.webhooks import fan_out, webhooks
-from store.webhooks.webhooks import MOST_WEBHOOKS, NewWebhook
+from store.webhooks.webhooks import MOST_OF_HOST, MOST_WEBHOOKS, NewWebhook
+from tests.support.concurrency import run_concurrently
 from tests.support.secrets import count_old
 
 OLD, NEW = b"o" * 32, b"n" * 32
@@ -57,11 +59,37 @@ def test_number_of_endpoints_per_tenant_is_limited(database, kept, monkeypatch):
     assert MOST_WEBHOOKS >= 10
     assert kept("whk_1") is not None
     assert kept("whk_2") is not None
-    assert kept("whk_3") is None
+    with pytest.raises(TooManyWebhooks, match="2 endpoints already"):
+        kept("whk_3")
     assert kept("whk_4", tenant="other") is not None
     with database.write() as c:
         assert webhooks.remove(c, "whk_1", "acme")
     assert kept("whk_5") is not None
+
+
+def test_number_of_endpoints_at_one_host_is_limited_for_new_and_changed_endpoints(database, kept):
+    # earlier, 100 endpoints at one host turned 120 requests into 6,000 posts
+    for number in range(MOST_OF_HOST):
+        kept(f"whk_{number}", url=f"http://victim.example/{number}")
+    with pytest.raises(TooManyWebhooks, match=r"5 endpoints at victim.example"):
+        kept("whk_more", url="http://VICTIM.example:80/more")
+    kept("whk_other", url="http://other.example/")
+    described = {"description": "", "events": (), "envelope": "standard"}
+    with pytest.raises(TooManyWebhooks), database.write() as c:
+        webhooks.replace(c, "whk_other", "acme", url="http://victim.example/moved", **described)
+    with database.write() as c:
+        assert webhooks.replace(c, "whk_0", "acme", url="http://victim.example/0/new", **described) is not None
+
+
+def test_concurrent_requests_do_not_exceed_the_number_of_endpoints_together(kept):
+    def add(number: int) -> bool:
+        try:
+            kept(f"whk_{number}", url=f"http://victim.example/{number}")
+        except TooManyWebhooks:
+            return False
+        return True
+
+    assert run_concurrently(12, add).count(True) == MOST_OF_HOST
 
 
 def test_secrets_are_random_and_in_the_format_of_standard_webhooks():

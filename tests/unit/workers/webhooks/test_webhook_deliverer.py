@@ -29,6 +29,7 @@ from store.webhooks.delivery_log import ToWebhook
 from store.webhooks.webhooks import NewWebhook
 from tests.support.jobs import new_job
 from workers.engine.worker_context import WorkMeter
+from workers.webhooks import delivery_attempt
 from workers.webhooks.delivery_attempt import call
 from workers.webhooks.delivery_loop import Deliverer
 
@@ -41,6 +42,11 @@ class Receiver:
 
     answers: list[int] = field(default_factory=lambda: [204])
     heard: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    answer: Callable[[bytes], bytes] = lambda body: b""
+    """Body of the answer to a request."""
+    file: str | None = None
+    """Content of the file in which the host may refuse calls."""
+    starts: list[float] = field(default_factory=list)
     hold: threading.Event | None = None
     """If given, requests are answered only after this event is set."""
     most_at_once: int = 0
@@ -69,6 +75,7 @@ def receiver():
                 nonlocal present
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 with lock:
+                    one.starts.append(time.monotonic())
                     one.heard.append(({name.lower(): value for name, value in self.headers.items()}, body))
                     present += 1
                     one.most_at_once = max(one.most_at_once, present)
@@ -77,9 +84,16 @@ def receiver():
                     one.hold.wait(20)
                 with lock:
                     present -= 1
+                self._send(status, one.answer(body))
+
+            def do_GET(self) -> None:
+                self._send(404 if one.file is None else 200, (one.file or "").encode())
+
+            def _send(self, status: int, body: bytes) -> None:
                 self.send_response(status)
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
+                self.wfile.write(body)
 
             def log_message(self, *args: object) -> None:
                 """Log nothing."""
@@ -131,12 +145,17 @@ def deliverer(database, settings):
 
 @pytest.fixture
 def endpoint(database):
-    def endpoint(url: str, webhook_id: str = "whk_1", secret: str | None = None, **special: Any) -> str:
+    def endpoint(
+        url: str, webhook_id: str = "whk_1", secret: str | None = None, *, confirmed: bool = True, **special: Any
+    ) -> str:
         plain = secret or webhooks.new_secret()
         described = {"url": url, "description": "", "events": (), "envelope": "standard"} | special
         sealed = webhooks.seal(VAULT, plain, "acme", webhook_id)
         with database.write() as c:
-            webhooks.add(c, NewWebhook(id=webhook_id, tenant="acme", sealed_secret=sealed, **described))
+            new = NewWebhook(id=webhook_id, tenant="acme", sealed_secret=sealed, **described)
+            made = webhooks.add(c, new, confirmed=confirmed)
+            if not confirmed:
+                fan_out.challenge(c, made)
         return plain
 
     return endpoint
@@ -424,3 +443,69 @@ def test_deliveries_wait_and_a_warning_is_logged_while_the_agency_key_is_unavail
         one.close()
     assert (there.heard, states(database), attempts(database)) == ([], ["waiting"], 0)
     assert "key v" in next(line["why"] for line in logs if line["event"] == "deliverer waits")
+
+
+# ---------------------------------------------------------------------------- challenges and limits of hosts
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("envelope", ["standard", "cloudevents"])
+def test_an_endpoint_gets_its_first_notice_after_it_has_answered_its_challenge(
+    database, receiver, endpoint, cancelled, deliverer, envelope, as_json
+):
+    # earlier, any address got notices: 120 requests became 6,000 posts
+    def answer(body: bytes) -> bytes:
+        notice = json.loads(body)
+        if notice["type"] != webhooks.CHALLENGE:
+            return b""
+        token = notice["data"]["challenge"]
+        return json.dumps({"challenge": token}).encode() if as_json else f"{token}\n".encode()
+
+    there = receiver(answers=[200], answer=answer)
+    endpoint(there.url, confirmed=False, envelope=envelope)
+    cancelled()
+    deliverer()
+    until(lambda: states(database) == ["delivered"] * 2)
+    kinds = [json.loads(body)["type"] for _, body in there.heard]
+    assert kinds == [webhooks.CHALLENGE, "job.cancelled"]
+    with database.read() as c:
+        assert webhooks.find(c, "whk_1", "acme").confirmed_at is not None
+
+
+@pytest.mark.parametrize("answer", [lambda body: b"", lambda body: b"ok", lambda body: body])
+def test_an_endpoint_that_does_not_answer_its_challenge_gets_no_notice_and_is_disabled(
+    database, receiver, endpoint, cancelled, deliverer, answer, monkeypatch
+):
+    # an endpoint that echoes whole requests, or answers 200 to everything, has not agreed to notices
+    monkeypatch.setattr(delivery_attempt, "SCHEDULE_S", (0,) * 10)
+    there = receiver(answers=[200], answer=answer)
+    endpoint(there.url, confirmed=False)
+    for number in range(3):
+        cancelled(number)
+    deliverer()
+    until(lambda: len(states(database)) == 4 and set(states(database)) == {"given-up"})
+    assert {json.loads(body)["type"] for _, body in there.heard} == {webhooks.CHALLENGE}
+    assert len(there.heard) == delivery_attempt.CHALLENGE_ATTEMPTS
+    with database.read() as c:
+        found = webhooks.find(c, "whk_1", "acme")
+    assert (found.state, found.disabled_why, found.confirmed_at) == ("disabled", "unconfirmed", None)
+
+
+@pytest.mark.slow
+def test_deliveries_to_all_endpoints_of_a_host_share_its_pace(database, receiver, endpoint, cancelled, deliverer):
+    there = receiver()
+    for number in range(5):
+        endpoint(f"{there.url}/{number}", f"whk_{number}")
+    for number in range(6):
+        cancelled(number, callback_url=f"{there.url}/back-{number}")
+    deliverer(host_exempt="", host_rate=20)
+    until(lambda: states(database).count("delivered") == 36)
+    assert len(there.starts) == 36
+    assert max(there.starts) - min(there.starts) >= 35 / 20 - 0.1
+
+
+def test_a_host_that_refuses_calls_gets_no_delivery(database, receiver, endpoint, cancelled, deliverer):
+    there = receiver(file="Disallow: *")
+    endpoint(there.url)
+    cancelled(callback_url=f"{there.url}/back")
+    deliverer(host_exempt="")
+    until(lambda: states(database) == ["given-up"] * 2)
+    assert there.heard == []
