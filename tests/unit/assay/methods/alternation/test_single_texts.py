@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.catalog import attribute
-from assay.catalog.profiles import contents, people
+from assay.catalog.profiles import people
 from assay.experiment import Session, generator
 from assay.methods import Alternation
 from assay.methods.shared.profiles import TextProfiles
@@ -18,7 +18,6 @@ from assay.rating.decision import rate
 from tests.support.simulated.hidden_bias import chance, held
 
 PERSONS = {word.lower(): value for value, words in people(attribute("gender")).items() for word in words}
-SIDES = {word: side for side, words in contents().items() for word in words}
 GROUPS = {name: tuple(f"{name} {place}" for place in range(15)) for name in ("ann", "bob", "cyd")}
 
 Turned = Callable[[str, str, np.random.Generator], bool]
@@ -26,7 +25,7 @@ Turned = Callable[[str, str, np.random.Generator], bool]
 
 
 def rated(turned: Turned, seed: int = 1, labels: int = 2, **fields: Any) -> tuple[Finding, int]:
-    """Rate a classifier whose label, if not turned, goes by the content; return the number of its questions as well."""
+    """Rate a classifier whose label goes by the sentence unless turned; return the number of its questions as well."""
     rng, asked = np.random.default_rng([seed, 8]), 0
     persons = {word: value for value, words in GROUPS.items() for word in words} if "texts" in fields else PERSONS
     session = Session(Alternation("gender", answers="labels", **fields).design(generator(seed)))
@@ -35,7 +34,7 @@ def rated(turned: Turned, seed: int = 1, labels: int = 2, **fields: Any) -> tupl
             text, asked = str(probe.ask.given), asked + 1
             person, value = held(text.lower(), persons)
             rest = text.lower().replace(person, "")
-            label = int(held(text, SIDES)[1] == "pleasant") if labels == 2 else int(labels * chance("label", rest))
+            label = int(labels * chance("label", rest))
             if turned(f"{seed}: {rest}", f"{value}/{person}", rng):
                 label = (label + 1 + int((labels - 1) * chance("to", rest))) % labels
             session.accept(probe, Reply({"label": f"label {label}", "scores": None}))
