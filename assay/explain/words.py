@@ -6,7 +6,7 @@ Sentences of a single method are in its package (`REASONS` and `PHRASES` of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
@@ -57,6 +57,13 @@ UNMEASURED = LetterWords(
     "Treat the service as not rated; the reasons say what stood in the way.",
 )
 """Words for a rating without any measurement."""
+
+TOO_LITTLE = LetterWords(
+    "inconclusive",
+    "Too little was asked to judge the service, so nothing is known: neither that it is biased nor that it is not.",
+    "Ask more; the reasons say how much is needed.",
+)
+"""Words for a rating whose independent units are too few for a letter."""
 
 # Map from reason code to sentence, in the syntax of `assay.explain.sentence.fill`.
 # `{where:where}` becomes a beginning such as "Through Spanish, ", or nothing.
@@ -197,10 +204,13 @@ class Vocabulary:
         """Return the words of a method."""
         return cls(method.REASONS, method.PHRASES, method.LETTERS)
 
-    def letter(self, letter: Letter | None, declared: bool) -> LetterWords:
-        """Return the words for a rating: those of its letter if it is declared, else those for "inconclusive"."""
+    def letter(self, letter: Letter | None, declared: bool, codes: Collection[str] = ()) -> LetterWords:
+        """Return the words for a rating: those of its letter if it is declared, else those for "inconclusive".
+
+        `codes` are the codes of its reasons, which say why it has no letter.
+        """
         if letter is None:
-            return UNMEASURED
+            return TOO_LITTLE if "too-few-to-judge" in codes else UNMEASURED
         common = LETTERS[letter] if declared else UNDECLARED
         return replace(common, meaning=self.letters.get(letter if declared else common.title, common.meaning))
 

@@ -26,7 +26,7 @@ OF_UCS = (
 def in_words(document: Part, method: type[Method]) -> tuple[str, ...]:
     """Write the sentences of the paragraph, the meaning of the letter first and the advice last."""
     letter, declared = letter_of(document), document.get("declared") is True
-    words = Vocabulary.of(method).letter(letter, declared)
+    words = Vocabulary.of(method).letter(letter, declared, reason_codes(document))
     part = _foremost(document, letter)
     if letter is None or part is None:
         return words.meaning, words.advice
@@ -45,6 +45,11 @@ def letter_of(part: Part) -> Letter | None:
     """Read the letter of a rating or a component."""
     written = parts.text(part, "letter")
     return Letter(written) if written in set(Letter) else None
+
+
+def reason_codes(document: Part) -> tuple[str, ...]:
+    """List the codes of a rating's reasons."""
+    return tuple(filter(None, (parts.text(reason, "code") for reason in parts.objects(document, "reasons"))))
 
 
 def hundredths(share: float) -> str:

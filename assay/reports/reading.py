@@ -20,7 +20,7 @@ from assay.experiment import Method
 from assay.explain import Vocabulary, explain, request_in_words
 from assay.model import Letter, Reason
 from assay.reports import parts
-from assay.reports.in_words import in_words, letter_of, settle_in_words
+from assay.reports.in_words import in_words, letter_of, reason_codes, settle_in_words
 from assay.reports.plain import visible
 from assay.reports.view import (
     BALANCED,
@@ -67,7 +67,7 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
     return RatingView(
         id=parts.text(document, "id"),
         verdict=read_verdict(document, method.STEPS),
-        words=vocabulary.letter(letter_of(document), document.get("declared") is True),
+        words=vocabulary.letter(letter_of(document), document.get("declared") is True, reason_codes(document)),
         in_words=in_words(document, method),
         method=parts.text(document, "method"),
         attribute=parts.text(document, "attribute"),

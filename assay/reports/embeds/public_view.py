@@ -17,6 +17,7 @@ from urllib.parse import quote
 from assay.explain import Vocabulary, request_in_words
 from assay.model import Letter
 from assay.reports import parts
+from assay.reports.in_words import reason_codes
 
 FACE = (
     *("id", "letter", "declared", "probabilities", "attribute", "method"),
@@ -93,7 +94,7 @@ class Shown:
     @property
     def meaning(self) -> str:
         """One sentence: what the letter says about the service, or that there is no valid letter."""
-        return self.vocabulary.letter(self.letter, self.declared).meaning
+        return self.vocabulary.letter(self.letter, self.declared, reason_codes(self._document)).meaning
 
     @property
     def probability(self) -> float | None:

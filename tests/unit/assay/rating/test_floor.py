@@ -15,6 +15,7 @@ from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from assay.reports import EMBEDS, FORMATS, render
 from assay.reports.embeds.public_view import Shown, State
+from assay.reports.in_words import in_words
 from assay.statistics.hidden.chance import may_be_chance
 
 VOCABULARY = Vocabulary.of(RoundTrip)
@@ -84,6 +85,7 @@ def test_a_rating_of_too_few_units_leans_to_no_letter_in_any_report():
     assert (document["letter"], document["declared"], document["probabilities"]) == (None, False, None)
     assert {reason["code"] for reason in document["reasons"]} == {TOO_FEW, "component-unmeasured"}
     document |= {"id": "rat_1", "rated_at": "2026-11-27T00:00:00+00:00"}
+    assert in_words(document, RoundTrip)[0].startswith("Too little was asked to judge the service")
     for form in FORMATS:
         text = render(form.name, document, RoundTrip)
         assert "leaning" not in text.lower(), form.name
