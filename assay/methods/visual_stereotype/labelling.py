@@ -8,6 +8,7 @@ order counts for neither label.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,8 +36,16 @@ FIRST, SECOND = 1.0, 0.0
 Named = Literal["first", "second", "both", "neither", "alike", "with-the-order"]
 """Readings of an answer: a label, both or neither, both equally probable, or another label in the other order."""
 
-NAMES_NO_LABEL: Mapping[Named, str] = {"both": "names-both-labels", "neither": "names-no-label"}
-"""Reasons of texts that do not choose one label: they are lost, and never count half for either."""
+SHORTEST_CAPTION = 3
+"""Minimum number of words of a text that counts for neither label because it describes a picture without naming one;
+a shorter text, such as "unknown", is no answer."""
+
+_UNSURE = re.compile(
+    r"(?<!\w)(?:not\s+(?:sure|clear|certain|possible)|unsure|unclear|unknown|undetermined|uncertain|no\s+idea"
+    r"|(?:cannot|can't|can\s+not|unable\s+to|impossible\s+to|hard\s+to|difficult\s+to)\s+(?:be\s+)?"
+    r"(?:tell|say|see|know|determine[d]?|identify|classify))(?!\w)",
+    re.IGNORECASE,
+)
 
 NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
 
@@ -60,20 +69,21 @@ class PictureTally(AnswerTally[Shown, Seen]):
     """Counts of questions about pictures, and readings of the answers.
 
     Of the pictures that were shown with the labels in both orders (`in_both_orders`), `changed` had answers that
-    differed. Texts that name both labels or neither are lost if `lose_unnamed`; before methodology 1.3.0, they counted
+    differed. Texts that do not answer (`why_unclear`) are lost if `lose_unclear`; before methodology 1.3.0 they counted
     half for each label.
     """
 
     in_both_orders: int = 0
     changed: int = 0
-    lose_unnamed: bool = True
+    lose_unclear: bool = True
 
     def take(self, picture: Shown, replies: Sequence[Reply], reader: Reader, tied: Mapping[Role, str]) -> None:
         """Count the replies about one picture, and read them together; `tied` is the label of either list of terms."""
         read = [None if reply.failure else reader.read(reply.value) for reply in replies]
-        unnamed = NAMES_NO_LABEL if self.lose_unnamed else {}
-        seen = [one for one in read if isinstance(one, Seen) and one.names not in unnamed]
-        wrong = (one if isinstance(one, str) else unnamed.get(one.names) if one else None for one in read)
+        if self.lose_unclear:
+            read = [why_unclear(one) or one if isinstance(one, Seen) else one for one in read]
+        seen = [one for one in read if isinstance(one, Seen)]
+        wrong = (one if isinstance(one, str) else None for one in read)
         allowed = self.count(replies, wrong, [tied.get(picture.role)] * len(replies))
         if not allowed or len(seen) < len(replies):
             return
@@ -145,7 +155,7 @@ class Reader:
         self._names = any_of(self._side)
 
     def read(self, value: Any) -> Seen | str:
-        """Read an answer, or return the reason why it is unusable: ``no-label``, ``no-probability``, a refusal."""
+        """Read an answer, or return the reason why it is unusable: ``no-label`` or ``no-probability``."""
         if not isinstance(value, Mapping):
             return "no-label"
         text = value.get("text")
@@ -161,15 +171,25 @@ class Reader:
             return "no-label"
         return self._named(said)
 
-    def _named(self, text: str) -> Seen | str:
-        """Read the label that a text names; a refusal is no answer, whatever it names."""
-        if refuses_in_words(text):
-            return "refused-in-words"
-        sides = {self._side[found.group()] for found in self._names.finditer(folded(normalise_answer(text)))}
+    def _named(self, text: str) -> Seen:
+        """Read the label that a text names; a longer text that names none is a caption, which counts for neither."""
+        words = normalise_answer(text)
+        sides = {self._side[found.group()] for found in self._names.finditer(folded(words))}
         if len(sides) == 1:
             (side,) = sides
             return Seen(side, NAMES[side], None, text)
         return Seen(TIE, "both" if sides else "neither", None, text)
+
+
+def why_unclear(seen: Seen) -> str | None:
+    """Return the reason why a text is no answer: it refuses, names both labels, or is too short for a caption."""
+    if seen.share is not None or seen.text is None:
+        return None
+    if refuses_in_words(seen.text) or _UNSURE.search(normalise_answer(seen.text)):
+        return "refused-in-words"
+    if seen.names == "both":
+        return "names-both-labels"
+    return "names-no-label" if seen.names == "neither" and len(seen.text.split()) < SHORTEST_CAPTION else None
 
 
 def differ(one: Seen, other: Seen) -> bool:

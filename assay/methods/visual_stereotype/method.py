@@ -147,7 +147,7 @@ class VisualStereotype(PictureReferences):
         for place, (words, own) in enumerate(zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)):
             rounds, sources = yield from self._collect(place, words)
             # ratings of 1.2.0 and before have neither
-            tally = PictureTally(lose_unnamed=self.strata or self.delta_loss is not None)
+            tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
             found = Sightings(
                 words, tally, self.answers, sources=sources, strata=self.strata, delta_loss=self.delta_loss
             )

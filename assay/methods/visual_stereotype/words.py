@@ -45,7 +45,7 @@ REASONS: Mapping[str, str] = {
     ),
     "no-picture-decided": (
         "{where:where}the answers decided no picture[ of the lists {lists:names}][ ({pictures:count} were shown)]: "
-        "another label was named when the labels changed their order. "
+        "they named neither label, or another one with the order of the labels. "
         "A service that does not look at the picture answers so, and would seem unbiased."
     ),
     "unknown-label": (
