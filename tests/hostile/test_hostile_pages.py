@@ -182,6 +182,8 @@ def fill(url: str, key: str, service: str, silent: str) -> list[str]:
         f"/new?target={saved}", f"/schedules/new?rating={first}", f"/ratings/{first}/withdraw",
         f"/ratings/{first}/reply", f"/ratings/{first}/evidence?q=a&failure=&answer=",
         f"/compose?rating={first}&act=up-0",
+        f"/corpora/{pictures}/items/itm_0/image", f"/ratings/{first}/files/thumbnails/sha256:0",
+        f"/ratings/{first}/files/observations/1/proof",
     ]  # fmt: skip
 
 
