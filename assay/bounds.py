@@ -7,6 +7,7 @@ method that is made in Python is validated like a method from an HTTP request.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import fields
 from functools import cache
 from typing import Any, ClassVar, get_type_hints
@@ -63,3 +64,15 @@ def _broken(bound: Any, value: Any) -> str | None:
             return f"of length {most} or less"
         case _:
             return None
+
+
+_INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""Controls, line ends, and characters that reorder or hide text; names may hold ZWNJ and ZWJ, as Persian needs."""
+
+
+def invisible_in(name: str) -> str | None:
+    """Return the code of the first invisible character of a name, such as ``U+001B``; ``None`` if there is none."""
+    wrong = None if name.isprintable() else _INVISIBLE.search(name)
+    return None if wrong is None else f"U+{ord(wrong[0]):04X}"

@@ -10,14 +10,13 @@ from collections.abc import Container, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
-from rich.markup import escape
-
 from assay.catalog import attribute, attributes, construction, constructions
 from assay.catalog.shipped import specifications
 from assay.errors import UnknownName
 from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
 from cli.lists import console, show_list
+from cli.terminal import escape
 from service.meta.field_texts import descriptions_in
 from workers.targets import ProtocolInfo, protocols
 

@@ -42,9 +42,11 @@ def as_one_line(error: Exception) -> str:
     """Return an error as one line; of a pydantic error, only the first finding."""
     from pydantic import ValidationError
 
+    from assay.reports.plain import codes
+
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        return f"{where}: {first['msg']}" if where else str(first["msg"])
-    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return codes(f"{where}: {first['msg']}" if where else str(first["msg"]))
+    said = codes(str(error).split("\n")[0]) if str(error) else type(error).__name__
     return said if Exit.of(error) is not Exit.SOFTWARE else f"unexpected {type(error).__name__}: {said}"

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import Any
 
 import structlog
 
+from assay.reports.plain import codes
 from store.core.settings import Settings
+
+
+def _visible(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Replace invisible characters in the facts of an event, which services and clients may have chosen."""
+    traceback = "exception"  # has lines of its own
+    return {name: codes(fact) if isinstance(fact, str) and name != traceback else fact for name, fact in event.items()}
 
 
 def configure_logs(settings: Settings) -> None:
@@ -22,6 +30,8 @@ def configure_logs(settings: Settings) -> None:
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer() if settings.log_json else structlog.dev.ConsoleRenderer(colors=False)
     )
+    if not settings.log_json:  # JSON escapes by itself
+        shared.append(_visible)
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),

@@ -12,6 +12,7 @@ _HIDDEN = re.compile(
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _BLANK = re.compile(r"\s+")
+_LINE_END = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 
 
 def visible(text: str) -> str:
@@ -22,7 +23,14 @@ def visible(text: str) -> str:
     """
     if text.isprintable() and "  " not in text:
         return text.strip()  # a printable text has no invisible characters and no line ends
-    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", _BLANK.sub(" ", text)).strip()
+    return codes(_BLANK.sub(" ", text)).strip()
+
+
+def codes(text: str) -> str:
+    """Replace invisible characters by their codes, and line ends and tabs by spaces; other blanks stay as they are."""
+    if text.isprintable():
+        return text
+    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", _LINE_END.sub(" ", text))
 
 
 def width(text: str) -> int:

@@ -55,7 +55,7 @@ def run(
     if agency is not None:
         key = None if key_file is None else key_file.read_text(encoding="utf-8").strip()
         body = _sent(agency, "/v1/suites/plan" if plan else "/v1/suites", body, key)
-    typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
+    typer.echo(json.dumps(body, indent=2))
 
 
 def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[dict[str, Any]]:

@@ -7,11 +7,11 @@ from itertools import groupby
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from cli.demo.demo_services import Case
+from cli.terminal import escape
 
 LEAST_WIDTH = 104
 """Minimum width of the table in columns, if the output is not a terminal."""

@@ -14,6 +14,7 @@ import typer
 from assay.errors import SpecificationError, UnknownName
 from assay.methods import usual_method
 from assay.model import Kind
+from assay.reports.plain import codes
 from cli.drafting.call import Draft, draft_of
 from cli.drafting.curl import read_curl
 from cli.drafting.openapi import read_openapi
@@ -44,9 +45,9 @@ def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) ->
             written.write(text)
     except FileExistsError:
         raise SpecificationError(f"{file} exists; name another file, or overwrite it with --force") from None
-    typer.echo(f"{file} is written. Next: assay probe {file}, then assay rate {file}", err=True)
+    typer.echo(codes(f"{file} is written. Next: assay probe {file}, then assay rate {file}"), err=True)
     for note in draft.notes:
-        typer.echo(f"To check: {note}.", err=True)
+        typer.echo(codes(f"To check: {note}."), err=True)
     if draft.secrets:
         typer.echo(f"Its key is not in the file: put it into the variable {SECRET_VARIABLE}.", err=True)
 
@@ -131,7 +132,7 @@ def _lines(draft: Draft, file: Path) -> Iterator[str]:
     if draft.secrets:
         yield f"# Its key is not here: put it into the environment variable {SECRET_VARIABLE}."
     for note in draft.notes:
-        yield from textwrap.wrap(f"To check: {note}.", 100, initial_indent="# ", subsequent_indent="# ")
+        yield from textwrap.wrap(codes(f"To check: {note}."), 100, initial_indent="# ", subsequent_indent="# ")
     yield "\n[target]"
     for name in ("name", "kind", "protocol", "base_url"):
         if name in target:

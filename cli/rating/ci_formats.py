@@ -14,6 +14,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 import assay
+from assay.reports.plain import codes, visible
 from cli.exits import Exit
 from cli.gate import BEST_FIRST
 
@@ -45,7 +46,7 @@ class Verdict:
     @classmethod
     def of(cls, document: Mapping[str, Any], bar: str, name: str | None = None) -> Verdict:
         """Judge a rating document, or one of its components by its `name`."""
-        letter, named = document["letter"], name or document["target"]["name"]
+        letter, named = document["letter"], visible(name or document["target"]["name"])
         if letter is None:
             return cls(Exit.INCONCLUSIVE, named, "Nothing could be measured.")
         if not document["declared"]:
@@ -58,16 +59,16 @@ class Verdict:
 def of_rating(name: str, document: Mapping[str, Any], bar: str, file: Path | None) -> str:
     """Write a rating in a format of `FORMATS`; `file` is the request file, to which annotations are attached."""
     whole = Verdict.of(document, bar)
-    about = f"{document['attribute']} bias by {document['method']}"
-    facts = f"{whole.message} {document.get('in_words') or ''}".strip()
+    about = visible(f"{document['attribute']} bias by {document['method']}")
+    facts = visible(f"{whole.message} {document.get('in_words') or ''}")
     parts = [Verdict.of(one, bar, str(one["name"])) for one in document["components"]]
     return FORMATS[name](_Judged(Verdict(whole.exit, whole.name, facts), parts, about, file))
 
 
 def of_failure(name: str, target: str, error: Mapping[str, Any]) -> str:
     """Write a rating that could not be made in a format of `FORMATS`; `error` is the problem object of its job."""
-    message = f"{error['title']}: {error['detail']}"
-    return FORMATS[name](_Judged(Verdict(Exit.UNAVAILABLE, target, message), [], "rating", None))
+    message = visible(f"{error['title']}: {error['detail']}")
+    return FORMATS[name](_Judged(Verdict(Exit.UNAVAILABLE, visible(target), message), [], "rating", None))
 
 
 @dataclass(frozen=True)
@@ -144,10 +145,14 @@ def _github(judged: _Judged) -> str:
     kinds = {Exit.UCS: "notice", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
     lines = []
     for title, one in judged.verdicts:
-        name = f"{judged.whole.name}, {title}".translate(MISFIT).replace(":", "%3A").replace(",", "%2C")
-        at = f",file={judged.file.as_posix()}" if judged.file else ""
+        name = _property(f"{judged.whole.name}, {title}")
+        at = f",file={_property(codes(judged.file.as_posix()))}" if judged.file else ""
         lines.append(f"::{kinds[one.exit]} title={name}{at}::{one.message.translate(MISFIT)}\n")
     return "".join(lines)
+
+
+def _property(text: str) -> str:
+    return text.translate(MISFIT).replace(":", "%3A").replace(",", "%2C")
 
 
 FORMATS: Mapping[str, Callable[[_Judged], str]] = {"junit": _junit, "sarif": _sarif, "github": _github}

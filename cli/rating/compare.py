@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from assay.errors import SpecificationError
 from assay.rating.comparison import comparison_document
 from cli.documents import parse_json, read_text
+from cli.terminal import escape
 
 console = Console(highlight=False)
 

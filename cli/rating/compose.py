@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from assay.composition import TABLES, TableName
@@ -20,6 +19,7 @@ from assay.experiment import generator
 from assay.model import Letter
 from cli.exits import Exit
 from cli.rating.compare import read_rating
+from cli.terminal import escape
 
 console = Console(highlight=False)
 

@@ -16,10 +16,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from assay.canonical import digest_of
 from assay.methods import AnyMethod
 from assay.reports.html import thumbnails_wanted
+from assay.reports.plain import codes
 from cli.rating.author import TENANT, check_author, described_author, keep_author
 from cli.rating.exchanges import exchange_lines
 from cli.rating.export import write_export
 from cli.request.request import method_of_request
+from cli.terminal import escape
 from store.core import migrate
 from store.core.settings import Settings
 from store.corpora import images
@@ -113,7 +115,9 @@ def _printer(request: Mapping[str, Any]) -> Callable[[Exchange], None]:
     secrets = [one["secret"] for one in (request["target"], request["author"] or {}) if one.get("secret")]
 
     def show(exchange: Exchange) -> None:
-        notes.print("\n".join(exchange_lines(show_exchange(exchange, secrets))), markup=False, soft_wrap=True)
+        notes.print(
+            "\n".join(map(codes, exchange_lines(show_exchange(exchange, secrets)))), markup=False, soft_wrap=True
+        )
 
     return show
 
@@ -128,7 +132,7 @@ def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], N
         columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         shown = TextColumn("rating {task.description}")
         with Progress(SpinnerColumn(), shown, *columns, console=notes, transient=True) as bar:
-            task = bar.add_task(name, total=expected)
+            task = bar.add_task(escape(name), total=expected)
             yield lambda asked, total: bar.update(task, completed=asked, total=total), lambda: None
         return
     start = time.monotonic()
@@ -138,7 +142,9 @@ def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], N
         now = time.monotonic()
         if now - state["told"] >= LINE_S:
             state["told"] = now
-            line = f"rating {name}: {state['asked']} of about {state['total']} questions after {now - start:.0f} s"
+            line = (
+                f"rating {codes(name)}: {state['asked']} of about {state['total']} questions after {now - start:.0f} s"
+            )
             notes.print(line, markup=False, soft_wrap=True)
 
     yield lambda asked, total: state.update(asked=asked, total=total), tick

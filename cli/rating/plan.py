@@ -10,6 +10,7 @@ from typing import Any
 
 from assay.experiment import generator
 from assay.rating.plan import Effort, Plan, Service, plan_of
+from assay.reports.plain import codes
 from cli.exits import Exit
 from cli.rating.author import check_author
 from cli.request.asked import Asked
@@ -44,9 +45,10 @@ def plan_here(asked: Asked, settings: Settings, known: Service, *, as_json: bool
     first = [text_of_question(one.ask) for one in next(method.design(generator(request["seed"])), ())]
     if as_json:
         facts = {"questions_per_call": service.questions_per_call, "first_questions": first[:SHOWN_QUESTIONS]}
-        sys.stdout.write(json.dumps(plan.as_json() | facts, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(plan.as_json() | facts, indent=2) + "\n")
         return Exit.UCS
-    sys.stdout.write("\n".join(_lines(f"{request['target']['name']} by {method.method}", plan, service, first)) + "\n")
+    about = f"{request['target']['name']} by {method.method}"
+    sys.stdout.write("\n".join(map(codes, _lines(about, plan, service, first))) + "\n")
     return Exit.UCS
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from assay.experiment import generator
 from assay.model import AUTHORED, Ask
+from assay.reports.plain import codes
 from cli.exits import Exit
 from cli.rating.exchanges import WIDTH, exchange_lines
 from cli.request.asked import Asked
@@ -38,9 +39,9 @@ def probe_here(asked: Asked, settings: Settings, *, examine: bool, as_json: bool
 
     found = asyncio.run(go())
     if as_json:
-        sys.stdout.write(json.dumps(found.as_json(), indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(found.as_json(), indent=2) + "\n")
     else:
-        sys.stdout.write("\n".join(_lines(found)) + "\n")
+        sys.stdout.write("\n".join(map(codes, _lines(found))) + "\n")
     return Exit.UCS if found.code is None else Exit.UNAVAILABLE
 
 

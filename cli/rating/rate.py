@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.markup import escape
-
 from assay.errors import SpecificationError, UnknownName
 from assay.methods import method_of
 from assay.reports import installed_formats, render, terminal
@@ -23,6 +21,7 @@ from cli.rating.ci_formats import Verdict
 from cli.rating.local_job import notes, run_here
 from cli.request.asked import Asked
 from cli.request.request import networks, read_request
+from cli.terminal import escape
 from store.core.settings import Settings
 
 FORMATS = ("text", "json", "markdown", *ci_formats.FORMATS)

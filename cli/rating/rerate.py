@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from assay.errors import RecordError, SpecificationError, UnknownName
@@ -18,6 +17,7 @@ from assay.model import Observation
 from assay.rating.methodology import Methodologies, Methodology, shipped
 from assay.rating.rerating import rerate
 from cli.exits import Exit
+from cli.terminal import escape
 from store.core import migrate
 from store.core.database import Database
 from store.core.settings import Settings
@@ -161,7 +161,7 @@ def _tell(done: Sequence[Done], chosen: Sequence[Methodology]) -> int:
         by_version = {given: one.before, **one.after}
         letters = [_letter(by_version.get(each.version, KEPT)) for each in chosen]
         changed = any(letter not in {_letter(one.before), KEPT, UNKNOWN_THEN} for letter in letters)
-        row = (one.name, str(one.before["method"]), given, _letter(one.before), *map(escape, letters))
+        row = (escape(one.name), *map(escape, (one.before["method"], given, _letter(one.before), *letters)))
         table.add_row(*row, style="bold" if changed else "")
     console.print(table)
     failed = sum(any(isinstance(each, str) and each != UNKNOWN_THEN for each in one.after.values()) for one in done)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from assay.rating.side_by_side import side_by_side_document
 from cli.rating.compare import read_rating
+from cli.terminal import escape
 
 ABSENT = "–"
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from rich.console import Console
-from rich.markup import escape
 
 from assay.errors import CertificateError, RecordError, SpecificationError
 from assay.evidence.checkpoint import DASH
@@ -39,6 +38,7 @@ from assay.rating.methodology import shipped
 from assay.rating.rerating import rerate
 from cli.rating.compare import read_json
 from cli.rating.verify_log import MOST_NOTE_BYTES, LogRules, check_checkpoint
+from cli.terminal import escape
 from store.ratings.experiment_json import parse_method
 from store.security.signing import is_signature
 
@@ -114,7 +114,7 @@ def verify_file(file: Path, *, keys: Path | None, replay: bool, log: LogRules = 
         with content:
             for check in _checks(content, file, trusted, replay=replay, log=log):
                 mark = "[green]ok [/green]" if check.ok else "[red]NOT[/red]"
-                console.print(f"{mark} {check.name:<24}{escape(check.wrong or check.found)}")
+                console.print(f"{mark} {escape(check.name):<24}{escape(check.wrong or check.found)}")
                 differing += [check.wrong] if check.wrong is not None else []
     except (CertificateError, RecordError) as broken:  # differences found before this error are reported as well
         differing.append(str(broken))

@@ -10,6 +10,7 @@ from assay.canonical import digest_of
 from assay.errors import SpecificationError
 from service.corpora.specification_schemas import check_language
 from service.http.conditional import entity_tag
+from service.http.json import check_name
 from service.http.openapi.common_schemas import Instant, ListModel, QueryModel, RequestModel, ResponseModel
 from service.http.pagination import PageQuery
 from store.corpora.corpora import StoredCorpus
@@ -168,7 +169,9 @@ class PictureForm(QueryModel):
     """Query parameters of the upload of a picture."""
 
     term: Annotated[
-        str, Field(min_length=1, max_length=100, description="Term for the thing that it shows.", examples=["nurse"])
+        str,
+        Field(min_length=1, max_length=100, description="Term for the thing that it shows.", examples=["nurse"]),
+        AfterValidator(check_name),
     ]
     note: Annotated[str | None, Field(max_length=500, description="Its source.")] = None
 

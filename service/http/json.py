@@ -26,6 +26,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from assay.bounds import invisible_in
 from assay.errors import SpecificationError
 from service.http.problems import Problem
 
@@ -42,6 +43,24 @@ _PARSER = ThreadPoolExecutor(1, thread_name_prefix="json")
 """Single thread for large bodies: a second one would be no faster, delay the event loop and need twice the memory."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+PROSE = frozenset(
+    {
+        "body",
+        "citation",
+        "contents",
+        "description",
+        "frames",
+        "headers",
+        "note",
+        "output",
+        "prompt",
+        "query",
+        "question",
+    }
+    | {"questions", "reason", "rows", "samples", "secret", "sentences", "system", "text", "texts", "trials"}
+)
+"""Fields whose texts may have several lines, or marks for the direction of writing; all other texts are names."""
 
 
 def read_json(body: bytes) -> Any:
@@ -67,14 +86,23 @@ def read_json(body: bytes) -> Any:
         raise Problem("malformed-body", f"the body is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
         raise Problem("malformed-body", f"{error.msg} (line {error.lineno}, column {error.colno})") from None
-    for path, depth, text in _walk(value):
+    for path, depth, text, is_keys in _walk(value):
         if depth > MAX_DEPTH:
             _refuse(_pointer(path), f"nested deeper than {MAX_DEPTH} levels")
         if "\x00" in text:
             _refuse(_pointer(path), "holds the character NUL, which cannot be stored")
         if not text.isascii() and _SURROGATE.search(text):
             _refuse(_pointer(path), "holds half of a surrogate pair, which is not a character")
+        if not text.isprintable() and (is_keys or not _is_prose(path)) and (wrong := invisible_in(text)):
+            _refuse(_pointer(path), f"a name holds the invisible character {wrong}; leave it out")
     return value
+
+
+def check_name(name: str) -> str:
+    """Return a name from a query; raise a `SpecificationError` if it holds an invisible character."""
+    if wrong := invisible_in(name):
+        raise SpecificationError(f"a name holds the invisible character {wrong}; leave it out")
+    return name
 
 
 def write_json(value: BaseModel | Mapping[str, Any]) -> bytes:
@@ -161,18 +189,29 @@ _Path = tuple[Any, str | int] | None
 """Path of a JSON value: its parent's path, and its key or index; written as a JSON pointer only for an error."""
 
 
-def _walk(value: Any) -> Iterator[tuple[_Path, int, str]]:
-    """Yield each string, and for each object or array its joined keys, with path and depth; without recursion."""
+def _is_prose(path: _Path) -> bool:
+    while path is not None:
+        path, part = path
+        if part in PROSE:
+            return True
+    return False
+
+
+def _walk(value: Any) -> Iterator[tuple[_Path, int, str, bool]]:
+    """Yield each string, and for each object or array its joined keys, with path and depth; without recursion.
+
+    The last value tells whether the text consists of keys.
+    """
     stack: list[tuple[_Path, int, Any]] = [(None, 0, value)]
     while stack:
         path, depth, one = stack.pop()
         if isinstance(one, str):
-            yield path, depth, one
+            yield path, depth, one, False
         elif isinstance(one, dict):
-            yield path, depth + 1, "".join(one)
+            yield path, depth + 1, "".join(one), True
             stack.extend(((path, key), depth + 1, inner) for key, inner in one.items())
         elif isinstance(one, list):
-            yield path, depth + 1, ""
+            yield path, depth + 1, "", True
             stack.extend(((path, place), depth + 1, inner) for place, inner in enumerate(one))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from service.http.json import check_name
 from service.http.openapi.common_schemas import Instant, ListModel, QueryModel, ResponseModel
 from service.http.pagination import PageQuery
 
@@ -16,7 +17,11 @@ class UploadForm(QueryModel):
     """Query parameters of an upload."""
 
     purpose: Annotated[Purpose, Field(description="Purpose of the file.")]
-    name: Annotated[str, Field(min_length=1, max_length=200, description="Name for people.", examples=["census"])]
+    name: Annotated[
+        str,
+        Field(min_length=1, max_length=200, description="Name for people.", examples=["census"]),
+        AfterValidator(check_name),
+    ]
 
 
 class UploadQuery(PageQuery):

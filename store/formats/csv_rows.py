@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from assay.bounds import invisible_in
 from store.formats.refusal import Unreadable, shown
 
 LONGEST_LINE_BYTES = 4 << 20
@@ -130,6 +131,8 @@ def check_names(columns: tuple[str, ...]) -> None:
     for place, name in enumerate(columns):
         if not name.strip() or len(name) > LONGEST_NAME:
             raise Unreadable(f"column {place + 1} needs a name of 1 to {LONGEST_NAME} characters", line=1)
+        if wrong := invisible_in(name):
+            raise Unreadable(f"the name of column {place + 1} holds the invisible character {wrong}", line=1)
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
         raise Unreadable("two columns have this name", line=1, column=twice)

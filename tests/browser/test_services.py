@@ -22,8 +22,8 @@ HOSTILE = (
     "<input autofocus onfocus=pwned=1>", "<details open ontoggle=pwned=1>", "<style>*{display:none}</style>",
     "<link rel=stylesheet href=//x.test>", "<meta http-equiv=refresh content=0>", "<base href=//x.test>",
     "<form action=//x.test>", "<math><mi>x", "<object data=x>", "<embed src=x>", "<video><source onerror=pwned=1>",
-    "<x hx-get=/ hx-trigger=load>", "hx-on:load=pwned=1", "\u202egnirts desrever", "\u2066isolate", "\u2069pop",
-    "\u200bzero\u200bwidth", "\ufeffmark", "e\u0301\u0301\u0301", "\u05d0\u05d1\u05d2", "\u0627\u0644", "\U0001f4a9",
+    "<x hx-get=/ hx-trigger=load>", "hx-on:load=pwned=1", "gnirts\u200cdesrever", "<bdo dir=rtl>isolate", "<bdi>pop",
+    "zero\u200dwidth", "\u0301mark", "e\u0301\u0301\u0301", "\u05d0\u05d1\u05d2", "\u0627\u0644", "\U0001f4a9",
     "\uff1cscript\uff1e", "'; DROP TABLE ratings; --", "' OR '1'='1", "../../etc/passwd", "\\\\x.test\\c", "|nul",
 )  # fmt: skip
 

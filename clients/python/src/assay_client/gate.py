@@ -125,8 +125,13 @@ def main(arguments: Sequence[str]) -> int:
     """Run the gate with the arguments of a command line; return its exit code."""
     judgement = _judge(_parser().parse_args(arguments), sys.stdin, datetime.now(UTC))
     stream = sys.stdout if judgement.exit is Exit.PASSED else sys.stderr
-    stream.write(f"assay gate: {' '.join(judgement.message.split())}\n")
+    stream.write(f"assay gate: {_on_one_line(judgement.message)}\n")
     return judgement.exit
+
+
+def _on_one_line(text: str) -> str:
+    """Return a text without line ends, and with codes for characters that a terminal would execute or not show."""
+    return "".join(each if each.isprintable() else f"⟨U+{ord(each):04X}⟩" for each in " ".join(text.split()))
 
 
 class _Parser(argparse.ArgumentParser):

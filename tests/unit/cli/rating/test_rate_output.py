@@ -164,7 +164,7 @@ def test_a_service_that_could_not_be_rated_is_an_error_in_every_format():
     assert result["level"] == "error"
     lines = of_failure("github", "it", error).splitlines()
     assert lines == [
-        "::error title=it%2C the whole::Target unavailable: 127.0.0.1:9 cannot be reached: 100 %25 lost%0Aat once"
+        "::error title=it%2C the whole::Target unavailable: 127.0.0.1:9 cannot be reached: 100 %25 lost at once"
     ]
 
 

@@ -284,10 +284,67 @@ async def test_a_duplicate_json_key_is_named_in_the_error():
         read_json(b'{"seed": 1, "seed": 2}')
 
 
-async def test_right_to_left_marks_and_other_scripts_are_stored_as_sent(client, request_body):
-    name = "\u202eevil \u05d0\u05d1 \U0001f600"
+async def test_names_in_other_scripts_are_stored_as_sent(client, request_body):
+    name = (
+        "\u05d0\u05d1 \u0645\u06cc\u200c\u062e\u0648\u0627\u0646\u0645 \U0001f469\u200d\U0001f33e"  # with ZWNJ and ZWJ
+    )
     answer = await client.post("/v1/jobs", json=with_(request_body(), name, "target", "name"))
     assert answer.json()["target"]["name"] == name
+
+
+INVISIBLE = [
+    "\x00",
+    "\x07",
+    "\x1b[2K",
+    "\r",
+    "\n",
+    "\t",
+    "\x7f",
+    "\x85",
+    "\x9b",
+    "\u200b",
+    "\u200f",
+    "\u2028",
+    "\u202e",
+    "\u2066",
+]
+
+
+@pytest.mark.parametrize("character", INVISIBLE)
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"target": {"name": "NAME"}},
+        {"name": "NAME", "scopes": ["jobs:write"]},
+        {"experiment": {"words": [{"attribute": "NAME", "first_terms": ["NAME"]}]}},
+        {"experiment": {"records": {"column": "NAME", "values": ["NAME"]}}},
+        {"experiment": {"records": {"rows": [{"NAME": 1}]}}},
+        {"target": {"settings": {"labels": ["NAME"], "model": "NAME"}}},
+        {"host": "NAME"},
+        {"NAME": 1},
+    ],
+)
+def test_a_name_with_an_invisible_character_is_refused(body, character):
+    # it forged the line "ok" of `assay verify`, began annotations, and made JUnit's XML malformed
+    written = json.dumps(body).replace("NAME", json.dumps(f"ok{character}ok")[1:-1])
+    with pytest.raises(problems.Problem, match=r"NUL|invisible character U\+") as refused:
+        read_json(written.encode())
+    assert refused.value.status_code == 422
+
+
+@pytest.mark.parametrize("field", ["text", "reason", "description", "secret"])
+def test_prose_may_have_lines_and_marks_for_the_direction_of_writing(field):
+    prose = "one\n\ttwo \u200f\u05d0"
+    assert read_json(json.dumps({field: prose, "sentences": [{"text": prose}]}).encode())[field] == prose
+
+
+async def test_names_in_queries_and_columns_of_files_are_checked_too(client):
+    sent = {"content": b"a,b\n1,2\n", "headers": {"Content-Type": "text/csv"}}
+    answer = await client.post("/v1/uploads", params={"purpose": "table", "name": "a\x1b"}, **sent)
+    assert (answer.status_code, "U+001B" in answer.text) == (422, True)
+    sent["content"] = b"a,b\x1b\n1,2\n"
+    answer = await client.post("/v1/uploads", params={"purpose": "table", "name": "a"}, **sent)
+    assert (answer.status_code, "U+001B" in answer.text) == (422, True)
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "application/xml", None])

@@ -1,0 +1,108 @@
+"""Names of services and files of other agencies cannot forge lines on a terminal, or break a format."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from io import StringIO
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+import structlog
+
+from cli.exits import as_one_line
+from cli.gate import main as gate
+from cli.lists import show_list
+from cli.logs import configure_logs
+from cli.rating import ci_formats, verify
+from cli.terminal import escape
+from store.core.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[3]
+FORGED = "x\x1b[2K\x1b[1G\nok  signature\r\n::error title=forged::no\u202e\x9b\x00\x85\u2028[bold]y[/bold]"
+"""A name that erases its line, begins new ones, is an annotation, reverses its end, and breaks XML."""
+
+EXECUTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal executes, or that reorder or break lines."""
+
+
+def rating():
+    document = {"letter": "BS", "declared": True, "attribute": FORGED, "method": FORGED, "in_words": FORGED}
+    return document | {
+        "target": {"name": FORGED},
+        "components": [{"name": FORGED, "letter": "BS", "declared": True}],
+    }
+
+
+@pytest.mark.parametrize("form", ci_formats.FORMATS)
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_name_breaks_no_format_of_continuous_integration(form, failed):
+    if failed:
+        written = ci_formats.of_failure(form, FORGED, {"title": FORGED, "detail": FORGED})
+    else:
+        written = ci_formats.of_rating(form, rating(), "DSBS", Path(f"a,line=1::{FORGED}.toml"))
+    assert not EXECUTED.search(written)
+    if form == "junit":
+        assert ET.fromstring(written).tag == "testsuites"
+    elif form == "sarif":
+        assert len(json.loads(written)["runs"][0]["results"]) == (1 if failed else 2)
+    else:
+        assert [line[:8] for line in written.splitlines()] == ["::error "] * (1 if failed else 2)
+
+
+def test_a_foreign_export_forges_no_line_of_verify(tmp_path, capsys, monkeypatch):
+    def checks(*_, **__):
+        yield verify.Check(FORGED, None, FORGED)
+        yield verify.Check("seal", FORGED, "")
+
+    monkeypatch.setattr(verify, "_checks", checks)
+    monkeypatch.setattr(verify.console, "file", sys.stdout)
+    file = tmp_path / "export.jsonl"
+    file.write_text("")
+    with pytest.raises(verify.NotVerified) as differs:
+        verify.verify_file(file, keys=None, replay=False)
+    written = capsys.readouterr().out
+    assert not EXECUTED.search(written)
+    assert [line[:3] for line in written.splitlines()] == ["ok ", "NOT"]
+    message = as_one_line(differs.value)
+    assert not EXECUTED.search(message)
+    assert "\n" not in message
+
+
+def test_names_in_lists_and_errors_stay_on_their_line(capsys):
+    show_list([{"name": FORGED, "about": FORGED}], search=None, as_json=False)
+    written = capsys.readouterr().out
+    assert not EXECUTED.search(written)
+    assert not [line for line in written.splitlines() if line.startswith(("ok", "::"))]
+    assert "\n" not in as_one_line(ValueError(FORGED))
+    assert "[bold]" in escape(FORGED).replace("\\", "")
+
+
+def test_the_gate_prints_one_line(capsys):
+    assert gate(["--url", f"http://a{FORGED}", "--target-url", "x", "--attribute", FORGED]) == 64
+    written = capsys.readouterr().err
+    assert not EXECUTED.search(written)
+    assert written.count("\n") == 1
+
+
+def test_a_fact_of_a_log_line_begins_no_line():
+    configure_logs(Settings(log_json=False))
+    try:
+        file = StringIO()
+        structlog.configure(logger_factory=structlog.PrintLoggerFactory(file), cache_logger_on_first_use=False)
+        structlog.get_logger().warning("connection refused", peer=FORGED)
+        assert not EXECUTED.search(file.getvalue())
+        assert file.getvalue().count("\n") == 1
+    finally:
+        structlog.reset_defaults()
+        logging.getLogger().handlers = []
+
+
+def test_the_command_line_escapes_text_in_one_place():
+    # `rich` alone escapes brackets only
+    modules = [path.name for path in (ROOT / "cli").rglob("*.py") if "rich.markup" in path.read_text(encoding="utf-8")]
+    assert modules == []
+    assert "from rich import markup" in (ROOT / "cli" / "terminal.py").read_text(encoding="utf-8")
