@@ -45,22 +45,13 @@ _PARSER = ThreadPoolExecutor(1, thread_name_prefix="json")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 PROSE = frozenset(
-    {
-        "body",
-        "citation",
-        "contents",
-        "description",
-        "frames",
-        "headers",
-        "note",
-        "output",
-        "prompt",
-        "query",
-        "question",
-    }
-    | {"questions", "reason", "rows", "samples", "secret", "sentences", "system", "text", "texts", "trials"}
+    {"citation", "contents", "description", "frames", "note", "prompt", "question", "questions", "reason", "rows"}
+    | {"secret", "sentences", "settings", "text", "texts", "trials"}
 )
 """Fields whose texts may have several lines, or marks for the direction of writing; all other texts are names."""
+
+NAMES_IN_SETTINGS = frozenset({"labels", "model", "deployment", "project", "language_codes", "links"})
+"""Settings of targets that are names; others hold templates, expressions and line ends that stop a model."""
 
 
 def read_json(body: bytes) -> Any:
@@ -192,8 +183,8 @@ _Path = tuple[Any, str | int] | None
 def _is_prose(path: _Path) -> bool:
     while path is not None:
         path, part = path
-        if part in PROSE:
-            return True
+        if part in PROSE or part in NAMES_IN_SETTINGS:
+            return part in PROSE
     return False
 
 

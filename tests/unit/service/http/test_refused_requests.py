@@ -338,6 +338,11 @@ def test_prose_may_have_lines_and_marks_for_the_direction_of_writing(field):
     assert read_json(json.dumps({field: prose, "sentences": [{"text": prose}]}).encode())[field] == prose
 
 
+def test_a_setting_may_hold_line_ends():
+    settings = {"writing_stop": ["\n"], "body": {"q": "one\ntwo {text}"}, "instruction": "one\n\ttwo"}
+    assert read_json(json.dumps({"target": {"settings": settings}}).encode())["target"]["settings"] == settings
+
+
 async def test_names_in_queries_and_columns_of_files_are_checked_too(client):
     sent = {"content": b"a,b\n1,2\n", "headers": {"Content-Type": "text/csv"}}
     answer = await client.post("/v1/uploads", params={"purpose": "table", "name": "a\x1b"}, **sent)
