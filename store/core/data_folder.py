@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
@@ -38,8 +39,8 @@ def open_data_folder(folder: Path) -> None:
 def create_private(file: Path) -> None:
     """Create an empty file, if it is missing, that only its owner may read, and its folder."""
     file.parent.mkdir(mode=FOLDER, parents=True, exist_ok=True)
-    if not file.exists():
-        file.touch(mode=FILE)
+    with suppress(OSError):  # the database reports in its own words that it cannot be created
+        file.touch(mode=FILE, exist_ok=False)
 
 
 def write_private(file: Path, content: str) -> None:
