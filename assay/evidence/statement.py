@@ -31,7 +31,6 @@ STATED = (
     "probabilities",
     "method",
     "attribute",
-    "requester",
     "confidence",
     "methodology",
     "engine_version",
@@ -52,7 +51,9 @@ def rating_statement(document: Mapping[str, Any]) -> dict[str, Any]:
         A stored rating, complete with ``id``, ``rated_at`` and ``expires_at``.
     """
     predicate = {"rating": document["id"], "rating_digest": rating_digest(document)}
-    return _statement(document, RATING, predicate | {name: document.get(name) for name in STATED})
+    # not in ratings of earlier versions, whose statements are signed
+    requested = {"requester": document["requester"]} if "requester" in document else {}
+    return _statement(document, RATING, predicate | {name: document.get(name) for name in STATED} | requested)
 
 
 def result_statement(document: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -203,7 +203,7 @@ class HistoryEntry(ResponseModel):
     expires_at: Instant
     visibility: Visibility
     withdrawn: WithdrawnView | None
-    requester: RequesterView | None
+    requester: RequesterView | None = None
     """Null for ratings of versions that did not record it."""
     since: SinceView | None
     """Changes since the previous rating; null for the first rating and for a withdrawn rating."""

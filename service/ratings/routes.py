@@ -105,7 +105,7 @@ FoundRating = Annotated[StoredRating, Depends(found_rating)]
 
 @router.get("/{rating_id}", response_model=RatingView)
 async def get_rating(request: Request, rating: FoundRating, here: Here) -> Response:
-    """Read a rating. It never changes, apart from its annotations (`next_methodology`, `reply`)."""
+    """Read a rating. It never changes, apart from its annotations (`next_methodology`, `standing`, `reply`)."""
     return await _shown(request, here, rating)
 
 

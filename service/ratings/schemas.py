@@ -161,8 +161,8 @@ class RatingView(ResponseModel):
     withdrawn: WithdrawnView | None
     """Time and reason of the withdrawal; null if the rating is not withdrawn."""
     next_methodology: NextMethodology
-    requester: RequesterView | None
-    """Null for ratings of versions that did not record it."""
+    requester: RequesterView | None = None
+    """Missing in ratings of versions that did not record it."""
     standing: StandingView
     """Not part of the signed rating."""
     reply: ReplyView | None

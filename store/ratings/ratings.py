@@ -87,7 +87,7 @@ class StoredRating:
         withdrawn = None
         if self.withdrawn_at is not None:
             withdrawn = {"at": iso(self.withdrawn_at), "reason": self.withdrawn_why}
-        return self.document | {"visibility": self.visibility, "withdrawn": withdrawn, "requester": self.requested}
+        return self.document | {"visibility": self.visibility, "withdrawn": withdrawn}
 
     @property
     def requested(self) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
+from assay.canonical import STANDING
 from web.frame.rendering import environment
 from web.site import AREAS
 
@@ -122,3 +123,10 @@ def test_our_own_scripts_have_at_most_10_kib_in_total():
 def test_no_two_pages_share_an_address_and_a_method():
     addresses = [(route.path, *sorted(route.methods)) for area in AREAS for route in area.routes]
     assert len(addresses) == len(set(addresses))
+
+
+def test_the_browser_leaves_out_the_same_fields_of_a_rating_as_the_digest():
+    script = (WEB / "static" / "verify.js").read_text("utf-8")
+    listed = re.search(r"const STANDING = (\[.*\]);", script)
+    assert listed is not None
+    assert set(json.loads(listed[1])) == STANDING

@@ -79,7 +79,7 @@ async def history(visit: Visit) -> Response:
 
 def _series(rating: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what ratings share whose differences show a change of the service, and not of who asked or how."""
-    requester = rating["requester"] or {}
+    requester = rating.get("requester") or {}
     return (rating["method"], rating["attribute"], rating["standing"]["requester"], requester.get("description"))
 
 

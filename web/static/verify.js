@@ -1,5 +1,5 @@
-// Verify a certificate in the browser: the signature, every digest, and Merkle proofs, as `assay verify` does.
-const STANDING = ["visibility", "withdrawn", "next_methodology", "reply", "in_words", "questions"];
+// Verify a certificate as `assay verify` does: signature, digests, Merkle proofs.
+const STANDING = ["visibility", "withdrawn", "next_methodology", "reply", "standing", "in_words", "questions"];
 const STATED = ["letter", "declared", "probabilities", "method", "attribute", "confidence", "methodology",
   "engine_version", "seed", "evidence_digest", "rated_at", "expires_at"];
 const card = document.getElementById("verify"), data = card.dataset;
@@ -11,7 +11,7 @@ const join = async (...parts) => new Blob(parts).arrayBuffer();
 const sha = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", await join(...parts)));
 const named = (hash) => `sha256:${[...hash].map((one) => one.toString(16).padStart(2, "0")).join("")}`;
 
-// Numbers are kept as they are written, because canonical JSON has the same digits.
+// Numbers stay as written, as in canonical JSON.
 class Digits { constructor(source) { this.source = source; } valueOf() { return Number(this.source); } }
 const parse = (text) => JSON.parse(text, (_, one, { source }) => (typeof one === "number" ? new Digits(source) : one));
 const points = (key) => Array.from(key, (one) => one.codePointAt(0).toString(16).padStart(6, "0")).join();
@@ -72,7 +72,7 @@ async function* checks() {
   yield ["rating", () => same("rating", found, sealed.rating_digest)];
   yield ["statement", () => {
     const subject = { name: target.name, digest: { sha256: target.digest.slice(7) }, ...(target.url && { uri: target.url }) };
-    const predicate = { rating: rating.id, rating_digest: found };
+    const predicate = { rating: rating.id, rating_digest: found, ...part(rating, (name) => name === "requester") };
     for (const name of STATED) predicate[name] = rating[name] ?? null;
     const again = { _type: "https://in-toto.io/Statement/v1", subject: [subject],
       predicateType: "urn:assay:predicate:rating:v1", predicate };

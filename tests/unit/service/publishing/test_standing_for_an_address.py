@@ -6,8 +6,12 @@ import base64
 import json
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import event, select, text, update
 
+from assay.canonical import rating_digest
+from store.core.schema import ratings
+from store.ratings import published
+from store.ratings import ratings as stored_ratings
 from store.targets import domains
 from store.targets.domains import PROOF_DAYS, canonical_address
 
@@ -212,6 +216,27 @@ async def test_a_competitor_cannot_make_a_look_up_ambiguous_with_another_method_
     assert (await latest(agency), await latest(agency, **other)) == ("ambiguous-rating", second)
 
 
+async def test_a_rating_of_a_version_that_recorded_no_requester_keeps_its_digest_and_its_certificate(
+    agency, rate, prove, worker
+):
+    rated = await rate(OWNER, "UCS")
+    with worker.database.write() as c:
+        document = c.execute(select(ratings.c.document)).scalar_one()
+        old = {name: value for name, value in document.items() if name != "requester"}
+        c.execute(update(ratings).values(document=old, requester=None, host_proved=None, description=None))
+    shown = (await agency.get(f"/v1/ratings/{rated}")).json()
+    envelope = (await agency.get(f"/v1/ratings/{rated}/attestation.json")).json()
+    predicate = json.loads(base64.b64decode(envelope["payload"]))["predicate"]
+    assert rating_digest(shown) == rating_digest(old) == predicate["rating_digest"]
+    assert "requester" not in predicate
+    assert (await agency.get(f"/r/{rated}/history")).status_code == 200
+    assert await latest(agency) == "no-rating"
+    prove(OWNER)
+    assert await latest(agency) == rated
+    (row,) = (await agency.get("/v1/ratings", params={"mine": False})).json()["items"]
+    assert (row["requester"], row["standing"]["requester"]) == (None, "owner")
+
+
 # ---------------------------------------------------------------------------- order of requesters
 async def test_without_a_proved_owner_the_operator_counts_before_others(agency, rate, prove):
     by_other = await rate(RIVAL, "BS")
@@ -405,9 +430,7 @@ async def test_the_requester_does_not_replace_the_answer_of_the_operator(agency,
 async def test_look_ups_by_address_read_the_index_and_not_the_documents(worker, rate, prove):
     prove(OWNER)
     await rate(OWNER, "UCS")
-    from store.ratings import published, ratings
-
-    for read in (lambda c: published.of_address(c, URL), lambda c: ratings.latest(c, None, URL)):
+    for read in (lambda c: published.of_address(c, URL), lambda c: stored_ratings.latest(c, None, URL)):
         asked = []
         with worker.database.read() as c:
             event.listen(c, "before_cursor_execute", lambda _c, _k, sql, values, *_: asked.append((sql, values)))  # noqa: B023
