@@ -24,7 +24,16 @@ from service.http import problem_mapping
 from service.http.middleware import RequestMiddleware, own_hosts
 from service.http.open_streams import OpenStreams
 from service.http.openapi import document
-from service.http.rate_limit import CALLS, JOBS, SIGN_INS, UPLOADS, VISITS, WRITES, RateLimiter
+from service.http.rate_limit import (
+    CALLS,
+    DOWNLOADS,
+    JOBS,
+    SIGN_INS,
+    UPLOADS,
+    VISITS,
+    WRITES,
+    RateLimiter,
+)
 from service.http.swr_cache import SwrCache
 from service.jobs import progress as job_progress
 from service.jobs import routes as jobs
@@ -85,6 +94,10 @@ ROUTERS = (
     well_known_routes.router,
 )
 """One router per resource, in the order of the documentation."""
+
+
+MOST_REPORTS = 32
+"""Maximum number of cached reports, which can have a megabyte each."""
 
 
 def operation_id(route: APIRoute) -> str:
@@ -204,6 +217,7 @@ def _wire(
         WRITES: settings.write_rate,
         VISITS: settings.visit_rate,
         SIGN_INS: settings.sign_in_rate,
+        DOWNLOADS: settings.download_rate,
     }
     statuses = StatusCache(settings.status_cache_s, meter)
     database = AsyncDatabase(
@@ -226,6 +240,7 @@ def _wire(
         ),
         statuses=statuses,
         progress=SwrCache(1.0, 2.0),
+        reports=SwrCache(60.0, 60.0, most=MOST_REPORTS),
         open_streams=OpenStreams(settings.max_streams),
         queue_state=SwrCache(1.0, 10.0),
         embed_cache=EmbedCache(settings.badge_cache_s, meter.registry),

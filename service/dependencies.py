@@ -40,6 +40,7 @@ class Service:
     event_stream: EventStream
     statuses: StatusCache
     progress: SwrCache[tuple[str, str], Any]
+    reports: SwrCache[tuple[str, str], Response]
     open_streams: OpenStreams
     queue_state: SwrCache[str, QueueState]
     embed_cache: EmbedCache

@@ -20,7 +20,7 @@ from service.certificates.schemas import (
 )
 from service.certificates.signatures import certificate_of, published_keys
 from service.dependencies import Here
-from service.http.authentication import DEFAULT_TENANT, Admin, Caller
+from service.http.authentication import DEFAULT_TENANT, DOWNLOAD, Admin, Caller
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
@@ -55,7 +55,7 @@ async def get_attestation(
     return not_modified(request, headers) or json_response(envelope, headers=headers)
 
 
-@router.get(f"{RATINGS}/export.jsonl", response_class=Response)
+@router.get(f"{RATINGS}/export.jsonl", response_class=Response, dependencies=DOWNLOAD)
 async def export_rating(rating: FoundRating, here: Here) -> Response:
     """Download a rating with all its evidence as one signed file, for offline verification with `assay verify`.
 
@@ -66,7 +66,7 @@ async def export_rating(rating: FoundRating, here: Here) -> Response:
     return export
 
 
-@router.get(f"{RATINGS}/observations/{{seq}}/proof", response_model=ProofView)
+@router.get(f"{RATINGS}/observations/{{seq}}/proof", response_model=ProofView, dependencies=DOWNLOAD)
 async def prove_observation(
     request: Request,
     rating: FoundRating,

@@ -17,6 +17,7 @@ from fastapi.security.base import SecurityBase
 
 from service.dependencies import Service, service_of
 from service.http.problems import Problem, scope_missing
+from service.http.rate_limit import DOWNLOADS, address_of
 from store.security import keys
 from store.security.local_peer import is_local
 from store.security.rights import OPERATOR_TENANT
@@ -138,6 +139,16 @@ TargetWriter = Annotated[Caller, Depends(Needs("targets:write"))]
 WebhookWriter = Annotated[Caller, Depends(Needs("webhooks:write"))]
 Admin = Annotated[Caller, Depends(Needs("admin"))]
 PublicReader = Annotated[Caller, Depends(ReaderOrNobody())]
+
+
+async def public_download(request: Request, caller: PublicReader) -> None:
+    """Count a costly download; callers without a key have a rate limit per address."""
+    if caller.tenant == NO_TENANT:
+        (await service_of(request).rate_limiter.take(address_of(request), work=DOWNLOADS)).check()
+
+
+DOWNLOAD = [Depends(public_download)]
+"""Dependencies of routes that everybody may call and that cost much."""
 
 
 def _unauthorized(code: str, challenge: str, detail: str | None = None) -> Problem:

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from redis.asyncio import ConnectionPool
 
 JOBS, UPLOADS, CALLS, WRITES = "jobs", "uploads", "calls", "writes"
-VISITS, SIGN_INS = "visits", "sign-ins"
-"""Kinds of work, which are also the names of the policies in the headers; visits and sign-ins count for each address.
+VISITS, SIGN_INS, DOWNLOADS = "visits", "sign-ins", "downloads"
+"""Kinds of work, which are also the names of the policies in the headers.
 
-A form of a page counts as a write, in addition to the requests that the page makes of the API for it.
+Visits, sign-ins and downloads count for each address. A form of a page counts as a write, in addition to the requests
+that the page makes of the API for it.
 """
 
 WORK: Mapping[str, str] = {

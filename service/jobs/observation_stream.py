@@ -6,7 +6,7 @@ import asyncio
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from starlette.responses import StreamingResponse
@@ -85,7 +85,7 @@ def csv_file(
     async def lines() -> AsyncIterator[str]:
         yield csv_lines([list(columns)])
         async for page in rows:
-            yield csv_lines([cells(row) for row in page])
+            yield await asyncio.to_thread(lambda page: csv_lines([cells(row) for row in page]), page)
 
     return _download(lines(), "text/csv; charset=utf-8", f"{name}.csv")
 
@@ -97,9 +97,13 @@ def jsonl_file(
 
     async def lines() -> AsyncIterator[str]:
         async for page in rows:
-            yield "".join(json.dumps(record(row), allow_nan=False) + "\n" for row in page)
+            yield await asyncio.to_thread(_json_lines, [record(row) for row in page])
 
     return _download(lines(), "application/jsonl", f"{name}.jsonl")
+
+
+def _json_lines(records: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
 
 
 def _record(kept: StoredObservation) -> dict[str, Any]:

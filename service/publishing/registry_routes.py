@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from service.dependencies import Here, Service
+from service.http.authentication import DOWNLOAD
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
 from service.publishing.log_schemas import written
@@ -43,7 +44,7 @@ async def letter_distribution(here: Here, query: Annotated[DistributionQuery, Qu
     return json_response(DistributionView.of(tallies), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
 
 
-@router.get("/dump.jsonl", response_class=Response)
+@router.get("/dump.jsonl", response_class=Response, dependencies=DOWNLOAD)
 async def download_registry(request: Request, here: Here) -> Response:
     """Download every public rating that is not withdrawn, oldest first, one per line.
 

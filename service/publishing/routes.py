@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Body, Query, Request, Response
 
 from assay.rating.difference import difference
 from service.dependencies import Here, Service
-from service.http.authentication import Caller, PublicReader, Writer
+from service.http.authentication import DOWNLOAD, Caller, PublicReader, Writer
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat, RequestFingerprint, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
@@ -59,7 +60,7 @@ async def withdraw_rating(
     )
 
 
-@router.get("/{rating_id}/difference", response_model=RatingDifferenceView)
+@router.get("/{rating_id}/difference", response_model=RatingDifferenceView, dependencies=DOWNLOAD)
 async def differ_ratings(
     request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[DifferenceQuery, Query()]
 ) -> Response:
@@ -71,7 +72,8 @@ async def differ_ratings(
     headers = headers_of_both(rating, other)
     if unchanged := not_modified(request, headers):
         return unchanged
-    return json_response(difference(rating.document, other.document).as_json(), headers=headers)
+    found = await asyncio.to_thread(difference, rating.document, other.document)
+    return json_response(found.as_json(), headers=headers)
 
 
 async def _changed(

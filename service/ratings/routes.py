@@ -15,7 +15,7 @@ from assay.canonical import digest_of
 from assay.rating.comparison import comparison_document
 from assay.reports.html import thumbnails_wanted
 from service.dependencies import Here, Service
-from service.http.authentication import PublicReader
+from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.conditional import not_modified
 from service.http.json import DocumentResponse, StrictRoute, json_response
 from service.http.openapi.common_schemas import QueryModel
@@ -115,7 +115,7 @@ class ReportQuery(QueryModel):
     summary: Annotated[bool, Field(description="One page for print: without tables and single parts.")] = False
 
 
-@router.get("/{rating_id}/report.html", response_class=Response)
+@router.get("/{rating_id}/report.html", response_class=Response, dependencies=DOWNLOAD)
 async def get_report_html(
     request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ReportQuery, Query()]
 ) -> Response:
@@ -130,7 +130,7 @@ async def get_report_html(
     return await _report(request, here, rating, "html", small)
 
 
-@router.get("/{rating_id}/report.md", response_class=Response)
+@router.get("/{rating_id}/report.md", response_class=Response, dependencies=DOWNLOAD)
 async def get_report_markdown(request: Request, rating: FoundRating, here: Here) -> Response:
     """Download a rating as a Markdown report."""
     return await _report(request, here, rating, "markdown")
@@ -154,7 +154,7 @@ class ObservationQuery(PageQuery):
     ] = None
 
 
-@router.get("/{rating_id}/observations", response_model=ObservationList)
+@router.get("/{rating_id}/observations", response_model=ObservationList, dependencies=DOWNLOAD)
 async def list_evidence(
     request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ObservationQuery, Query()]
 ) -> Response:
@@ -189,7 +189,7 @@ async def get_thumbnail(request: Request, digest: Digest, here: Here, caller: Pu
     return not_modified(request, headers) or Response(content, headers=headers, media_type="image/webp")
 
 
-@router.get("/{rating_id}/observations.csv", response_class=Response)
+@router.get("/{rating_id}/observations.csv", response_class=Response, dependencies=DOWNLOAD)
 async def download_evidence_csv(rating: FoundRating, here: Here) -> Response:
     """Download the evidence of a rating: every question with its reply."""
     ledger = ledger_csv(here.database, rating.job_id)
@@ -197,7 +197,7 @@ async def download_evidence_csv(rating: FoundRating, here: Here) -> Response:
     return ledger
 
 
-@router.get("/{rating_id}/observations.parquet", response_class=Response)
+@router.get("/{rating_id}/observations.parquet", response_class=Response, dependencies=DOWNLOAD)
 async def download_evidence_parquet(rating: FoundRating, here: Here) -> Response:
     """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
     ledger = await ledger_parquet(here.database, rating.job_id)
@@ -205,16 +205,16 @@ async def download_evidence_parquet(rating: FoundRating, here: Here) -> Response
     return ledger
 
 
-@router.get("/{rating_id}/sentences.csv", response_class=Response)
+@router.get("/{rating_id}/sentences.csv", response_class=Response, dependencies=DOWNLOAD)
 async def download_sentences_csv(rating: FoundRating) -> Response:
     """Download a language model's preferences: one row per sentence and its counterpart.
 
     Only ratings by `stereotype-score` have them. Cells that a spreadsheet would run as a formula begin with `'`.
     """
-    return sentence_table(rating, dated(rating))
+    return await asyncio.to_thread(sentence_table, rating, dated(rating))
 
 
-@router.get("/{rating_id}/comparison", response_model=ComparisonView)
+@router.get("/{rating_id}/comparison", response_model=ComparisonView, dependencies=DOWNLOAD)
 async def compare_ratings(
     request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ComparisonQuery, Query()]
 ) -> Response:
@@ -247,7 +247,14 @@ async def _report(
         headers |= {"Cache-Control": caching(private=True), "ETag": f'{headers["ETag"][:-1]}-{version}"'}
     if unchanged := not_modified(request, headers):
         return unchanged
-    return summary(document, headers) if name == "summary" else report(name, document, headers)
+
+    async def render() -> Response:  # in a thread, because a large report takes a second
+        if name == "summary":
+            return await asyncio.to_thread(summary, document, headers)
+        return await asyncio.to_thread(report, name, document, headers)
+
+    rendered = await here.reports.get((name, headers["ETag"]), render)
+    return Response(rendered.body, headers=rendered.headers)  # a copy, because each answer gets its own headers
 
 
 async def _annotations(here: Service, rating: StoredRating) -> Annotations:

@@ -81,6 +81,9 @@ class Settings(BaseSettings):
     call_rate: str = Field(
         "60/minute", description="Rate limit of probes, pings, redeliveries and checks of domains per tenant"
     )
+    download_rate: str = Field(
+        "120/minute", description="Rate limit of reports, exports and comparisons per address of callers without a key"
+    )
     write_rate: str = Field("1200/minute", description="Rate limit of other requests that change something, per tenant")
     visit_rate: str = Field("1200/minute", description="Rate limit of public pages per address of a visitor")
     sign_in_rate: str = Field("60/minute", description="Rate limit of attempts to sign in per address of a visitor")
