@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 from tests.support.counting_target import CountingTarget
-from tests.support.json_server import json_server
+from tests.support.json_server import answer_challenge, json_server
 from tests.support.scaled_agency import ScaledAgency
 from tests.support.supervised import Supervised
 
@@ -45,7 +45,7 @@ def target() -> Iterator[CountingTarget]:
 def received() -> Iterator[tuple[str, list[tuple[str, Message, bytes]]]]:
     """Address of a receiver of webhooks, and its requests."""
     requests: list[tuple[str, Message, bytes]] = []
-    with json_server(lambda _: {}, requests) as url:
+    with json_server(answer_challenge, requests) as url:
         yield url, requests
 
 
@@ -122,6 +122,8 @@ def notices_by_job(
     """Return the notices by job and by id, each with the set of different bodies that were delivered."""
     told: dict[str, dict[str, set[bytes]]] = defaultdict(lambda: defaultdict(set))
     for _, headers, body in list(requests):
+        if b"webhook.challenge" in body:
+            continue
         told[json.loads(body)["data"]["job_id"]][headers["webhook-id"]].add(body)
     return told
 

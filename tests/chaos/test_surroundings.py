@@ -21,7 +21,7 @@ from standardwebhooks import Webhook
 
 from tests.support.commands import run_command
 from tests.support.counting_target import rating_request
-from tests.support.json_server import json_server
+from tests.support.json_server import answer_challenge, json_server
 from tests.support.promise_checker import check_promises
 from tests.support.reference_ratings import reference_ratings, without_run
 from tests.support.scaled_agency import ScaledAgency, running_agency
@@ -133,7 +133,7 @@ def test_processes_whose_clock_is_a_day_behind_use_the_times_of_the_database(beh
 
 def test_a_webhook_from_a_process_whose_clock_is_a_day_behind_is_accepted(behind, target):
     received: list = []
-    with json_server(lambda _: {}, received) as url:
+    with json_server(answer_challenge, received) as url:
         hook = behind.client().post("/v1/webhooks", {"url": f"{url}/hook", "events": []})
         job_id = behind.post(rating_request(target.url("behind-told"), 3))
         behind.finished([job_id])

@@ -141,6 +141,8 @@ class Receiver:
         self._lock, self._to_lose = threading.Lock(), {loses}
 
     def __call__(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Any]:
+        if (notice := json.loads(body))["type"] == "webhook.challenge":
+            return 200, {"challenge": notice["data"]["challenge"]}
         with self._lock:
             status = 500 if path in self._to_lose else 200
             self._to_lose.discard(path)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+
+def answer_challenge(notice: Mapping[str, Any]) -> dict[str, str]:
+    """Answer a notice to a webhook; to a challenge, with its token."""
+    return {"challenge": notice["data"]["challenge"]} if notice["type"] == "webhook.challenge" else {}
 
 
 @contextmanager
