@@ -19,11 +19,8 @@ class OpenStreams:
         self._open: Counter[tuple[str, str | None]] = Counter()
 
     @contextmanager
-    def held(self, tenant: str, key_id: str | None, *, wanted: bool = True) -> Iterator[None]:
-        """Count a stream while the block runs, unless it is not `wanted`; raise ``too-many-streams`` above a limit."""
-        if not wanted:
-            yield
-            return
+    def held(self, tenant: str, key_id: str | None) -> Iterator[None]:
+        """Count a stream while the block runs; raise ``too-many-streams`` above a limit."""
         counted: dict[tuple[str, str | None], int] = {(tenant, None): self._most}
         if key_id is not None:
             counted[tenant, key_id] = max(1, self._most // 2)

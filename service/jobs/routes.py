@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from functools import partial
 from math import ceil
 from typing import Annotated, Any
@@ -35,7 +36,6 @@ from service.jobs.schemas import (
     RatingRequest,
 )
 from service.jobs.schemas import Status as JobStatus
-from service.jobs.start_estimate import starts_in_s
 from service.jobs.status import Status
 from service.jobs.submission import Order, PlacedJob, place, queued_before, rating_order
 from service.ratings.summaries import MAX_LISTED, MAX_SUMMARISED
@@ -161,7 +161,7 @@ async def stream_start(
 
 async def counted_stream(request: Request, caller: Reader, here: Here) -> AsyncIterator[None]:
     """Count an event stream towards the limits of its caller until it ends."""
-    with here.open_streams.held(caller.tenant, caller.key_id, wanted="assay.head" not in request.scope):
+    with nullcontext() if "assay.head" in request.scope else here.open_streams.held(caller.tenant, caller.key_id):
         yield
 
 
@@ -224,7 +224,7 @@ async def answer_order(
     def show(job: Job, rating: Stamp | StoredRating | None, before: int | None) -> Answer:
         return _answer(base_url(request), here, 202, job, _start_of(here, job, before, queue), rating)
 
-    with here.open_streams.held(caller.tenant, caller.key_id, wanted=bool(wait)):
+    with here.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
         placed, allowance = await place(here, caller, order, repeat, show, waits=bool(wait))
         answer: Answer = placed
         if isinstance(placed, PlacedJob) and wait and not placed.job.finished:
@@ -266,7 +266,7 @@ def _start_of(here: Service, job: Job, before: int | None, queue: QueueState) ->
     if before is None:
         return None
     position, due_in_s = queue.position(job.tenant, before), job.next_run_at / 1000 - here.clock()
-    free_in_s = starts_in_s(job.tenant, before, position, queue, Share.of(here.settings))
+    free_in_s = fair_order.starts_in_s(job.tenant, before, position, queue, Share.of(here.settings))
     return JobStart(position, None if free_in_s is None else max(free_in_s, ceil(due_in_s)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
@@ -49,7 +50,7 @@ async def request_suite(
     def show(shown: Shown) -> Answer:
         return _answer(here, 202, shown)
 
-    with here.open_streams.held(caller.tenant, caller.key_id, wanted=bool(wait)):
+    with here.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
         answer, allowance = await place_suite(here, caller, plan, repeat.by(caller), show, wait)
     return answer.response(**response.headers, **allowance.headers)
 

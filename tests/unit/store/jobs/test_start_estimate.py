@@ -1,7 +1,6 @@
 """The estimated start of a queued job follows from the running jobs, the slots and the tenant's share."""
 
-from service.jobs.start_estimate import starts_in_s
-from store.jobs.fair_order import QueueState, RunningJob, Share
+from store.jobs.fair_order import QueueState, RunningJob, Share, starts_in_s
 
 
 def running(*jobs: tuple[str, float, float], slots: int) -> QueueState:
