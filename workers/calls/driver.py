@@ -177,7 +177,7 @@ class Driver:
                     called, place, other = self._rated, rated, author
                 # releasing the other service's slot prevents a deadlock when both have the same address
                 await other.give_up()
-                async with self._without_other_versions(probes):
+                async with self._without_other_versions(probes, place):
                     replies, attempts = await self._call(probes, called, place)
                 elapsed_ms = round(1000 * (time.monotonic() - start))
                 answers = []
@@ -189,9 +189,14 @@ class Driver:
                 await self._room()
 
     @contextlib.asynccontextmanager
-    async def _without_other_versions(self, probes: Sequence[Probe]) -> AsyncIterator[None]:
+    async def _without_other_versions(self, probes: Sequence[Probe], place: Place) -> AsyncIterator[None]:
         """Wait until no other version of the same items is being asked, so that a service cannot hold one back."""
         names = {name for probe in probes for name in probe.versions_of}
+        if not names:
+            yield
+            return
+        if not self._in_flight.isdisjoint(names):
+            await place.give_up()
         async with self._landed:
             await self._landed.wait_for(lambda: self._in_flight.isdisjoint(names))
             self._in_flight |= names
