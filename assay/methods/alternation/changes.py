@@ -92,7 +92,7 @@ def names_reason(
     effect itself must not. `unit` is the standard deviation of numbers.
     """
     named = {row["what"]: row for row in rows}
-    singles = [one for one in hidden if one.kind == "individual" and not one.bound and one.limit is not None]
+    singles = [one for one in hidden if one.kind == "individual" and one.limit is not None]
     if ANOTHER_PERSON not in named or not singles:
         return ()
     swapped, again, person = (_share(named.get(what), unit) for what in (SWAPPED, ASKED_AGAIN, ANOTHER_PERSON))

@@ -137,3 +137,10 @@ def test_fifty_texts_are_asked_three_times():
     again = finding.components[0].detail["changes"][1]
     assert (again["what"], again["of"]) == ("the same question again", 50 * 2 * 3)
     assert rated(by_sentence(0.5), repeats=0)[1] == 1600
+
+
+@pytest.mark.slow
+def test_a_service_that_answers_women_alone_by_name_is_not_said_to_follow_names():
+    for repeats in (0, 50):
+        finding, _ = rated(by_sentence_and_person(0.15), repeats=repeats)
+        assert "follows-names" not in codes(finding.components[0])
