@@ -40,6 +40,12 @@ def test_the_smallest_designs_have_no_letter_and_say_what_would_do(design):
     assert all(reason.facts["count"] < reason.facts["needed"] for reason in reasons)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 3, 4])
+def test_an_even_embedder_with_one_noisy_word_of_a_group_is_not_declared_biased(seed):
+    rating = rate(SMALL_WORLDS["association, one noisy word of a group: even"].rate(seed))
+    assert not rating.declared
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL_WORLDS)
 def test_small_designs_declare_no_wrong_letter(name):
