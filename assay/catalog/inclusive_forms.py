@@ -84,7 +84,8 @@ class InclusiveForms:
 
     def unclear(self, text: str, end: int) -> bool:
         """Return whether a word has a mark of unknown meaning, or a plural verb follows the article before `end`."""
-        return _UNCLEAR.search(text) is not None or (bool(self.plurals) and self._plural.match(text, end) is not None)
+        plural = bool(self.plurals) and self._plural.match(text, end) is not None
+        return plural or _UNCLEAR.search(text) is not None or self._alternative.search(text) is not None
 
     @cached_property
     def _between(self) -> re.Pattern[str]:
@@ -119,6 +120,13 @@ class InclusiveForms:
     @cached_property
     def _person(self) -> re.Pattern[str]:
         return re.compile(rf"\s+(?:{LETTER}+\s+)?{LETTER}*(?:{'|'.join(self.persons)})(?!{LETTER})")
+
+    @cached_property
+    def _alternative(self) -> re.Pattern[str]:
+        """An alternative in brackets: "(hombre o mujer)"."""
+        return re.compile(
+            rf"[(\[][^()\[\]]{{1,60}}\s(?:{'|'.join(map(re.escape, self.either)) or '(?!)'})\s[^()\[\]]{{1,60}}[)\]]"
+        )
 
     @cached_property
     def _plural(self) -> re.Pattern[str]:

@@ -46,6 +46,7 @@ _ALONE = re.compile(rf"{_EDGE}[A-Z]{_END}(?!-\w)")
 _WORD_AFTER = re.compile(
     r"\s+(?!(?:or|and|is|was|would|seems|sounds|because|since|as|for|o|u|y|e|et|ou|und|oder|es|est|ist|è|é)\b)[a-zà-ÿ]"
 )
+_NOUN_AFTER = re.compile(rf"\s+(?i:{_CUES}|{_NOUNS}|primeira|segunda|letra|alternativa)")
 _CUED = re.compile(rf"(?i:{_CUES})\W+(?:[a-zà-ÿ]+\W+){{0,3}}\Z")
 _BARE = re.compile(r"[^\w?]*_*([A-Za-z])(?:[^\w?]|_)*")
 _LED = re.compile(r"[\W_]*([A-Z])(?=[^\w\s'?&/-]|\s+[-–—:]|\s*\n)")
@@ -68,6 +69,9 @@ _THINKING = re.compile(
     r"\A\s*(?:<(?:think|thinking|thought|reasoning|reflection)>|\[THINK\]|◁think▷|<\|channel\|>analysis)", re.IGNORECASE
 )
 _KEYS = frozenset({"answer", "choice", "option", "letter", "selected", "selection", "response", "result", "preferred"})
+
+ARTICLES = frozenset("AEIOUY")
+"""Letters that are words of some language, such as articles."""
 
 LONGEST_CHOICE = 4000
 """Maximum length of an answer in which a choice is searched for, in characters."""
@@ -137,7 +141,10 @@ def _named(text: str, options: Sequence[str]) -> set[int]:
     """Return the indices of all options that a text names by letter, number, position or words."""
     count = len(options)
     outside = _without_options(text, options)
-    letters = [match[0] for match in _ALONE.finditer(outside) if not _is_article(outside, match)]
+    alone = list(_ALONE.finditer(outside))
+    letters = [match[0] for match in alone if not _is_article(outside, match)]
+    if letters:  # "A than B": beside another letter, an article may be a letter as well
+        letters += [match[0] for match in alone if _NOUN_AFTER.match(outside, match.end()) is None]
     letters += [match[match.lastindex or 0] for match in _LOWER.finditer(outside)]
     named = {index for letter in letters if letter != "I" and (index := _index(letter, count)) is not None}
     named |= {int(match[1]) - 1 for match in _NUMBERED.finditer(outside) if int(match[1]) <= count}
@@ -148,7 +155,7 @@ def _named(text: str, options: Sequence[str]) -> set[int]:
 
 def _is_article(text: str, letter: re.Match[str]) -> bool:
     """Return whether a capital letter is the first word of "A nurse": a word follows, and no "answer is" precedes."""
-    if _WORD_AFTER.match(text, letter.end()) is None:
+    if letter[0] not in ARTICLES or _WORD_AFTER.match(text, letter.end()) is None:
         return False
     return _CUED.search(text[max(0, letter.start() - LONGEST_CUE) : letter.start()]) is None
 
