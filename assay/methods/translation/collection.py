@@ -179,7 +179,7 @@ class Translations:
 
         One translation of many different texts (`MOST_ALIKE`) is none, whatever it says, so it is unusable.
         """
-        if reading.values is not None:
+        if reading.values is not None and returned is not None:
             self._alike[returned_text := str(returned).strip()] += 1
             reading = Reading(unusable="same-answer") if self._alike[returned_text] > MOST_ALIKE else reading
         sort, why = "unusable", reading.unusable
