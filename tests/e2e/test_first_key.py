@@ -1,4 +1,7 @@
-"""The first administrator's key is in a private file, and in no log."""
+"""The first administrator's key is in a private file, and in no log.
+
+Row 112 of docs/reliability.md: ffe18d3c wrote the first administrator's key to standard error.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Maximum cost of one hostile request or job: 100 MB of memory, and 1 s of the event loop."""
+"""Maximum cost of one hostile request or job: 100 MB of memory, and 1 s of the event loop.
+
+Row 87 of docs/reliability.md: ffe18d3c read an RSA key of 9,216 bits on the event loop for 8.8 s, again at every job.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""More connections than file descriptors: the limit is raised or fewer clients connect, and accepting pauses."""
+"""More connections than file descriptors: the limit is raised or fewer clients connect, and accepting pauses.
+
+Row 89 of docs/reliability.md: ffe18d3c wrote 151,484 tracebacks in 30 s without a free descriptor; streams had no
+limit.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 Row 96 of docs/reliability.md: in spite of ASSAY_PUBLIC_URL, the page `/r/{id}` and its certificate named the host of an
 attacker's request, and were cached for a minute.
+Row 111 of docs/reliability.md: at ffe18d3c images had tags only, and containers no limits.
 """
 
 from __future__ import annotations

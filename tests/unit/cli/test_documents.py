@@ -1,4 +1,7 @@
-"""Files of strangers: catalogs and OpenAPI documents cost little, and a malformed one is refused in one line."""
+"""Files of strangers: catalogs and OpenAPI documents cost little, and a malformed one is refused in one line.
+
+Row 98 of docs/reliability.md: at ffe18d3c a YAML bomb took 5 GB, a self-reference more than 60 s.
+"""
 
 from __future__ import annotations
 

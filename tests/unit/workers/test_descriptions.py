@@ -1,4 +1,7 @@
-"""How a rated service was described: by defaults, in the requester's own way, or without any call."""
+"""How a rated service was described: by defaults, in the requester's own way, or without any call.
+
+Row 90 of docs/reliability.md: ffe18d3c showed a competitor's rating, or invented answers, on the owner's badge.
+"""
 
 from __future__ import annotations
 

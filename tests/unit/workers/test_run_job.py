@@ -1,4 +1,7 @@
-"""Jobs from claim to end, on a real database, with services on this machine."""
+"""Jobs from claim to end, on a real database, with services on this machine.
+
+Row 90 of docs/reliability.md: ffe18d3c showed a competitor's rating, or invented answers, on the owner's badge.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ import pytest
 from cli.request.asked import Asked
 from cli.request.request import read_request
 
+
 def request(**options) -> dict:
     return read_request(Asked(protocol="libretranslate", url="http://127.0.0.1:5000", **options))
 

@@ -1,4 +1,8 @@
-"""Live events of a job: `/v1/jobs/{id}/events` and `EventStream`."""
+"""Live events of a job: `/v1/jobs/{id}/events` and `EventStream`.
+
+Row 89 of docs/reliability.md: ffe18d3c wrote 151,484 tracebacks in 30 s without a free descriptor; streams had no
+limit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Everything that a tenant stores counts towards one quota, also in concurrent requests."""
+"""Everything that a tenant stores counts towards one quota, also in concurrent requests.
+
+Row 94 of docs/reliability.md: at ffe18d3c a tenant could store 34 GB an hour.
+Row 102 of docs/reliability.md: at ffe18d3c concurrent uploads stored 1.44 MB of 1.0 MB.
+"""
 
 from __future__ import annotations
 

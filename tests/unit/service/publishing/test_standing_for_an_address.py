@@ -1,4 +1,7 @@
-"""What competitors, uploads and changed descriptions say never stands for the address of a proved owner."""
+"""What competitors, uploads and changed descriptions say never stands for the address of a proved owner.
+
+Row 90 of docs/reliability.md: ffe18d3c showed a competitor's rating, or invented answers, on the owner's badge.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reports and exports of public ratings: a rate limit per address, and one rendering for many requests."""
+"""Reports and exports of public ratings: a rate limit per address, and one rendering for many requests.
+
+Row 101 of docs/reliability.md: at ffe18d3c a public export of a large rating took 1.1 s each time, without a rate.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Deliveries to a job's `callback_url`: `/v1/jobs/{id}/deliveries`."""
+"""Deliveries to a job's `callback_url`: `/v1/jobs/{id}/deliveries`.
+
+Row 93 of docs/reliability.md: at ffe18d3c 120 requests made 6,000 posts to one host.
+"""
 
 from __future__ import annotations
 

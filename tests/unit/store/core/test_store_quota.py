@@ -1,4 +1,8 @@
-"""A tenant's bytes are counted with what it stores and deletes; concurrent requests cannot exceed its quota."""
+"""A tenant's bytes are counted with what it stores and deletes; concurrent requests cannot exceed its quota.
+
+Row 94 of docs/reliability.md: at ffe18d3c a tenant could store 34 GB an hour.
+Row 102 of docs/reliability.md: at ffe18d3c concurrent uploads stored 1.44 MB of 1.0 MB.
+"""
 
 from io import BytesIO
 

@@ -1,4 +1,7 @@
-"""Tenants take turns at the workers, none exceeds its share, and the shown position is the order of the claims."""
+"""Tenants take turns at the workers, none exceeds its share, and the shown position is the order of the claims.
+
+Row 92 of docs/reliability.md: at ffe18d3c 40 slow jobs of one tenant took every slot for a day.
+"""
 
 import random
 import threading

@@ -1,4 +1,7 @@
-"""Which ratings stand for an address, on every database."""
+"""Which ratings stand for an address, on every database.
+
+Row 90 of docs/reliability.md: ffe18d3c showed a competitor's rating, or invented answers, on the owner's badge.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tests of webhook endpoints and the rotation of their secrets."""
+"""Tests of webhook endpoints and the rotation of their secrets.
+
+Row 93 of docs/reliability.md: at ffe18d3c 120 requests made 6,000 posts to one host.
+"""
 
 from __future__ import annotations
 

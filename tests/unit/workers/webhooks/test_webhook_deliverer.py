@@ -1,4 +1,7 @@
-"""Notices reach real receivers, signed and at least once, despite crashes and slow receivers."""
+"""Notices reach real receivers, signed and at least once, despite crashes and slow receivers.
+
+Row 93 of docs/reliability.md: at ffe18d3c 120 requests made 6,000 posts to one host.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tests of labels that differ in spelling only, and of classifiers with too many labels."""
+"""Tests of labels that differ in spelling only, and of classifiers with too many labels.
+
+Row 114 of docs/reliability.md: ffe18d3c computed for more than 150 s for a classifier that returns its input.
+"""
 
 import math
 import time

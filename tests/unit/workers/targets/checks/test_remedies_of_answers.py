@@ -1,4 +1,7 @@
-"""The probe of a service whose answers are in another form names the setting that reads them, or says what came."""
+"""The probe of a service whose answers are in another form names the setting that reads them, or says what came.
+
+Row 115 of docs/reliability.md: ffe18d3c read the declared labels 1 and 2 as nothing, or refused them.
+"""
 
 from __future__ import annotations
 
