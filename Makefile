@@ -62,7 +62,7 @@ test-all: $(READY_DEV) ## Run every test (about 35 minutes)
 	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 chaos: $(READY_DEV) ## Break everything at length: 150 faults over 1,000 jobs, and more (1.5 h; ARGS="--chaos-scale night": 10,000)
-	@$(BIN)/python -m pytest tests/chaos tests/fuzz --chaos-scale long -s $(ARGS)
+	@$(BIN)/python -m pytest tests/chaos tests/fuzz tests/hostile/test_hostile_pages.py --chaos-scale long -s $(ARGS)
 
 costs: $(READY_DEV) ## Attack a running agency: what does one request or job cost at most? (docs/reliability.md)
 	@$(BIN)/python -m tools.costs $(ARGS)
