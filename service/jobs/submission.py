@@ -32,6 +32,9 @@ from store.targets import refusals
 
 CROWDED_RETRY_S = 5
 
+NEAR_LIMIT = 100
+"""Jobs below the maximum from which they are counted under a lock; more requests than this are not placed at once."""
+
 MAX_EXPERIMENT_BYTES = 7_000_000
 """Maximum size of an experiment with its inputs, in bytes of JSON; the job and the rating store it."""
 
@@ -126,6 +129,12 @@ def too_many_jobs(detail: str | None) -> Problem:
     return Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
 
 
+def count_active(c: Any, tenant: str) -> int:
+    """Count a tenant's unfinished jobs; others that count them wait until this transaction has ended."""
+    jobs.serialise(c, f"active:{tenant}")
+    return jobs.count_unfinished(c, tenant)
+
+
 def _is_new(c: Any, order: Order, repeat: Repeatable, max_active: int) -> bool:
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
@@ -166,7 +175,7 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
     twin = None if known.twin_id is None else jobs.find(c, known.twin_id, new.tenant)
     if twin and twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}:
         return None, twin, queued_before(c, twin)
-    if known.active >= max_active:
+    if known.active >= max_active - NEAR_LIMIT and count_active(c, new.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
     if known.refusals and new.kind in refusals.CALLING:
         refusals.check(c, new.tenant, new.target, new.author)

@@ -14,7 +14,7 @@ from service.http.idempotency import Repeatable, is_known, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
-from service.jobs.submission import Order, permit, refuse_cooling, too_many_jobs
+from service.jobs.submission import Order, count_active, permit, refuse_cooling, too_many_jobs
 from service.suites.planning import Plan
 from store.core.errors import AlreadyFinished
 from store.jobs import jobs
@@ -175,7 +175,7 @@ def _joins(new: NewJob, known: Known) -> bool:
 
 
 def _refuse_too_many(c: Any, tenant: str, new: Sequence[NewJob], most: int) -> None:
-    active = jobs.count_unfinished(c, tenant) if new else 0
+    active = count_active(c, tenant) if new else 0
     if active + len(new) > most:
         detail = f"{active} of your jobs are queued or running; with {len(new)} more there would be over {most}"
         raise too_many_jobs(detail)
