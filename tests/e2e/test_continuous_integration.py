@@ -103,7 +103,7 @@ def test_the_steps_of_the_github_action_rate_a_service_and_store_the_report(serv
 def test_the_action_installs_assay_from_this_repository():
     action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
     (install,) = [step["run"] for step in action["runs"]["steps"] if step.get("name") == "Install Assay"]
-    (written,) = re.findall(r'install "\$GITHUB_ACTION_PATH/(.*?)"', install)
+    (written,) = re.findall(r'cd "\$GITHUB_ACTION_PATH/(.*?)"', install)
     assert (ACTION.parent / written).resolve() == ROOT
     used = yaml.safe_load((EXAMPLES / "github-rate.yml").read_text(encoding="utf-8"))["jobs"]["rate"]["steps"][-1]
     assert "deploy/github-action@" in used["uses"]
