@@ -6,9 +6,12 @@ Row 90 of docs/reliability.md: ffe18d3c showed a competitor's rating, or invente
 from __future__ import annotations
 
 import pytest
+from alembic import command
 from sqlalchemy import select
 
+from store.core import migrate
 from store.core.schema import outbox
+from store.core.schema import ratings as stored
 from store.ratings import compositions, history, published, rating_statistics, ratings
 from store.ratings.standing import Standing, standings
 from store.targets import domains, targets
@@ -117,3 +120,15 @@ def test_notices_about_a_rating_say_who_requested_it_and_how(database, rated, pr
         "job.succeeded": facts,
         "rating.published": facts,
     }
+
+
+def test_a_migration_fills_in_the_addresses_of_earlier_ratings(database, rated):
+    rated("acme", url=SPELLED), rated("acme", url="")
+    config = migrate._config()
+    with database.write() as c:
+        config.attributes["connection"] = c
+        command.downgrade(config, "0010")
+        command.upgrade(config, "head")
+        rows = c.execute(select(stored.c.host, stored.c.address, stored.c.requester)).all()
+    known = ("api.example.com", "api.example.com/translate", None)
+    assert sorted(map(tuple, rows), key=str) == sorted([known, (None, None, None)], key=str)
