@@ -5,6 +5,7 @@ METHODS section 2 (``transition-posterior``); the letter itself is decided in `a
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -53,6 +54,9 @@ DRAWS = 20_000
 
 UNUSABLE_SHARE = 0.2
 """Above this share of failed and unusable texts a component is not rated (METHODS section 2)."""
+
+SHARED_TEXT = 1.5
+"""Factor of the sentences that a letter needs if texts hold several: with 60, even services were BS in 4 of 200."""
 
 OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
 """Tolerances for which the probabilities are always reported as well."""
@@ -215,7 +219,8 @@ class TwoStepTest:
     def _measurement(self, found: Translations) -> Measurement:
         """Return the measurement of the texts so far, without its details. The independent units are the texts."""
         sentences = 1 if found.neutral else len(found.rows)
-        needed = -(-answers_needed(self.tolerance.delta) // sentences)
+        more = 1.0 if sentences == 1 else SHARED_TEXT
+        needed = math.ceil(answers_needed(self.tolerance.delta) * more / sentences)
         return Measurement(
             name=found.name,
             counts=Counts(found.usable, found.unusable, found.failed, found.unasked, found.probes_each),

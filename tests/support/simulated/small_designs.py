@@ -76,8 +76,8 @@ ONE_LOOK = {"stop_early": False}
 DESIGNS: Mapping[str, Design] = {
     "round-trip, 1 text a block": Design(translator_service, {"texts_per_block": 1} | ONE_LOOK, follows=4),
     "round-trip, 4 texts a block": Design(translator_service, {"texts_per_block": 4} | ONE_LOOK, follows=4),
-    "round-trip, looks from 1 to 10 texts a block": Design(
-        translator_service, {"texts_per_block": 1, "max_texts_per_block": 10, "look_growth": 1.2}, follows=4
+    "round-trip, looks from 1 to 15 texts a block": Design(
+        translator_service, {"texts_per_block": 1, "max_texts_per_block": 15, "look_growth": 1.2}, follows=4
     ),
     "one-hop, 1 text a block": Design(
         partial(translator_service, hop=True), {"texts_per_block": 1} | ONE_LOOK, follows=4
