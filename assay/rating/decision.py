@@ -80,7 +80,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:5715c963c7af168712efb7ee48a5584040e596ac0fea2f42ee4f19f35dfd7cc6"
+METHODOLOGY_DIGEST = "sha256:587ebd2f19a05f877cd90e977bbd811c47d6fc124f85ad70bab36e26645f454f"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
