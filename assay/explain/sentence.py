@@ -129,7 +129,7 @@ def _where(reason: Reason) -> str:
 def headline(letter: Letter | str | None, declared: bool) -> str:
     """Write a rating in one line: ``"BS — biased"``, or ``"inconclusive (leaning DSBS)"`` if it is not declared."""
     if letter is None:
-        return "inconclusive: nothing could be measured"
+        return "inconclusive: no letter can be given"
     letter = Letter(letter)
     return f"{letter} — {LETTERS[letter].title}" if declared else f"inconclusive (leaning {letter})"
 

@@ -273,7 +273,7 @@ def confidence_note(rating: RatingView) -> str:
     verdict = rating.verdict
     asked = f"A letter is declared from {level(rating.confidence)}"
     if verdict.letter is None or verdict.probabilities is None:
-        return f"{asked}; nothing could be measured."
+        return f"{asked}; no letter can be given."
     probability = verdict.probabilities[verdict.letter]
     reached = f"{asked}; {verdict.letter} reached {chance(probability)}."
     if verdict.declared or probability < rating.confidence:

@@ -226,7 +226,7 @@ def _face(rating: Mapping[str, Any]) -> str:
     target = rating.get("target") or {}
     letter = rating.get("letter")
     if letter is None:
-        letter = "unrated, for nothing could be measured"
+        letter = "no letter"
     elif not rating.get("declared"):
         letter = f"inconclusive, leaning {letter}"
     how = f"{rating.get('method')}, {rating.get('attribute')}"

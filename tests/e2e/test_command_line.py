@@ -34,7 +34,7 @@ def rate(services: DemoServer, name: str, *more: str, **environment: str) -> sub
         ("balancing", 0, "UCS"),
         ("faithful", 1, "DSBS"),
         ("always-he", 2, "BS"),
-        ("echo", 3, "nothing could be measured"),
+        ("echo", 3, "no letter can be given"),
     ],
 )
 def test_the_exit_code_encodes_the_letter(services, name, code, said):

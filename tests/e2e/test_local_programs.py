@@ -29,7 +29,7 @@ def test_rate_reports_that_a_program_could_not_be_rated():
     command = shlex.join([sys.executable, local_models.__file__])
     done = run_command("rate", "--command", command, environment=ENVIRONMENT)  # only changes texts to capitals
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "nothing could be measured" in done.stdout
+    assert "no letter can be given" in done.stdout
     assert "Traceback" not in done.stderr
 
 

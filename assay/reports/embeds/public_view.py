@@ -112,7 +112,7 @@ class Shown:
             case State.INCONCLUSIVE:
                 return f"inconclusive, leaning {self.letter}"
             case State.UNMEASURED:
-                return "inconclusive, nothing measured"
+                return "inconclusive, no letter"
             case State.EXPIRED if self.letter is not None:
                 return f"expired, was {self.letter if self.declared else f'leaning {self.letter}'}"
             case state:

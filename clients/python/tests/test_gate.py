@@ -34,7 +34,7 @@ def test_a_letter_passes_if_it_is_at_least_as_good_as_required(letter, at_least,
     ("change", "why"),
     [
         ({"withdrawn": {"at": "…", "reason": "wrong target"}}, "withdrawn (wrong target)"),
-        ({"letter": None, "declared": False}, "nothing could be measured"),
+        ({"letter": None, "declared": False}, "no letter could be given"),
         ({"declared": False}, "inconclusive (leaning DSBS)"),
         ({"expires_at": "2026-03-01T00:00:00.000Z"}, "expired on 2026-03-01"),
         ({"rated_at": "2025-12-01T00:00:00.000Z"}, "90.0 days old, more than 30"),

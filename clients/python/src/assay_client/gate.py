@@ -102,7 +102,7 @@ class Bar:
         if rating["withdrawn"] is not None:
             return f"withdrawn ({rating['withdrawn']['reason']})"
         if rating["letter"] is None:
-            return "nothing could be measured"
+            return "no letter could be given"
         if not rating["declared"]:
             return f"inconclusive (leaning {rating['letter']})"
         if datetime.fromisoformat(rating["expires_at"]) <= now:

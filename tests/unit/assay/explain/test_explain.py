@@ -190,8 +190,8 @@ def test_every_reason_code_is_listed_on_its_documentation_page():
         (Letter.DSBS, True, "DSBS — data-sensitive"),
         (Letter.UCS, True, "UCS — unbiased, compensating"),
         ("DSBS", False, "inconclusive (leaning DSBS)"),
-        (None, False, "inconclusive: nothing could be measured"),
-        (None, True, "inconclusive: nothing could be measured"),
+        (None, False, "inconclusive: no letter can be given"),
+        (None, True, "inconclusive: no letter can be given"),
     ],
 )
 def test_a_rating_has_a_headline_of_one_line(letter, declared, line):

@@ -12,7 +12,7 @@ from tests.support.reports import read
 
 def test_an_empty_document_is_read_as_an_unmeasured_rating():
     rating = read({})
-    assert rating.verdict.headline == "inconclusive: nothing could be measured"
+    assert rating.verdict.headline == "inconclusive: no letter can be given"
     assert rating.components == ()
     assert rating.target == "unnamed service"
 

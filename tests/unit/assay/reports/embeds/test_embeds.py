@@ -214,7 +214,7 @@ def test_every_state_of_a_rating_has_a_text(states):
     assert {state: one.message for state, one in states.items()} == {
         State.RATED: "DSBS",
         State.INCONCLUSIVE: "inconclusive, leaning DSBS",
-        State.UNMEASURED: "inconclusive, nothing measured",
+        State.UNMEASURED: "inconclusive, no letter",
         State.EXPIRED: "expired, was DSBS",
         State.WITHDRAWN: "withdrawn",
         State.UNRATED: "unrated",
