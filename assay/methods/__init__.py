@@ -8,7 +8,7 @@ the entry-point group ``assay.methods`` (docs/extending.md).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, cast, get_args
@@ -123,6 +123,9 @@ CHOSEN = frozenset(
 def is_default(method: AnyMethod, kind: Kind) -> bool:
     """Return whether a method has its defaults in all fields except `CHOSEN`: no words, texts or limits of its own."""
     names = {each.name for each in fields(method)}
+    required = {each.name for each in fields(method) if each.default is MISSING and each.default_factory is MISSING}
+    if not required <= CHOSEN:  # a method of a plug-in, whose requester must say what to ask
+        return False
     chosen = {name: getattr(method, name) for name in CHOSEN & names}
     try:
         return fit_to(type(method)(**chosen), kind) == method

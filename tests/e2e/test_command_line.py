@@ -215,25 +215,6 @@ def test_a_command_with_an_invalid_setting_ends_with_the_name_of_the_setting():
     assert "Traceback" not in done.stderr
 
 
-def test_the_first_admin_key_is_shown_once_if_keys_are_required(serve):
-    import urllib.error
-    import urllib.request
-
-    one = serve(ASSAY_AUTH="keys")
-    said = one.log.read_text()
-    plain = next(word for word in said.split() if word.startswith("assay_"))
-    one.stop()
-    one.start()
-    assert one.log.read_text().count("assay_") == 1
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(f"{one.agency.url}/v1/jobs")
-    refused.value.close()
-    assert refused.value.code == 401
-    request = urllib.request.Request(f"{one.agency.url}/v1/jobs", headers={"Authorization": f"Bearer {plain}"})
-    with urllib.request.urlopen(request) as answer:
-        assert answer.status == 200
-
-
 def test_stored_secrets_of_targets_can_be_read_after_a_rotation_of_the_secret_key(tmp_path: Path):
     from store.core import migrate
     from store.core.database import Database

@@ -35,7 +35,7 @@ OWN_CHOICES = {
         "second": "men",
         "cues": [["she", "he"], ["her", "him"], ["woman", "man"], ["sister", "brother"]],
         "concepts": {word: OCCUPATIONS.concepts[word] for word in OCCUPATIONS.concept_words[:40]},
-        "controls": ["window", "table", "river", "stone", "paper"],
+        "controls": ["window", "table", "river", "stone", "paper", "bridge", "garden", "bottle"],
     },
 }
 OWN_ASSOCIATION = {
@@ -54,8 +54,8 @@ OWN_ASSOCIATION = {
             "woman": [word for word, share in OCCUPATIONS.concepts.items() if share is not None and share > 0.75][:12],
             "man": [word for word, share in OCCUPATIONS.concepts.items() if share is not None and share < 0.25][:12],
         },
-        "human": ["person", "neighbour", "visitor"],
-        "neutral": ["window", "river", "table"],
+        "human": ["person", "neighbour", "visitor", "guest"],
+        "neutral": ["window", "river", "table", "stone"],
     },
 }
 

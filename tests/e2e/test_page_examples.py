@@ -41,7 +41,7 @@ OWN_TESTS = {
 
 SHELL, PARSED, OUTPUT = {"sh", "bash"}, {"json", "toml", "yaml"}, {"text", "http"}
 EMBEDDED = {"html", "markdown"}
-MOST_NOT_RUN = 9
+MOST_NOT_RUN = 10
 FIRST = {"refusing-ratings.md": "replies.md"}
 """Pages, each with the page whose examples must run first: refusing ratings requires a proof of ownership."""
 

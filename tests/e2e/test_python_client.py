@@ -193,8 +193,13 @@ def test_the_workflow_stops_a_deployment_unless_the_rating_is_good_enough(serve,
     def ends(name: str, secret: str = "") -> int:
         return run_steps({"ASSAY_KEY": secret}, {"ASSAY_URL": url, "TARGET_URL": services.url(name)})
 
-    assert [ends("faithful"), ends("always-he"), ends("eraser")] == [0, 1, 3]
-    assert [ends("balancing"), ends("balancing", key), ends("balancing", "assay_wrong")] == [3, 0, 64]
+    assert [ends("faithful", key), ends("always-he", key), ends("eraser", key)] == [0, 1, 3]
+    assert [ends("faithful"), ends("balancing"), ends("balancing", key), ends("balancing", "assay_wrong")] == [
+        3,
+        3,
+        0,
+        64,
+    ]
 
 
 def a_key(data: Path) -> str:
