@@ -80,6 +80,8 @@ class NormalPrior:
         kept = spread > NEGLIGIBLE * max(spread[0], np.abs(mean).max(initial=0.0))
         if not kept.any():
             raise ZeroVariance(f"all {len(matrix)} inputs are the same vector; a prior needs inputs that differ")
+        # the sign of an axis depends on the processor; its largest coordinate is made positive
+        axes = axes * np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
         return cls(mean, axes[kept].T * (spread[kept] / np.sqrt(len(matrix) - 1)))
 
     @property

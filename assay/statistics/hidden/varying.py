@@ -92,7 +92,9 @@ def varying_effect(
     mean = centre[cell] + rng.standard_normal(draws) / np.sqrt(precision[cell])
     variance = 1 / (1 / own + 1 / grid[:, None] ** 2)
     middle = variance[cell] * (turned / own + mean[:, None] * ones / spread[:, None] ** 2)
-    each = middle + rng.standard_normal(middle.shape) * np.sqrt(variance)[cell]
+    # drawn in the strata's own basis: eigenvectors may have either sign, which depends on the processor
+    noise = rng.standard_normal(middle.shape) @ basis
+    each = middle + noise * np.sqrt(variance)[cell]
     return Varying(mean, spread, each @ basis.T)
 
 

@@ -115,3 +115,17 @@ def test_adjusted_means_compare_frames_at_equal_shares_of_the_words(rng):
 def test_frames_that_each_occur_with_one_word_only_have_no_adjusted_means(rng):
     frames = rng.integers(0, 4, 400).astype(str)
     assert adjusted_means(rng.normal(size=400), frames, [frames]) is None
+
+
+def test_draws_do_not_depend_on_the_signs_that_a_processor_gives_to_eigenvectors(monkeypatch):
+    estimates, covariance = np.array([0.1, -0.2, 0.3]), np.array([[1.0, 0.3, 0.1], [0.3, 2.0, 0.2], [0.1, 0.2, 0.5]])
+    drawn = varying_effect(estimates, covariance, 0.1, np.random.default_rng(1), 500)
+    eigh = np.linalg.eigh
+
+    def with_other_signs(matrix):
+        values, vectors = eigh(matrix)
+        return values, vectors * [-1, 1, -1]
+
+    monkeypatch.setattr(np.linalg, "eigh", with_other_signs)
+    other = varying_effect(estimates, covariance, 0.1, np.random.default_rng(1), 500)
+    np.testing.assert_allclose(other.each, drawn.each, rtol=1e-9)
