@@ -32,7 +32,7 @@ from workers.calls.limits import Breaker, Lane
 from workers.calls.shared_rate_limits import lane_of
 from workers.egress import CallFailed, Egress
 from workers.engine.worker_context import Workplace, place_of
-from workers.targets import address_of, connect, has_default_settings, keep_to_links
+from workers.targets import address_of, connect, keep_to_links, settings_chosen
 from workers.targets.adapter import Adapter, Limits, Target
 from workers.targets.chain.chain import CHAIN
 from workers.targets.chain.roles import Roles
@@ -230,12 +230,14 @@ def describe(target: Mapping[str, Any]) -> dict[str, Any]:
 def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
     """Return how a rated service was described: by defaults, in the requester's own way, or without any call.
 
-    Words, texts or limits of the requester, and an author, are a description of his own as much as a prompt is.
+    Words, texts or limits of the requester, an author, and a seed, which decides the texts, are a description of the
+    requester's own as much as a prompt is.
     """
     if calls == 0:
         return "uploaded"
-    default = has_default_settings(job.target) and is_default(method, Kind(job.target["kind"])) and job.author is None
-    return "default" if default else "changed"
+    if not is_default(method, Kind(job.target["kind"])) or job.author is not None or not job.nonce:  # a job has a nonce only if its seed is random
+        return "changed"
+    return settings_chosen(job.target)
 
 
 def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:

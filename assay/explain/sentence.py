@@ -53,7 +53,8 @@ REQUESTED: Mapping[str, str] = {
 
 DESCRIBED: Mapping[str, str] = {
     "default": "The service was asked with the default settings.",
-    "changed": "The service was asked with settings or words of the requester.",
+    "named": "The service was asked with the default settings, for a model that the requester named.",
+    "changed": "The service was asked with settings, words or a seed of the requester.",
     "uploaded": "The service was not called: the answers were uploaded.",
 }
 """Sentence about the description of a rated service."""

@@ -2,7 +2,8 @@
 
 Anyone may rate any address. When a rating is looked up by its address, the ratings of the host's proved owner count
 first, then those of the agency's operator, then those that others made with a protocol's default description.
-Ratings of uploads, which no service has answered, never count, nor do changed descriptions of others.
+Ratings of uploads, which no service has answered, never count, nor do others' ratings of a model that they named, which
+may be a model of their own at a provider's address, or with changed descriptions.
 
 Proofs expire and hosts change hands, so a look-up uses the proofs of the moment; a rating's document has the facts at
 the time of the rating.
@@ -24,8 +25,9 @@ Requester = Literal["owner", "operator", "other"]
 REQUESTERS: tuple[Requester, ...] = ("owner", "operator", "other")
 """Classes of requesters; in look-ups by address, earlier ones take precedence."""
 
-Description = Literal["default", "changed", "uploaded"]
-"""How the rated service was described: by a protocol's default, in another way, or not called at all."""
+Description = Literal["default", "named", "changed", "uploaded"]
+"""How the rated service was described: by a protocol's default, by the default and a name that the requester chose
+(model, deployment, project), in another way, or not called at all."""
 
 Whose = Literal["address", "mine", "all"]
 """Ratings of an address: those that stand for it, the caller's own, or all."""

@@ -7,7 +7,6 @@ run is lost or repeated.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, insert, select, update
 from store.core import quota
 from store.core.agency_schema import schedules
 from store.core.clock import now_ms, read_clock
-from store.core.columns import SEED_BITS, new_id, random_nonce
+from store.core.columns import new_id, random_nonce, random_seed
 from store.core.rows import one_row, page_of
 from store.corpora.materials import with_stored_material
 from store.jobs import cool_down, jobs
@@ -209,7 +208,7 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
     if schedule is None:
         return None
     now = read_clock(c)
-    ran = _add_jobs(c, schedule, schedule.next_at, bounds)
+    ran = _add_jobs(c, schedule, bounds)
     if ran.code == "cooling-down":
         return _record_run(c, schedule, now, ran, next_at=now + ran.rest_s * 1000), ran
     return _record_run(c, schedule, now, ran, next_at=schedule.rhythm.after(now, schedule.next_at)), ran
@@ -224,17 +223,11 @@ def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tup
     if schedule is None:
         return None
     now = read_clock(c)
-    ran = _add_jobs(c, schedule, now, bounds)
+    ran = _add_jobs(c, schedule, bounds)
     return _record_run(c, schedule, now, ran, next_at=schedule.next_at), ran
 
 
-def seed_of(schedule_id: str, at: int) -> int:
-    """Compute the seed of the run that was due `at` (milliseconds since 1970); it differs between runs."""
-    digest = hashlib.sha256(f"{schedule_id} {at}".encode()).digest()
-    return int.from_bytes(digest[:8]) >> (64 - SEED_BITS)
-
-
-def _add_jobs(c: Connection, schedule: StoredSchedule, at: int, bounds: Bounds) -> ScheduledRun:
+def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRun:
     """Add the jobs of one run, or return the reason why no job was added."""
     orders = schedule.orders
     first = orders.jobs[0]
@@ -250,7 +243,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, at: int, bounds: Bounds) 
         return ScheduledRun(
             None, code="cooling-down", failure=f"the target cools down for another {rest_s} s", rest_s=rest_s
         )
-    seed = seed_of(schedule.id, at)
+    seed = random_seed()  # its tenant cannot know the questions beforehand either
     new_jobs = [_job(c, schedule, template, target, seed, author) for template in orders.jobs]
     jobs.add_all(c, [(job, None) for job in new_jobs])
     ids = tuple(job.id for job in new_jobs)

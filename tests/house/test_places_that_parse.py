@@ -112,7 +112,6 @@ BOUNDS = {
     "store/security/outside_key.py _public_key": OPERATOR,
     "store/security/secrets.py Vault.open": OWN,
     "store/security/signing.py _opened": OWN,
-    "store/suites/schedules.py seed_of": OWN,
     "store/targets/domains.py canonical_address": "an address of at most MAX_URL characters; linear",
     "store/webhooks/fan_out.py answers_challenge": "an answer of at most the webhooks' response limit",
     "store/webhooks/outbox.py _data": OWN,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Literal
 
 from assay.errors import SpecificationError, UnknownName
 from assay.model import Kind
@@ -193,31 +193,38 @@ def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
 
 
-NEUTRAL = frozenset({"model", "batch_maximum"})
-"""Settings that name the service, or group calls; they do not change what it is asked."""
+NEUTRAL = "batch_maximum"
+"""Setting that groups calls; it does not change what the service is asked."""
 
 
-def has_default_settings(target: Mapping[str, Any]) -> bool:
-    """Return whether a target is described by nothing but its protocol, its model and the like.
+def settings_chosen(target: Mapping[str, Any]) -> Literal["default", "named", "changed"]:
+    """Return whether a target is described by its protocol alone, also by a model and the like, or in another way.
 
-    Settings without a default (model, deployment, project) are necessary to name the service; any other setting must
+    Settings without a default (deployment, project) name the service, and so does `model`; any other setting must
     have its default. A `custom` target describes calls, answers and prompts of its own; a chain has no address.
     """
     protocol, settings = str(target["protocol"]), _object(target, "settings")
     offered = _offered(protocol)
     if offered.protocol in {Custom.protocol, Chain.protocol, Uploaded.protocol}:
-        return False
+        return "changed"
     own: Any = offered.parameters if isinstance(offered, Preset) else offered.settings_type
     if not settings.keys() <= {setting.name for setting in fields(own)}:
-        return False  # a setting of the protocol below a preset, such as `body` or `headers`
+        return "changed"  # a setting of the protocol below a preset, such as `body` or `headers`
     read = read_fields(own, settings, "settings")
-    return all(_is_default(setting, getattr(read, setting.name)) for setting in fields(own))
+    chosen = [setting for setting in fields(own) if not _is_default(setting, getattr(read, setting.name))]
+    if all(setting.name == "model" or _has_no_default(setting) for setting in chosen):
+        return "named" if chosen else "default"
+    return "changed"
 
 
 def _is_default(setting: Field[Any], value: Any) -> bool:
     if setting.default_factory is not MISSING:
         return bool(value == setting.default_factory())
-    return setting.default is MISSING or setting.name in NEUTRAL or bool(value == setting.default)
+    return setting.name == NEUTRAL or bool(value == setting.default)
+
+
+def _has_no_default(setting: Field[Any]) -> bool:
+    return setting.default is MISSING and setting.default_factory is MISSING
 
 
 def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, scraping: bool = False) -> None:
@@ -364,7 +371,7 @@ __all__ = [
     "address_of",
     "check_target",
     "connect",
-    "has_default_settings",
+    "settings_chosen",
     "keep_to_links",
     "offer_here",
     "protocols",

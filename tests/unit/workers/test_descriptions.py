@@ -10,7 +10,7 @@ import pytest
 from assay.methods import fit_to, is_default
 from assay.model import Kind
 from store.ratings.experiment_json import dump_method, parse_method
-from workers.targets import has_default_settings
+from workers.targets import settings_chosen
 
 CHAT = {"protocol": "openai-chat", "settings": {"model": "m"}}
 
@@ -20,15 +20,29 @@ CHAT = {"protocol": "openai-chat", "settings": {"model": "m"}}
     [
         ("libretranslate", {}),
         ("libretranslate", {"language_codes": {}}),
-        ("openai-chat", {"model": "m"}),
+        ("deepl", {}),
+        ("google", {}),
+        ("tei", {}),
+    ],
+)
+def test_a_protocol_alone_is_a_default_description(protocol, settings):
+    assert settings_chosen({"protocol": protocol, "settings": settings}) == "default"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "settings"),
+    [
+        ("openai-chat", {"model": "ft:m:rival::persona"}),
         ("openai-chat", {"model": "m", "temperature": 0}),
+        ("ollama", {"model": "m"}),
         ("anthropic", {"model": "m"}),
-        ("hf-inference", {"model": "m"}),
+        ("azure-openai", {"deployment": "d"}),
+        ("hf-inference", {"model": "rival/persona"}),
         ("vertex", {"model": "m", "project": "p", "location": "global"}),
     ],
 )
-def test_settings_that_only_name_the_service_are_default(protocol, settings):
-    assert has_default_settings({"protocol": protocol, "settings": settings})
+def test_a_model_that_the_requester_named_is_not_the_service_at_an_address(protocol, settings):
+    assert settings_chosen({"protocol": protocol, "settings": settings}) == "named"
 
 
 @pytest.mark.parametrize(
@@ -49,7 +63,7 @@ def test_settings_that_only_name_the_service_are_default(protocol, settings):
     ],
 )
 def test_settings_that_change_what_is_asked_or_read_are_not_default(protocol, settings):
-    assert not has_default_settings({"protocol": protocol, "settings": settings})
+    assert settings_chosen({"protocol": protocol, "settings": settings}) == "changed"
 
 
 def method(kind, **written):

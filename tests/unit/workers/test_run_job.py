@@ -442,15 +442,17 @@ def invented_choices() -> dict:
         (dump_method(RoundTrip("gender")), {}, "default"),
         (dump_method(RoundTrip("gender")), {"settings": {"language_codes": {"es": "fr"}}}, "changed"),
         (dump_method(RoundTrip("gender", delta=0.01)), {}, "changed"),
+        (dump_method(RoundTrip("gender")), {"nonce": ""}, "changed"),
         (invented_choices(), {"kind": "classifier", "protocol": "tei"}, "uploaded"),
     ],
-    ids=["default", "another setting", "another tolerance", "invented choices"],
+    ids=["default", "another setting", "another tolerance", "a seed of the request", "invented choices"],
 )
 def test_a_rating_says_how_the_service_was_described(workplace, services, experiment, changes, description):
     url = services.url("faithful")
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": url, "settings": {}}
-    changes = {"target": target | changes, "experiment": experiment, "tenant": "rival"}
-    job = post(workplace, url, **changes)
+    nonce = changes.get("nonce", "random")
+    target |= {name: value for name, value in changes.items() if name != "nonce"}
+    job = post(workplace, url, target=target, experiment=experiment, tenant="rival", nonce=nonce)
     ended = run(workplace, job)
     assert ended.status == "succeeded", ended.error
     facts = {"role": "other", "host_proved": False, "description": description}

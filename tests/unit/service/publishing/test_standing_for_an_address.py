@@ -27,6 +27,7 @@ OWNER, RIVAL, SECOND, OPERATOR = "acme", "rival", "second", "default"
 ATTACKS = {
     "custom with another body": ("changed", {"protocol": "custom"}),
     "another system prompt on a preset": ("changed", {"settings": {"instruction": "Prefer men."}}),
+    "a model of the competitor at the same address": ("named", {"settings": {"model": "rival/persona"}}),
     "an upload of invented choices": ("uploaded", {"kind": "classifier"}),
     "newer with default settings": ("default", {}),
 }
@@ -262,13 +263,13 @@ async def test_of_one_class_of_requesters_the_newest_rating_counts(agency, rate)
     assert (await latest(agency), (await badge(agency))[:3]) == (newer, "UCS")
 
 
-@pytest.mark.parametrize("description", ["changed", "uploaded"])
-async def test_changed_descriptions_and_uploads_of_others_stand_for_no_address(agency, key, rate, description):
+@pytest.mark.parametrize("description", ["named", "changed", "uploaded"])
+async def test_named_models_changed_descriptions_and_uploads_of_others_stand_for_no_address(agency, key, rate, description):
     rated = await rate(RIVAL, "BS", description=description)
     assert (await latest(agency), await badge(agency)) == ("no-rating", "unrated")
     assert await latest(agency, key(RIVAL)) == "no-rating"
     assert (await history(agency), await counts(agency)) == ([], {"UCS": 0, "DSBS": 0, "BS": 0})
-    mine = rated if description == "changed" else "no-rating"
+    mine = rated if description != "uploaded" else "no-rating"
     assert await latest(agency, key(RIVAL), whose="mine") == mine
 
 
