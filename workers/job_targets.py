@@ -235,7 +235,8 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
     """
     if calls == 0:
         return "uploaded"
-    if not is_default(method, Kind(job.target["kind"])) or job.author is not None or not job.nonce:  # a job has a nonce only if its seed is random
+    seed_is_random = bool(job.nonce)  # a seed of the request has no nonce
+    if not is_default(method, Kind(job.target["kind"])) or job.author is not None or not seed_is_random:
         return "changed"
     return settings_chosen(job.target)
 

@@ -40,6 +40,9 @@ WORK: Mapping[str, str] = {
     "POST /v1/targets/probe": CALLS,
     "POST /v1/targets/{target_id}/probe": CALLS,
     "POST /v1/domains/{domain_id}/verify": CALLS,
+    "POST /v1/webhooks": CALLS,  # these three send a challenge
+    "PUT /v1/webhooks/{webhook_id}": CALLS,
+    "POST /v1/webhooks/{webhook_id}/enable": CALLS,
     "POST /v1/webhooks/{webhook_id}/ping": CALLS,
     "POST /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": CALLS,
     "POST /v1/jobs/{job_id}/deliveries/{delivery_id}/redeliver": CALLS,

@@ -79,7 +79,8 @@ class Settings(BaseSettings):
     job_rate: str = Field("1200/minute", description="Rate limit of new jobs per tenant")
     upload_rate: str = Field("300/hour", description="Rate limit of uploads and pictures per tenant")
     call_rate: str = Field(
-        "60/minute", description="Rate limit of probes, pings, redeliveries and checks of domains per tenant"
+        "60/minute",
+        description="Rate limit of probes, pings, redeliveries, challenges and checks of domains per tenant",
     )
     download_rate: str = Field(
         "120/minute", description="Rate limit of reports, exports and comparisons per address of callers without a key"

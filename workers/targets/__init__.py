@@ -371,9 +371,9 @@ __all__ = [
     "address_of",
     "check_target",
     "connect",
-    "settings_chosen",
     "keep_to_links",
     "offer_here",
     "protocols",
     "read_target",
+    "settings_chosen",
 ]

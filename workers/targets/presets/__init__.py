@@ -20,6 +20,7 @@ from urllib.parse import quote
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
+from assay.errors import SpecificationError
 from assay.model import Kind
 from workers.targets.auth.schemes import Strict
 from workers.targets.protocols.openai.chat import INSTRUCTION
@@ -115,6 +116,8 @@ def _filled(template: Any, values: Mapping[str, Any], *, in_path: bool) -> Any:
     def written(match: re.Match[str]) -> str:
         value = str(values[match[1]])
         if in_path:
+            if value in {".", ".."}:
+                raise SpecificationError(f"{match[1]} is {value!r}, which would lead to another path", match[1])
             return quote(value, safe="")
         return value if match[1] == "instruction" else value.replace("{", "{{").replace("}", "}}")
 

@@ -264,7 +264,9 @@ async def test_of_one_class_of_requesters_the_newest_rating_counts(agency, rate)
 
 
 @pytest.mark.parametrize("description", ["named", "changed", "uploaded"])
-async def test_named_models_changed_descriptions_and_uploads_of_others_stand_for_no_address(agency, key, rate, description):
+async def test_named_models_changed_descriptions_and_uploads_of_others_stand_for_no_address(
+    agency, key, rate, description
+):
     rated = await rate(RIVAL, "BS", description=description)
     assert (await latest(agency), await badge(agency)) == ("no-rating", "unrated")
     assert await latest(agency, key(RIVAL)) == "no-rating"

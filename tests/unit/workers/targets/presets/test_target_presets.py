@@ -479,3 +479,24 @@ def test_a_user_can_replace_the_authentication_of_a_preset():
     settings = {"model": "m", "auth": "bearer"}
     assert values(ask(lambda one: answer, "bedrock", [TRANSLATE], settings, heard=heard)) == ["Ella vino."]
     assert heard[0].headers["authorization"] == f"Bearer {SECRET}"
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings"),
+    [
+        ("azure-openai", {"deployment": ".."}),
+        ("azure-openai", {"deployment": "."}),
+        ("vertex", {"project": "..", "location": "global", "model": "m"}),
+        ("sagemaker", {"endpoint": "..", "auth": aws("sagemaker")}),
+        ("bedrock", {"model": "..", "auth": aws("bedrock")}),
+    ],
+)
+def test_a_setting_of_dots_does_not_lead_to_another_path_of_the_provider(preset, settings):
+    described = {
+        "kind": Kind.LANGUAGE_MODEL,
+        "protocol": preset,
+        "base_url": "http://127.0.0.1:1",
+        "settings": settings,
+    }
+    with pytest.raises(SpecificationError, match="another path"):
+        check_target(described | {"secret": AWS_SECRET}, LOOPBACK)
