@@ -48,6 +48,9 @@ class AddressQuery(RatingFilter):
     """Query parameters of a badge by address."""
 
     target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address.")]
+    model: Annotated[
+        str | None, Field(max_length=500, description="Model, deployment or endpoint, where the address has several.")
+    ] = None
 
 
 def _of_rating(form: Embed) -> Route:
@@ -78,7 +81,7 @@ def _of_target(form: Embed) -> Route:
 def _of_address(form: Embed) -> Route:
     async def of_address(request: Request, here: Here, query: Annotated[AddressQuery, Query()]) -> Response:
         read = partial(here.database.read, published.of_address, **query.model_dump())
-        key = ("address", query.target_url, query.attribute, query.method)
+        key = ("address", query.target_url, query.attribute, query.method, query.model)
         return _sent(request, await here.embed_cache.get(key, read, form, base_url(request)))
 
     return of_address

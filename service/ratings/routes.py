@@ -34,7 +34,7 @@ from store.corpora import images
 from store.jobs import observations
 from store.ratings import ratings
 from store.ratings.ratings import StoredRating
-from store.ratings.standing import standings
+from store.ratings.standing import MODEL_SETTINGS, standings
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 
@@ -66,6 +66,9 @@ class LatestQuery(QueryModel):
     ] = "address"
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
+    model: Annotated[
+        str | None, Field(max_length=500, description="Model, deployment or endpoint, where the address has several.")
+    ] = None
 
 
 @router.get("/latest", response_model=RatingView)
@@ -84,6 +87,7 @@ async def latest_rating(
         whose=query.whose,
         attribute=query.attribute,
         method=query.method,
+        model=query.model,
     )
     if not found:
         which = "stands for this address" if query.whose == "address" else "of this address is yours"
@@ -278,9 +282,11 @@ def headers_of_both(before: StoredRating, after: StoredRating) -> dict[str, str]
 
 
 def _candidate(rating: StoredRating) -> dict[str, Any]:
+    settings = rating.target.get("settings") or {}
     return {
         "method": rating.method,
         "attribute": rating.attribute,
+        "model": next((settings[name] for name in MODEL_SETTINGS if settings.get(name) is not None), None),
         "letter": rating.letter,
         "href": f"{router.prefix}/{rating.id}",
     }

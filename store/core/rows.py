@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Executable, Select, String, Table, and_, literal_column, or_
+from sqlalchemy import ColumnElement, Connection, Executable, Select, String, Table, and_, literal_column, or_
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -122,7 +122,7 @@ class json_part(FunctionElement[str]):  # noqa: N801 - named like an SQL functio
     name = "json_part"
     inherit_cache = True
 
-    def __init__(self, column: Column[Any], part: str) -> None:
+    def __init__(self, column: ColumnElement[Any], part: str) -> None:
         super().__init__(column, literal_column(f"'{part}'"))
 
 

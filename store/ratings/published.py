@@ -43,15 +43,22 @@ def rating(c: Connection, rating_id: str, tenant: str | None) -> DatedRating:
 
 
 def of_address(
-    c: Connection, target_url: str, *, attribute: str | None = None, method: str | None = None
+    c: Connection,
+    target_url: str,
+    *,
+    attribute: str | None = None,
+    method: str | None = None,
+    model: str | None = None,
 ) -> DatedRating:
-    """Read the public rating that counts for an address, optionally for one attribute and method.
+    """Read the public rating that counts for an address, optionally for one attribute, method and model.
 
     Of those that stand for the address, the first class of requesters decides, and then the newest rating.
     """
     ratings = schema.ratings
     lookup = standing.of_address(target_url, None)
     counting = select(ratings.c.id).where(*lookup.conditions, *equal(ratings, attribute=attribute, method=method))
+    if model is not None:
+        counting = counting.where(standing.rated_model == model)
     return _newest(c, counting, lookup.rank)
 
 

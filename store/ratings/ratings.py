@@ -16,7 +16,7 @@ from store.core.clock import iso, read_clock
 from store.core.columns import new_id
 from store.core.rows import about_target, all_rows, equal, json_part, one_row, page_of
 from store.core.schema import ratings
-from store.ratings.standing import Description, Requester, Whose, of_address, requester_of
+from store.ratings.standing import Description, Requester, Whose, of_address, rated_model, requester_of
 from store.targets.domains import canonical_address, owners
 
 State = Literal["standing", "withdrawn", "all"]
@@ -237,8 +237,9 @@ def latest(
     whose: Whose = "address",
     attribute: str | None = None,
     method: str | None = None,
+    model: str | None = None,
 ) -> list[StoredRating]:
-    """List the rating that counts for an address, for each method and attribute, newest first.
+    """List the rating that counts for an address, for each method, attribute and model, newest first.
 
     The tenant's own and all public ratings count, including expired ones, but not withdrawn ones. Of those that stand
     for the address and match the filters, only those of the first class of requesters count
@@ -247,7 +248,8 @@ def latest(
     """
     lookup = of_address(target_url, tenant, whose)
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
-    series = (lookup.rank, ratings.c.method, ratings.c.attribute)
+    series = (lookup.rank, ratings.c.method, ratings.c.attribute, rated_model)
+    of_model = [] if model is None else [rated_model == model]
     ranked = (
         select(
             ratings.c.id,
@@ -256,7 +258,7 @@ def latest(
             func.min(lookup.rank).over().label("first_rank"),
         )
         .where(*lookup.conditions, *_in_state("standing"))
-        .where(*equal(ratings, attribute=attribute, method=method))
+        .where(*equal(ratings, attribute=attribute, method=method), *of_model)
         .subquery()
     )
     query = select(ratings).join(ranked, ranked.c.id == ratings.c.id)

@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from sqlalchemy import ColumnElement, Connection, and_, case, false, literal, or_
+from sqlalchemy import ColumnElement, Connection, and_, case, false, func, literal, or_
 
+from store.core.rows import json_part
 from store.core.schema import ratings
 from store.security.rights import OPERATOR_TENANT
 from store.targets import domains
@@ -28,6 +29,14 @@ REQUESTERS: tuple[Requester, ...] = ("owner", "operator", "other")
 Description = Literal["default", "named", "changed", "uploaded"]
 """How the rated service was described: by a protocol's default, by the default and a name that the requester chose
 (model, deployment, project), in another way, or not called at all."""
+
+MODEL_SETTINGS = ("model", "deployment", "endpoint")
+"""Settings of protocols that name a model, where an address has several."""
+
+rated_model: ColumnElement[str | None] = func.coalesce(
+    *(json_part(json_part(ratings.c.target, "settings"), name) for name in MODEL_SETTINGS)
+)
+"""SQL expression: name of the model that was rated, where an address has several."""
 
 Whose = Literal["address", "mine", "all"]
 """Ratings of an address: those that stand for it, the caller's own, or all."""

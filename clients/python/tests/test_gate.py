@@ -66,6 +66,12 @@ def gate(url, *more):
     [
         (404, {"code": "no-rating"}, 3, "unrated"),
         (409, {"code": "ambiguous-rating", "candidates": [{"method": "b"}, {"method": "a"}]}, 64, "--method: a, b"),
+        (
+            409,
+            {"code": "ambiguous-rating", "candidates": [{"method": "a", "model": "n"}, {"method": "a", "model": "m"}]},
+            64,
+            "--model: m, n",
+        ),
         (401, {"code": "key-missing", "title": "A key is needed"}, 64, "A key is needed"),
         (
             404,

@@ -159,6 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--attribute", required=True, help="attribute that it was rated for, such as gender")
     parser.add_argument("--method", help="method of the rating; required if several methods rated it")
+    parser.add_argument("--model", help="model, deployment or endpoint; required if several at the address were rated")
     parser.add_argument("--at-least", choices=BEST_FIRST, default="DSBS", help="the worst letter that passes (DSBS)")
     parser.add_argument("--max-age-days", type=_days, metavar="DAYS", help="do not pass an older rating")
     parser.add_argument("--key-file", help="file with the API key; - reads it from standard input")
@@ -173,7 +174,7 @@ def _days(text: str) -> float:
 
 
 def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgement:
-    named = ("target_url", "attribute", "method", "whose")
+    named = ("target_url", "attribute", "method", "model", "whose")
     query = {name: getattr(options, name) for name in named}
     try:
         key = _key(options.key_file, stdin)
@@ -236,6 +237,9 @@ def _refusal(answer: httpx.Response, whose: str) -> Judgement:
         return Judgement(Exit.UNSETTLED, UNRATED[whose])
     if code == "ambiguous-rating":
         methods = sorted({str(one["method"]) for one in problem["candidates"]})
+        if len(methods) == 1:
+            models = sorted({str(one["model"]) for one in problem["candidates"]})
+            return Judgement(Exit.USAGE, f"several models were rated; choose one with --model: {', '.join(models)}")
         return Judgement(Exit.USAGE, f"several methods rated it; choose one with --method: {', '.join(methods)}")
     errors = "; ".join(f"{one.get('parameter')}: {one.get('detail')}" for one in problem.get("errors") or ())
     detail = problem.get("detail") or problem.get("title") or "no reason given"

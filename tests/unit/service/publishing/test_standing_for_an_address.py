@@ -242,6 +242,33 @@ async def test_a_rating_of_a_version_that_recorded_no_requester_keeps_its_digest
 
 
 # ---------------------------------------------------------------------------- order of requesters
+@pytest.mark.parametrize(("tenant", "whose"), [(OWNER, "address"), (OPERATOR, "address"), (SECOND, "mine")])
+async def test_a_rating_of_one_model_never_answers_for_another_at_the_same_address(
+    agency, key, rate, prove, tenant, whose
+):
+    if tenant == OWNER:
+        prove(OWNER)
+    made = {}
+    for model, setting, letter in (("large", "model", "UCS"), ("small", "deployment", "BS")):
+        described = {"settings": {setting: model}, "digest": f"sha256:{model}"}
+        made[model] = await rate(tenant, letter, description="named", described=described)
+    headers = key(tenant)
+    refused = await agency.get("/v1/ratings/latest", params={"target_url": URL, "whose": whose}, headers=headers)
+    assert (refused.status_code, {row["model"] for row in refused.json()["candidates"]}) == (409, {"large", "small"})
+    for model, rating in made.items():
+        assert await latest(agency, headers, whose=whose, model=model) == rating
+    assert await latest(agency, headers, whose=whose, model="other") == "no-rating"
+
+
+async def test_a_badge_by_address_and_model_shows_that_model(agency, rate, prove):
+    prove(OWNER)
+    for model, letter in (("large", "UCS"), ("small", "BS")):
+        await rate(OWNER, letter, description="named", described={"settings": {"model": model}})
+    for model, letter in (("large", "UCS"), ("small", "BS"), ("other", "unrated")):
+        answer = await agency.get("/v1/badge.json", params={"target_url": URL, "model": model})
+        assert answer.json()["message"].startswith(letter)
+
+
 async def test_without_a_proved_owner_the_operator_counts_before_others(agency, rate, prove):
     by_other = await rate(RIVAL, "BS")
     assert (await latest(agency), (await badge(agency))[:2]) == (by_other, "BS")
@@ -436,12 +463,14 @@ async def test_the_requester_does_not_replace_the_answer_of_the_operator(agency,
 async def test_look_ups_by_address_read_the_index_and_not_the_documents(worker, rate, prove):
     prove(OWNER)
     await rate(OWNER, "UCS")
-    for read in (lambda c: published.of_address(c, URL), lambda c: stored_ratings.latest(c, None, URL)):
+    of_badge = (lambda c: published.of_address(c, URL), "COVERING INDEX ix_ratings_address")
+    newest = (lambda c: stored_ratings.latest(c, None, URL), "ix_ratings_address (address=?)")  # reads models, too
+    for read, index in (of_badge, newest):
         asked = []
         with worker.database.read() as c:
             event.listen(c, "before_cursor_execute", lambda _c, _k, sql, values, *_: asked.append((sql, values)))  # noqa: B023
             read(c)
             ((sql, values),) = asked
             plan = " ".join(str(row) for row in c.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", values))
-        assert "COVERING INDEX ix_ratings_address" in plan, plan
+        assert index in plan, plan
         assert "SCAN ratings" not in plan, plan
