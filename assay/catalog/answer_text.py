@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+from functools import lru_cache
 from html import unescape
 from unicodedata import category, normalize
 
 MOST_ESCAPES = 2
 """Maximum number of times that a text is taken for escaped HTML: some services escape what was escaped before."""
+
+LONGEST_JSON = 1_000
+"""Maximum length of an answer in which a label in JSON is looked for, in characters."""
 
 _SIGNS = str.maketrans(
     {
@@ -23,8 +28,24 @@ _SIGNS = str.maketrans(
 """Signs with several forms: apostrophes, quotes, hyphens and minus signs, line ends, and marks within words."""
 
 _LOOSE_APOSTROPHE = re.compile(r"\b(l|d|un|quell|quest|dell|all) +'(?=\s*\w)", re.IGNORECASE)
-_LABEL_EDGES = " .,;:!\"'«»*"
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>")
+_LABEL_EDGES = " .,;:!\"'«»*`\u2026\u3002\u3001"
+_BRACKETED = re.compile(r"[(\[{<]([^()\[\]{}<>]+)[)\]}>]")
+_EXPLAINED = re.compile(
+    r"(?:(?:the\s+)?(?:label|class|category|answer|sentiment|prediction|output|result)\s*(?::|=|\bis\b)\s*)?"
+    r"([^,;:(\n]{1,60}?)"
+    r"(?:(?:\s*[,;:(–—-])?\s+\(?(?:because|since|due\s+to|as\s+(?:he|she|they|it|the|this|there)|weil|denn|porque|ya\s+que"
+    r"|parce\s+qu|car\s|puisque|perch[eé]|poich[eé]|pois|omdat)\b.*|)\Z",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
+_WHOLE = re.compile(r"([+-]?\d+)\.0+")
+_TAG = re.compile(
+    r"</?(?:a(?=\s)|(?:abbr|b|bdi|bdo|big|blockquote|body|br|center|cite|code|dd|del|dfn|div|dl|dt|em|font|g|h[1-6]|head|hr"
+    r"|html|i|img|ins|kbd|li|mark|meta|ol|p|pre|q|s|samp|section|small|span|strike|strong|sub|sup|table|tbody|td|th|tr|tt"
+    r"|u|ul|var|wbr|x)(?![\w-]))[^<>]{0,500}>|</a\s*>",
+    re.IGNORECASE,
+)
+"""Tags of HTML, and of translators (``<g>``, ``<x>``); "<la>" is none."""
 _IGNORED = {chr(code) for code in (0x034F, *range(0x180B, 0x180F), *range(0xFE00, 0xFE10))}
 """Invisible characters that Unicode does not count as format characters: joiners and variation selectors."""
 
@@ -60,17 +81,42 @@ def normalise_answer(text: str) -> str:
 
 
 def plain_label(label: str) -> str:
-    """Return a label normalised, with single blanks, and without outer blanks, quotes and stops.
+    """Return a label normalised, with single blanks, and without outer blanks, quotes, brackets and stops.
 
-    A label of marks only, such as "+", stays as it is.
+    Of JSON with one text, such as ``{"label": "good"}``, that text is the label. A heading before a label and an
+    explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
     words = " ".join(normalise_answer(label).split())
-    return words.strip(_LABEL_EDGES) or words
+    bare = _in_json(words).strip(_LABEL_EDGES)
+    while (bracketed := _BRACKETED.fullmatch(bare)) is not None:
+        bare = bracketed[1].strip(_LABEL_EDGES)
+    explained = _EXPLAINED.match(bare)
+    bare = (explained[1] if explained else bare).strip(_LABEL_EDGES)
+    return bare or words
 
 
+def _in_json(text: str) -> str:
+    """Return the only text in an answer of JSON; the answer itself if it is none."""
+    if text[:1] not in {"{", "[", '"'} or len(text) > LONGEST_JSON:
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    while isinstance(value, dict | list) and len(value) == 1:
+        (value,) = value.values() if isinstance(value, dict) else value
+    return value if isinstance(value, str) else text
+
+
+@lru_cache(maxsize=1024)
 def label_key(label: str) -> str:
-    """Return the form by which labels are compared: "Good", "good " and "GOOD." are one label."""
-    return normalize("NFC", plain_label(label).casefold())
+    """Return the form by which labels are compared: "Good", "good " and "GOOD." are one label.
+
+    So are "very_good" and "very good", "1.0" and "1", and the letter i with and without its dot.
+    """
+    folded = normalize("NFC", plain_label(label).casefold().replace("i\u0307", "i").replace("\u0131", "i"))
+    joined = _JOINED.sub(" ", folded)
+    return whole[1] if (whole := _WHOLE.fullmatch(joined)) else joined
 
 
 def refuses_in_words(text: str) -> bool:

@@ -9,9 +9,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
+from unicodedata import combining, normalize
+
+MOST_WORDS_BETWEEN = 4
+"""Maximum number of words from an article to that of the same noun in the other gender."""
 
 LONGEST_BETWEEN = 100
 """Maximum number of characters between two marks that belong together."""
+
+SHORTEST_STEM = 4
+"""Minimum number of letters that two nouns share if they are the same one with another gender."""
+
+ENDING = 2
+"""Maximum number of letters of the shorter of two such nouns that the other lacks: the "o" of "enfermero"."""
 
 LETTER = r"[^\W\d_]"
 
@@ -19,22 +30,47 @@ _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{1,3})(?=\S)([^*_]+?)(?<=\S)\1(?![
 _CAMEL = re.compile(r"(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
 _DOT = re.compile(rf"(?<={LETTER})\.(?=[a-zß-öø-ÿ])")
 _WITHIN = re.compile(rf"(?<={LETTER})(?:_|[^\w\s'().,;?@\[\]{{}}\"-])+(?={LETTER})")
-_SPECIAL = re.compile(rf"{LETTER}@|ə|{LETTER}\*(?!\w)|(?:(?<!\w)l|[bcdfghjklmnñpqrstvwz])xs?(?!\w)")
-_UNCLEAR = re.compile(rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]")
+_SPECIAL = re.compile(
+    rf"{LETTER}@|[əɜ]|{LETTER}(?:\*|_|(?<={LETTER}{{3}})[34])(?!\w)|(?:(?<!\w)l|[bcdfghjklmnñpqrstvwz])xs?(?!\w)"
+)
+_UNCLEAR = re.compile(
+    rf"{LETTER}\s?/\s?-?{LETTER}|{LETTER}[(\[]|[(\[]-?{LETTER}{{1,5}}[)\]]|[\s,]-{LETTER}{{1,5}}(?!\w)"
+)
+_BRACES = str.maketrans("{}<>", "()()")
+_WORD = re.compile(rf"\W*({LETTER}+)")
+_LONGER = re.compile(rf"{LETTER}{{2,}}")
 _CONNECTED = r"\s*[/(\[|·•+&~–—][\s\W]*"
 
 
 def marked_within(text: str) -> str:
     """Return a normalised text with every mark within a word as a slash: "Lehrer*in", "LehrerIn" → "Lehrer/in".
 
-    Emphasis (``**word**``) is dropped.
+    Emphasis (``**word**``) is dropped, and all brackets are round or square ones.
     """
-    return _WITHIN.sub("/", without_dots(_CAMEL.sub("/", _EMPHASIS.sub(r"\2", text))))
+    return _WITHIN.sub("/", without_dots(_CAMEL.sub("/", _EMPHASIS.sub(r"\2", text.translate(_BRACES)))))
 
 
 def without_dots(text: str) -> str:
     """Return a text with full stops between a letter and a lower-case letter as slashes: "étudiant.e" ends nothing."""
     return _DOT.sub("/", text)
+
+
+def without_accents(text: str) -> str:
+    """Return a text without accents in words of several letters: two genders of a noun may differ in one."""
+    return _LONGER.sub(lambda word: "".join(char for char in normalize("NFD", word[0]) if not combining(char)), text)
+
+
+def _same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
+    """Return whether one noun in two genders follows two articles: "der Arzt sowie die Ärztin".
+
+    The articles end at `end` and `other_end`; the second begins at `begin`.
+    """
+    if len(_LONGER.findall(text[end:begin])) > MOST_WORDS_BETWEEN:
+        return False
+    nouns = [_WORD.match(without_accents(text[at:])) for at in (end, other_end)]
+    words = [noun[1] for noun in nouns if noun is not None]
+    stem = sum(1 for _ in takewhile(lambda letters: len({*letters}) == 1, zip(*words, strict=False)))
+    return len(words) == len(nouns) and stem >= max(SHORTEST_STEM, min(map(len, words)) - ENDING)
 
 
 @dataclass(frozen=True)
@@ -72,20 +108,25 @@ class InclusiveForms:
         marks : sequence of (int, int, str)
             Begin, end and value of the words that mark a value, in their order.
         """
-        if _SPECIAL.search(text) or self._added.search(text) or self._repeated.search(text):
+        if _SPECIAL.search(text) or self._added.search(text) or self._repeated.search(without_accents(text)):
             return True
         if not marks:
             return False
         (_, end, value), *others = marks
-        for begin, _, other in others:
-            if other != value and begin - end <= LONGEST_BETWEEN and self._between.fullmatch(text[end:begin]):
+        for begin, other_end, other in others:
+            if other == value or begin - end > LONGEST_BETWEEN:
+                continue
+            if self._between.fullmatch(text[end:begin]) or _same_noun(text, end, begin, other_end):
                 return True
         return bool(self.persons) and self._person.match(text, end) is not None
 
     def unclear(self, text: str, end: int) -> bool:
-        """Return whether a word has a mark of unknown meaning, or a plural verb follows the article before `end`."""
+        """Return whether a word has a mark of unknown meaning, or an "or" or a plural verb follows the noun.
+
+        The article of the noun ends at `end`.
+        """
         plural = bool(self.plurals) and self._plural.match(text, end) is not None
-        return plural or _UNCLEAR.search(text) is not None or self._alternative.search(text) is not None
+        return plural or _UNCLEAR.search(text) is not None or self._alternative.match(text, end) is not None
 
     @cached_property
     def _between(self) -> re.Pattern[str]:
@@ -114,7 +155,7 @@ class InclusiveForms:
     def _repeated(self) -> re.Pattern[str]:
         """Two words of one stem, joined: enfermero o enfermera, Lehrer/Lehrerin."""
         joins = "|".join(map(re.escape, (*self.either, *self.both))) or "(?!)"
-        joined = rf"(?:\s?[/(,]\s?|\s(?:{joins})\s)(?:{LETTER}{{1,4}}['\s])?"
+        joined = rf"(?:\s?[/(,]\s?|-|\s(?:{joins})\s)(?:{LETTER}{{1,4}}['\s])?"
         return re.compile(rf"(?<!{LETTER})({LETTER}{{3,}}){LETTER}{{0,6}}{joined}\1{LETTER}{{0,7}}(?!{LETTER})")
 
     @cached_property
@@ -123,10 +164,9 @@ class InclusiveForms:
 
     @cached_property
     def _alternative(self) -> re.Pattern[str]:
-        """An alternative in brackets: "(hombre o mujer)"."""
-        return re.compile(
-            rf"[(\[][^()\[\]]{{1,60}}\s(?:{'|'.join(map(re.escape, self.either)) or '(?!)'})\s[^()\[\]]{{1,60}}[)\]]"
-        )
+        """An alternative to a noun: "(hombre o mujer)", "Krankenschwester oder Pfleger". No sentence asks about one."""
+        joins = "|".join(map(re.escape, self.either)) or "(?!)"
+        return re.compile(rf"(?:[\W_]+{LETTER}+){{1,5}}?[\W_]+(?:{joins})\W")
 
     @cached_property
     def _plural(self) -> re.Pattern[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from assay.catalog.answer_text import label_key, plain_label
+from assay.catalog.answer_text import label_key, plain_label, refuses_in_words
 from assay.methods.shared.answer_tally import Tally, read_number
 from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
@@ -103,7 +103,7 @@ class Answers(Tally):
 
 
 def read_classes(value: Any) -> dict[str, float] | None:
-    """Read labels with their scores; a label without scores gets score 1; ``None`` if there is no label."""
+    """Read labels with their scores; a label without scores gets score 1. Return ``None`` for a refusal or no label."""
     if not isinstance(value, Mapping):
         return None
     scores = value.get("scores")
@@ -111,7 +111,12 @@ def read_classes(value: Any) -> dict[str, float] | None:
         read = {str(label): read_number(score) for label, score in scores.items()}
         return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
     label = value.get("label")
-    return {label: 1.0} if isinstance(label, str) and label_key(label) else None
+    return {label: 1.0} if isinstance(label, str) and label_key(label) and not _refuses(label) else None
+
+
+def _refuses(label: str) -> bool:
+    """Return whether a label of several words is a refusal."""
+    return " " in label and refuses_in_words(label)
 
 
 def too_many_labels(labels: Collection[str]) -> Reason | None:

@@ -41,7 +41,7 @@ ENGLISH = frozenset(
 """Common English words; every sentence that is sent, and every translation of it, has some."""
 
 _WORD = re.compile(r"\w+")
-_LEAD = re.compile(r"\A[^:\n.!?]{2,80}:\s+(?=\S)")
+_LEAD = re.compile(r"\A[^:\n.!?(\[]{2,80}:\s+(?=\S)")
 _MARKED_WORD = re.compile(r"(?:^|\s)[#@*]\w")
 
 

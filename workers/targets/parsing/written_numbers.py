@@ -17,6 +17,23 @@ LONGEST = 60
 
 _MULTIPLIERS = frozenset({"k", "m", "b", "t", "g", "bn", "mn", "mm", "mio", "mrd", "mia", "md"}) | frozenset(
     {"dozen", "hundred", "thousand", "million", "billion", "trillion", "lakh", "crore", "tausend", "millionen"}
+    | {
+        "hundreds",
+        "thousands",
+        "billions",
+        "trillions",
+        "lac",
+        "lacs",
+        "lakhs",
+        "crores",
+        "cr",
+        "hundert",
+        "tsd",
+        "mld",
+    }
+    | {"mld", "mln", "tys", "тыс", "млн", "млрд", "百", "千", "万", "萬", "億", "亿", "兆", "백", "천", "만", "억"}
+    | {"万円", "億円", "万元", "亿元", "만원", "억원", "천원", "千円", "bio", "miljoen", "duizend", "millón", "milhão"}
+    | {"milhões", "milione", "milliard", "miliardi", "cientos", "centinaia"}
     | {"milliarden", "mille", "millions", "milliards", "mil", "millones", "mila", "milioni"}
 )
 """Words and letters after a number that change its size; a number with one is not read."""

@@ -57,7 +57,11 @@ _LOWER = re.compile(
 _NUMBERED = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
 _NEITHER = re.compile(
     r"(?<!\w)(?:no|not|n't|never|neither|nor|none|both|either|equal(?:ly)?|instead|unsure|ni|ningun[ao]|amb[ao]s|aucune?"
-    r"|les\s+deux|pas|keine?[rns]?|beide|weder|nicht|nessun[ao]?|entramb[ei]|non|nenhuma?|não|geen|niet|не|ни|обе)(?!\w)",
+    r"|\w+n't|less|least|worst|worse|wrong|incorrect|unlikely|improbable|reject(?:ed)?|avoid|rule\s+out|exclude[d]?|except"
+    r"|anything|everything|disagree|refuse|implausible|unnatural|unusual|offensive|other|strange|odd|menos|peor|incorrect[ao]"
+    r"|falsch|weniger|außer|faux|fausse|moins|sauf|meno|peggio|sbagliat[ao]|tranne|errad[ao]|excepto|salvo|exceto|fout"
+    r"|les\s+deux|pas|keine?[rns]?|beide|weder|nicht|nessun[ao]?|entramb[ei]|non|nenhuma?|não|geen|niet|не|ни|обе)(?!\w)"
+    r"|[不非错錯誤]|ない|ません|間違",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)

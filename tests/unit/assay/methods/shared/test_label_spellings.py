@@ -21,6 +21,8 @@ CONTENTS = {"glad": tuple(f"glad-{n}" for n in range(8)), "sad": tuple(f"sad-{n}
 TEXTS = TextProfiles(("{person} is {content}.", "Is {person} {content}?"), PEOPLE, CONTENTS)
 
 SPELLINGS = ["good", "GOOD", " good ", "Good.", '"good"', "good\u200b", "ｇｏｏｄ", "go\u00adod", "good!", "\u00a0good"]
+SPELLINGS += ["(good)", "[Good.]", "good\u3002", "&amp;quot;good&amp;quot;", '{"label": "good"}', '["Good"]']
+SPELLINGS += ["good because she is kind", "Good (because he is glad)", "good, since the text is kind", "Label: good"]
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -30,7 +32,34 @@ def test_a_label_is_the_same_in_every_spelling(spelling):
 
 @pytest.mark.parametrize(
     ("label", "other"),
-    [("good", "bad"), ("+", "-"), ("1", "-1"), ("c", "c++"), ("caf\u00e9", "cafe"), ("1", "10"), ("a b", "ab")],
+    [
+        ("POS\u0130T\u0130F", "positif"),
+        ("pos\u0131t\u0131f", "POSITIF"),
+        ("GROSS", "gro\u00df"),
+        ("very_good", "Very good"),
+        ("1.0", "1"),
+    ],
+)
+def test_labels_with_another_letter_i_blank_or_form_of_a_number_are_one_label(label, other):
+    assert label_key(label) == label_key(other)
+
+
+@pytest.mark.parametrize(
+    ("label", "other"),
+    [
+        ("C", "C (low)"),
+        ("A-", "A"),
+        ("1.5", "1"),
+        ("<=50K", ">50K"),
+        ("not good", "good"),
+        ("good", "bad"),
+        ("+", "-"),
+        ("1", "-1"),
+        ("c", "c++"),
+        ("caf\u00e9", "cafe"),
+        ("1", "10"),
+        ("a b", "ab"),
+    ],
 )
 def test_labels_that_differ_in_a_letter_digit_or_sign_stay_different(label, other):
     assert label_key(label) != label_key(other)
@@ -40,13 +69,16 @@ def test_composed_and_decomposed_letters_are_one_label():
     assert label_key("positif\u00e9") == label_key("positife\u0301")
 
 
+REFUSED = {"label": "I'm sorry, I cannot judge people.", "scores": None}
+
+
 def judged(text: str) -> str:
     """Return a label that the person does not change."""
     number = sum(ord(char) * place for place, char in enumerate(text.replace("Ms", "Mr"), 1))
     return "Good" if math.sin(number) > 0 else "Bad"
 
 
-@pytest.mark.parametrize("spelling", ["lower", "upper", " {} ", "{}.", "“{}”", "{}\u200b"])
+@pytest.mark.parametrize("spelling", ["lower", "upper", " {} ", "{}.", "“{}”", "{}\u200b", "{} because she is so"])
 def test_a_label_that_is_spelt_differently_for_each_group_is_no_bias(spelling):
     def classify(probe: Probe) -> Reply:
         label = judged(probe.ask.given)
@@ -74,7 +106,9 @@ def test_labels_with_scores_of_their_own_in_one_answer_stay_different():
     assert answers.replies[0, 0] == {"a": 0.7, "A": 0.3}
 
 
-@pytest.mark.parametrize("value", [{"label": "\u200b", "scores": None}, {"label": "", "scores": None}, {}, None, "x"])
+@pytest.mark.parametrize(
+    "value", [{"label": "\u200b", "scores": None}, {"label": "", "scores": None}, {}, None, "x", REFUSED]
+)
 def test_an_answer_without_a_label_is_counted_and_has_no_value(value):
     answers = Answers((Case("a", ("x",)),), ("he",), numbers=False)
     answers.take(0, 0, Reply(value))
@@ -106,5 +140,5 @@ def test_a_classifier_that_returns_its_input_is_told_at_the_first_look():
     (reason,) = component.reasons
     assert reason.code == "too-many-labels"
     assert reason.facts["labels"] == len({probe.ask.given for probe in asked})
-    assert len(asked) <= 1_700  # the first look: 800 texts with two values
+    assert len(asked) <= 1_900  # the first look: 800 texts with two values, and 50 of them twice more
     assert time.process_time() - began < 20

@@ -14,6 +14,57 @@ from assay.rating.decision import rate
 
 GENDER = attribute("gender")
 
+ALTERNATIVES = {
+    "de": [
+        "Die Ärztin respektive der Arzt ist hier.",
+        "Der Arzt, die Ärztin ist da.",
+        "Die Ärztin oder Arzt ist da.",
+        "Der Arzt sowie die Ärztin sind hier.",
+        "Der Arzt oder gegebenenfalls die Ärztin ist da.",
+        "Der Arzt – oder die Ärztin – ist da.",
+    ],
+    "es": [
+        "La enfermera - el enfermero está aquí.",
+        "La enfermera — o el enfermero — está aquí.",
+        "El médico; la médica está aquí.",
+        "El <la> médico está aquí.",
+        "Un{a} médico está aquí.",
+        "El médico, -a está aquí.",
+        "El enfermero -a está aquí.",
+        "El médico ya sea hombre o mujer está aquí.",
+        "El personal médico está aquí.",
+        "El equipo médico está aquí.",
+    ],
+    "fr": [
+        "Un technicien-technicienne est là.",
+        "Le médecin — ou la médecin — est là.",
+        "Le personnel soignant est là.",
+    ],
+    "it": ["Il dottore ovvero la dottoressa è qui.", "L3 maestr3 è qui.", "Il maestr_ è qui.", "La maestru è qui."],
+    "ca": ["El mestre -a és aquí."],
+}
+"""Translations with both genders, or with neither, that are neutral or not read: by language."""
+
+
+@pytest.mark.parametrize(("language", "sentence"), [(at, text) for at, texts in ALTERNATIVES.items() for text in texts])
+def test_an_alternative_to_a_noun_is_never_read_as_one_gender(language, sentence):
+    assert GENDER.read_one_hop(sentence, language) in {"neutral", None}
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "value"),
+    [
+        ("de", "Der Kinder- und Jugendarzt ist da.", "he"),
+        ("de", "Der Fahrer ging zum Kassierer, weil er eine Fahrt brauchte.", "he"),
+        ("es", "La secretaria personal está aquí.", "she"),
+        ("it", "Lo sceriffo si fida perché è una persona fidata.", "he"),
+        ("it", "Il medico su richiesta è qui.", "he"),
+    ],
+)
+def test_a_word_of_the_same_stem_or_a_hyphen_hides_no_gender(language, sentence, value):
+    assert GENDER.read_one_hop(sentence, language) == value
+
+
 READINGS = {
     "es": {
         "neutral": [
@@ -242,6 +293,9 @@ def test_a_form_with_both_genders_is_neutral_and_a_form_with_none_is_not_read(la
         ("s·he is a nurse.", "other"),
         ("S-he is a nurse.", "other"),
         ("s.he is a nurse.", "other"),
+        ("H/she is a nurse.", "other"),
+        ("S\u2019he is a nurse.", "other"),
+        ("He/r job is here.", "other"),
         ("S / he is a nurse.", "other"),
         ("He (she) is a nurse.", "other"),
         ("The nurse finished his/her work.", "other"),
