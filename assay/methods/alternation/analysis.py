@@ -274,6 +274,8 @@ class _Output:
     ) -> tuple[HiddenEffect, ...]:
         """Draw the effect on a typical profile; of labels without scores, the share of profiles whose label changes."""
         judged = self.judged
+        if self.bare and noise in judged.of_any_label:
+            return judged.of_any_label[noise]
         if self.bare:
             limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT
             cases = SingleCases.of_labels(*judged.label_numbers, profiles.clusters, profiles.most_weights)
@@ -289,7 +291,7 @@ class _Output:
             effects = text_effect(cases, judged.cells, means, limit, rng)
         if not self.bare:
             return effects
-        return tuple(
+        judged.of_any_label[noise] = tuple(
             replace(
                 effect,
                 name=LABELS + effect.name.removeprefix(TEXT).removeprefix(RECORD),
@@ -298,6 +300,7 @@ class _Output:
             )
             for effect in effects
         )
+        return judged.of_any_label[noise]
 
     @cached_property
     def changes(self) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, Literal, TypeVar
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
 from assay.methods.shared.answers import Answers
-from assay.methods.shared.profiles import Case, numbered_clusters
-from assay.model import Floats, Integers
+from assay.methods.shared.profiles import JOINED, Case, numbered_clusters
+from assay.model import Floats, HiddenEffect, Integers
 from assay.statistics.hidden.scales import Scale
 from assay.statistics.hidden.strata import Families
 from assay.statistics.hypothesis_tests.matched import bowker, jensen_shannon
@@ -25,6 +25,9 @@ TIMES = 3
 
 TEXT_PARTS = ("frame", "content")
 """Kinds of cluster that make a sentence, beside its person."""
+
+PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them"})
+"""Words for a value that may be listed with a capital letter, as names are."""
 
 A = TypeVar("A", bound=NDArray[Any])
 
@@ -65,6 +68,8 @@ class Judged:
     rules: Rules
     brief: bool
     not_within: Sequence[str] = ()
+    of_any_label: dict[bool, tuple[HiddenEffect, ...]] = field(default_factory=dict, compare=False)
+    """Effects on single items of labels without scores, the same for all labels, by whether a mean may be noise."""
 
     @cached_property
     def whole(self) -> Sequence[int]:
@@ -78,8 +83,16 @@ class Judged:
 
     @cached_property
     def clusters(self) -> Mapping[str, Integers]:
-        """Cluster numbers of `cases`, by kind of cluster."""
-        return numbered_clusters(self.cases)
+        """Cluster numbers of `cases`, by kind of cluster.
+
+        The only words for the values ("he", "the woman") are no sample of persons; the only names are too few of them.
+        """
+        numbered = numbered_clusters(self.cases)
+        if self.rules.most_weights is not None and "person" in numbered and not numbered["person"].any():
+            words = self.cases[0].clusters["person"].split(JOINED)
+            if all(word.islower() or word.lower() in PRONOUNS for word in words):
+                del numbered["person"]
+        return numbered
 
     @cached_property
     def groups(self) -> Integers | None:

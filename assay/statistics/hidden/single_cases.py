@@ -170,6 +170,8 @@ def text_effect(
         If the noise is not known from repeated answers, the third part is only in a second effect, an upper bound. If
         too few texts are shared by persons, there is only an upper bound, which includes what persons differ by.
     """
+    if "person" not in cases.clusters:  # the words for a value are always the same, so the whole difference is its own
+        return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT),)
     ids, count = cells
     some = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
     persons = {"person": cases.clusters["person"][some]}

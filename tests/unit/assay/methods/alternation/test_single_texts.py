@@ -18,6 +18,7 @@ from assay.rating.decision import rate
 from tests.support.simulated.hidden_bias import chance, held
 
 PERSONS = {word.lower(): value for value, words in people(attribute("gender")).items() for word in words}
+WORDS = {"the aunt": "ann", "the uncle": "bob"}
 GROUPS = {name: tuple(f"{name} {place}" for place in range(15)) for name in ("ann", "bob", "cyd")}
 
 Turned = Callable[[str, str, np.random.Generator], bool]
@@ -27,7 +28,9 @@ Turned = Callable[[str, str, np.random.Generator], bool]
 def rated(turned: Turned, seed: int = 1, labels: int = 2, **fields: Any) -> tuple[Finding, int]:
     """Rate a classifier whose label goes by the sentence unless turned; return the number of its questions as well."""
     rng, asked = np.random.default_rng([seed, 8]), 0
-    persons = {word: value for value, words in GROUPS.items() for word in words} if "texts" in fields else PERSONS
+    persons = (
+        {word: value for value, words in GROUPS.items() for word in words} | WORDS if "texts" in fields else PERSONS
+    )
     session = Session(Alternation("gender", answers="labels", **fields).design(generator(seed)))
     while session.finding is None:
         for probe in session.missing:
@@ -128,6 +131,33 @@ def test_of_three_groups_the_one_whose_labels_change_makes_the_service_biased(tu
     assert (rating.letter is Letter.BS and rating.declared) == biased
     if biased:
         assert "bob" in {finding.components[0].detail["changes"][0][end] for end in ("from", "to")}
+
+
+ONE_PAIR = TextProfiles(people={"ann": ("the aunt",), "bob": ("the uncle",)})
+
+
+@pytest.mark.parametrize("share", [0.15, 0.5])
+def test_labels_that_change_with_the_only_words_for_a_value_are_biased(share):
+    finding, _ = rated(by_sentence(share, "bob"), texts=ONE_PAIR)
+    rating, (component,) = rate(finding), finding.components
+    assert (rating.letter, rating.declared) == (Letter.BS, True)
+    assert "treats-alike-on-average-only" in codes(component)
+    assert "person" not in component.detail["clusters"]
+
+
+@pytest.mark.parametrize("turned", [by_chance(0.3), by_chance(0.5), by_sentence(0.0, "bob")])
+def test_labels_that_do_not_change_with_the_only_words_for_a_value_are_not_biased(turned):
+    rating = rate(rated(turned, texts=ONE_PAIR)[0])
+    assert not (rating.declared and rating.letter is Letter.BS)
+
+
+def test_the_effect_on_single_texts_is_computed_once_for_all_labels():
+    finding, _ = rated(by_sentence(0.25, "bob"), labels=10, texts=TextProfiles(people=GROUPS, most=100), profiles=100)
+    individual = [
+        row for part in finding.components for row in part.detail["hidden"] if row["name"] == "changed labels"
+    ]
+    assert len(individual) == 10
+    assert all(row == individual[0] for row in individual)
 
 
 @pytest.mark.slow
