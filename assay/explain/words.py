@@ -143,6 +143,10 @@ MESSAGES: Mapping[str, str] = {
         "[: the letter holds with {probability:chance}, and {confidence:level} is required"
         "|: the letter holds with {probability:chance}]."
     ),
+    "no-component-declared": (
+        "No part alone is clear enough[ for {letter}], although all of them together would make it likely"
+        "[: {probability:chance}]."
+    ),
     "published-rule-differs": (
         "[The published rule “{rule:phrase}”|A published rule] would have given "
         "[{published} for the same evidence|another letter for the same evidence][; the headline is {letter}]."

@@ -77,10 +77,25 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     return Probabilities(BS=p_bs, DSBS=p_dsbs, UCS=max(0.0, 1.0 - p_bs - p_dsbs))
 
 
+def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None, bool]], aggregation: str) -> bool:
+    """Return whether a joint letter rests on declared letters of parts.
+
+    Of several parts of which nothing is known, one is biased almost surely. So a worst letter needs a part with that
+    letter declared, and the commonest letter needs it declared in at least half of the parts that have it.
+
+    Parameters
+    ----------
+    parts : sequence of (Letter or None, bool)
+        Letter of each part, and whether it is declared.
+    """
+    declared = [sure for one, sure in parts if one == letter]
+    return any(declared) if aggregation == "worst" else 0 < len(declared) <= 2 * sum(declared)
+
+
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:587ebd2f19a05f877cd90e977bbd811c47d6fc124f85ad70bab36e26645f454f"
+METHODOLOGY_DIGEST = "sha256:4d391aee42b6aead7b144affb48e71c8fb1f33a3156dfebce21f58afff10f5fa"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
@@ -128,8 +143,9 @@ WITHHELD = frozenset({"letter-depends-on-what-was-lost", "letter-depends-on-scal
 def rate(finding: Finding) -> Rating:
     """Return the rating of a finding: aggregate the letters of its components.
 
-    With the aggregation ``worst``, BS can be declared even if a component is unmeasured or its letter is withheld,
-    provided that the others suffice for BS: no component could improve on it. Other letters need all components.
+    A letter needs parts in which it is declared (`rests_on_declared`). With the aggregation ``worst``, BS can be
+    declared even if a component is unmeasured or its letter is withheld, provided that the others suffice for BS: no
+    component could improve on it. Other letters need all components.
     """
     measured = [one for one in finding.components if one.probabilities is not None]
     unmeasured = tuple(one.name for one in finding.components if one.probabilities is None)
@@ -151,7 +167,12 @@ def rate(finding: Finding) -> Rating:
     settled = len(sure) == len(finding.components)
     if not settled and finding.aggregation == "worst" and letter is Letter.BS:
         settled = bool(sure) and combine(sure).of(letter) >= finding.confidence
-    declared = settled and probabilities.of(letter) >= finding.confidence
+    enough = probabilities.of(letter) >= finding.confidence
+    rests = rests_on_declared(letter, [(one.letter, one.declared) for one in measured], finding.aggregation)
+    declared = settled and enough and rests
+    if settled and enough and not rests:
+        facts = {"letter": letter.value, "probability": probabilities.of(letter)}
+        reasons.append(Reason("no-component-declared", facts))
     reasons = _why(letter, declared, probabilities, finding, measured) + reasons
     for rule, other in published.items():
         if declared and other is not None and other != letter:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.model import Letter, Probabilities
-from assay.rating.decision import worst_letter, worst_probabilities
+from assay.rating.decision import rests_on_declared, worst_letter, worst_probabilities
 
 
 @dataclass(frozen=True)
@@ -58,5 +58,6 @@ def worst_of(cells: Sequence[RatedCell], *, missing: int = 0) -> Worst | None:
     letter = worst_letter(Letter(one.letter) for one in cells)
     joint = worst_probabilities([Probabilities.from_json(one.probabilities) for one in cells])
     settled = letter is Letter.BS or not missing
+    rests = rests_on_declared(letter, [(one.letter, one.declared) for one in cells], "worst")
     sure = joint.of(letter) >= max(one.confidence for one in cells)
-    return Worst(letter, settled and sure, joint)
+    return Worst(letter, settled and sure and rests, joint)

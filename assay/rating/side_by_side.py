@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from assay.errors import SpecificationError
 from assay.model import Letter, Probabilities
-from assay.rating.decision import vote_probabilities, worst_probabilities
+from assay.rating.decision import rests_on_declared, vote_probabilities, worst_probabilities
 
 ALIKE = ("method", "attribute")
 """Fields that must be equal in all ratings of one table."""
@@ -100,4 +100,5 @@ def _overall(parts: Sequence[Mapping[str, Any]], confidence: float, aggregation:
     combined = worst_probabilities(given) if aggregation == "worst" else vote_probabilities(given)
     letter = combined.likeliest
     settled = len(given) == len(parts) or (aggregation == "worst" and letter is Letter.BS)
-    return {"letter": letter.value, "declared": settled and combined.of(letter) >= confidence}
+    rests = rests_on_declared(letter, [(one.get("letter"), bool(one.get("declared"))) for one in parts], aggregation)
+    return {"letter": letter.value, "declared": settled and rests and combined.of(letter) >= confidence}

@@ -113,6 +113,21 @@ def test_declared_components_may_give_an_undeclared_rating():
     assert "joint-confidence-low" in [reason.code for reason in rating.reasons]
 
 
+@pytest.mark.parametrize("letter", [BS, DSBS])
+@pytest.mark.parametrize(("aggregation", "p"), [("worst", 0.6), ("vote", 0.9)])
+def test_many_uncertain_components_declare_nothing(letter, aggregation, p):
+    rating = rate(finding(*(component(str(i), letter, p) for i in range(12)), aggregation=aggregation))
+    assert rating.probabilities.of(letter) >= (0.95 if letter is BS or aggregation == "vote" else 0.0)
+    assert not rating.declared
+    if rating.letter is letter and rating.probabilities.of(letter) >= 0.95:
+        assert "no-component-declared" in [reason.code for reason in rating.reasons]
+
+
+def test_one_declared_component_of_many_declares_the_worst_letter():
+    parts = [component(str(i), BS, 0.6) for i in range(12)]
+    assert rate(finding(component("es", BS), *parts)).declared
+
+
 def test_a_published_rule_that_disagrees_is_named():
     rating = rate(finding(component("es", BS, published={"kl": "UCS", "js": "BS"})))
     differing = [reason.facts["rule"] for reason in rating.reasons if reason.code == "published-rule-differs"]
