@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.model import HiddenEffect
 from assay.rating.component import NOTHING_LOST, Lost
-from assay.statistics.hidden.losses import DRAWS, LostOfGroup, loss_difference
+from assay.statistics.hidden.losses import DRAWS, LostOfGroup, loss_difference, may_be_chance
 from assay.statistics.intervals.credible import effect_interval
 
 ByGroup = Mapping[str, Counter[str]]
@@ -36,11 +36,8 @@ def loss_effect(
         return ()
     groups = _groups(by_group)
     most = max(groups, key=lambda name: groups[name].share, default="")
-    return (
-        HiddenEffect(
-            "loss", most, loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0), limit
-        ),
-    )
+    difference = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0)
+    return (HiddenEffect("loss", most, difference, limit, chance=may_be_chance(groups)),)
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float, *, of_no_group: int = 0) -> Lost:

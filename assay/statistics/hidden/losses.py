@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from assay.model import Floats
+from assay.model import Floats, Integers
+from assay.statistics.hidden.chance import CLEAR
+from assay.statistics.special import special
 
 DRAWS = 4000
 
@@ -68,3 +70,30 @@ def _largest(
         return np.zeros(draws)
     shares = [rng.beta(lost + PRIOR, asked - lost + PRIOR, draws) for lost, asked in known.values()]
     return np.asarray(np.max([np.abs(a - b) for a, b in combinations(shares, 2)], axis=0))
+
+
+def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
+    """Return whether replies that are lost at random can differ between groups as much as these.
+
+    Fisher's exact test of the groups with the largest and the smallest share, of refusals and of failed calls, at the
+    level of `assay.statistics.hidden.chance`; each of several pairs of groups may err.
+    """
+    refused = [(one.refused, one.asked - one.failed) for one in groups.values() if one.asked > one.failed]
+    failed = [(one.failed, one.asked) for one in groups.values() if one.asked]
+    return not any(_clearly_apart(counts) for counts in (refused, failed))
+
+
+def _clearly_apart(counts: Sequence[tuple[int, int]]) -> bool:
+    if len(counts) < 2:
+        return False
+    (most, of_most), (least, of_least) = (pick(counts, key=lambda each: each[0] / each[1]) for pick in (max, min))
+    lost, asked = most + least, of_most + of_least
+    could = np.arange(most, min(lost, of_most) + 1)
+    tail = np.exp(_log_comb(of_most, could) + _log_comb(of_least, lost - could) - _log_comb(asked, lost)).sum()
+    pairs = len(counts) * (len(counts) - 1) / 2
+    return bool(2 * pairs * tail <= 1 - CLEAR)
+
+
+def _log_comb(n: int, k: Integers | int) -> Floats:
+    """Return the logarithm of the binomial coefficient."""
+    return np.asarray(special.gammaln(n + 1) - special.gammaln(np.add(k, 1)) - special.gammaln(np.subtract(n + 1, k)))

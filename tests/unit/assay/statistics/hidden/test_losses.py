@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from assay.statistics.hidden.losses import LostOfGroup, loss_difference
+from assay.model import Evidence, Letter
+from assay.rating.component import Tolerance
+from assay.rating.losses import loss_effect
+from assay.statistics.hidden.losses import LostOfGroup, loss_difference, may_be_chance
 
 
 @pytest.fixture
@@ -38,3 +43,35 @@ def test_failed_calls_count_only_if_the_groups_differ_with_confidence(rng):
 def test_the_largest_difference_of_three_groups_is_drawn(rng):
     groups = {"a": LostOfGroup(1000), "b": LostOfGroup(1000, 50), "c": LostOfGroup(1000, 300)}
     assert loss_difference(groups, 0.05, 0.95, rng).mean() == pytest.approx(0.3, abs=0.01)
+
+
+def test_few_replies_lost_by_one_group_alone_may_be_chance():
+    assert may_be_chance({"a": LostOfGroup(35, failed=7), "b": LostOfGroup(34)})
+    assert may_be_chance({"a": LostOfGroup(35, refused=7), "b": LostOfGroup(34)})
+    assert may_be_chance({"a": LostOfGroup(35), "b": LostOfGroup(34)})
+    assert may_be_chance({})
+
+
+def test_a_difference_of_losses_that_chance_does_not_make_is_clear():
+    assert not may_be_chance({"a": LostOfGroup(400, refused=68), "b": LostOfGroup(400)})
+    assert not may_be_chance({"a": LostOfGroup(500, failed=90), "b": LostOfGroup(500, failed=5)})
+    assert not may_be_chance({"a": LostOfGroup(1000), "b": LostOfGroup(1000, 50), "c": LostOfGroup(1000, 300)})
+
+
+@pytest.mark.parametrize("field", ["refused", "failed"])
+def test_replies_lost_at_random_look_like_a_refusal_of_one_group_in_few_ratings(rng, field):
+    clear = 0
+    for _ in range(2000):
+        lost = rng.binomial(35, 0.1, 2).tolist()
+        clear += not may_be_chance({str(at): LostOfGroup(35, **{field: count}) for at, count in enumerate(lost)})
+    assert clear / 2000 < 0.003
+
+
+def test_a_difference_that_may_be_chance_declares_no_letter(rng):
+    counts = {"a": Counter(usable=28, refused=7), "b": Counter(usable=34)}
+    (effect,) = loss_effect(counts, 0.05, 0.95, rng)
+    assert (effect.draws > 0.05).mean() > 0.95
+    evidence = Evidence(np.zeros(4000), np.zeros(4000), hidden=(effect,))
+    tolerance = Tolerance(0.1, 0.95)
+    assert tolerance.reaches(evidence, Letter.BS)
+    assert not tolerance.declares(evidence, Letter.BS)
