@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 import shutil
 import ssl
 import threading
@@ -204,8 +205,11 @@ def translated(heard: Heard) -> bytes:
 
 
 def now_and_then(text: str) -> bool:
-    """Return whether a text is one of the few attacked questions, chosen by hash; the examination is never attacked."""
-    return "number" not in text and hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 40 == 0
+    """Return whether a text is one of the few attacked questions, chosen by hash.
+
+    The examination, whose texts have numbers, is never attacked.
+    """
+    return not re.search(r"\d", text) and hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 40 == 0
 
 
 def translator(ill: Script, chosen: Callable[[str], bool] = now_and_then) -> Script:
