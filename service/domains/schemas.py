@@ -29,7 +29,7 @@ def check_host(host: str) -> str:
     name, port = host_of(f"https://{host}/"), host.rpartition(":")[2]
     if name is None or not _HOST.fullmatch(host):
         raise SpecificationError(f"this is not a host; {hint}")
-    return name.removesuffix(":80") if port == "80" else name
+    return name.removesuffix(":80") if port.lstrip("0") == "80" else name
 
 
 class DomainRequest(RequestModel):

@@ -38,9 +38,10 @@ async def test_new_domain_has_a_token_and_the_url_to_publish_it_at(client):
     assert (await client.get(made.headers["Location"], headers=etag)).status_code == 304
 
 
-async def test_claiming_a_host_again_returns_the_same_token(client):
+@pytest.mark.parametrize("port", ["443", "0443", "80", "080"])
+async def test_claiming_a_host_again_returns_the_same_token(client, port):
     first = await client.post("/v1/domains", json={"host": "a.example"})
-    again = await client.post("/v1/domains", json={"host": "a.example:443"})
+    again = await client.post("/v1/domains", json={"host": f"a.example:{port}"})
     assert (again.status_code, again.json()) == (200, first.json())
 
 
