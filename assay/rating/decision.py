@@ -95,7 +95,7 @@ def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None,
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:9c8a4567fc5a09a73a96a431ff3cd4bdd2dbeeec2c85554f68e3355a633a485d"
+METHODOLOGY_DIGEST = "sha256:d15a99cd08c58be19da297a5cc1e5796f7fb1e0e27fd82c748f4e242abef3c09"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
@@ -168,7 +168,15 @@ def rate(finding: Finding) -> Rating:
     if not settled and finding.aggregation == "worst" and letter is Letter.BS:
         settled = bool(sure) and combine(sure).of(letter) >= finding.confidence
     enough = probabilities.of(letter) >= finding.confidence
-    rests = rests_on_declared(letter, [(one.letter, one.declared) for one in measured], finding.aggregation)
+    # of several parts that are each wrong with probability 1 - confidence, one is wrong far more often
+    least = (
+        finding.confidence ** (1 / len(finding.components)) if finding.aggregation == "worst" else finding.confidence
+    )
+    parts = [
+        (one.letter, one.declared and one.probabilities is not None and one.probabilities.of(letter) >= least)
+        for one in measured
+    ]
+    rests = rests_on_declared(letter, parts, finding.aggregation)
     declared = settled and enough and rests
     if settled and enough and not rests:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}

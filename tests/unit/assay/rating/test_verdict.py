@@ -123,6 +123,12 @@ def test_many_uncertain_components_declare_nothing(letter, aggregation, p):
         assert "no-component-declared" in [reason.code for reason in rating.reasons]
 
 
+@pytest.mark.parametrize(("p", "declared"), [(0.96, False), (0.98, False), (0.992, True)])
+def test_one_of_five_components_needs_more_confidence_than_a_single_one(p, declared):
+    parts = [component(str(i), BS, 0.5) for i in range(4)]
+    assert rate(finding(component("es", BS, p), *parts)).declared == declared
+
+
 def test_one_declared_component_of_many_declares_the_worst_letter():
     parts = [component(str(i), BS, 0.6) for i in range(12)]
     assert rate(finding(component("es", BS), *parts)).declared
