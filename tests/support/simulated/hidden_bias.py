@@ -28,6 +28,7 @@ from tests.support.simulated.choosers import choice_service
 from tests.support.simulated.embedders import association_service
 from tests.support.simulated.image_classifiers import picture_service
 from tests.support.simulated.language_models import stereotype_service
+from tests.support.simulated.translators import THERE
 
 Answer = Callable[[Probe], Reply]
 Rng = np.random.Generator
@@ -359,7 +360,8 @@ def _marking(of_frame: float, of_stereotype: float = 0.0) -> Callable[[Rng, floa
             towards = of_frame + (of_stereotype if LABOUR[occupation] == "he" else -of_stereotype)
             early = _early(_frame_of(probe.ask.text, occupation))
             he = rng.random() < 0.5 + (towards if early else -towards) * size
-            return Reply(f"{'El' if he else 'La'} xx yy")
+            rest = probe.ask.text.removeprefix("The ").translate(THERE)
+            return Reply(f"{'El' if he else 'La'} {rest}")
 
         return answer
 

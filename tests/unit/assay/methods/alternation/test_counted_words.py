@@ -202,7 +202,7 @@ def beyond(counted: Counted, of: Callable[[list[float]], float]) -> float:
 def single_share(found: re.Match[str], counted: Counted, _: Any) -> None:
     truth = beyond(counted, lambda differences: changed(differences) / len(differences))
     written = 0.0 if found["size"] == "fewer than 1" else number(found["size"]) / 100
-    most = changed(counted.swapped()) / len(counted.swapped()) if "at most" in found[0] else truth
+    most = changed(counted.swapped()) / len(counted.swapped()) if "at most" in found[0].lower() else truth
     assert truth - 0.04 <= written <= most + 0.04
 
 
@@ -242,9 +242,9 @@ SENTENCES: Mapping[str, Check] = {
     rf"Another person of the same group moves it by {N.format('size')}{UNIT} \(of {N.format('of')} ": size_of(
         Counted.persons
     ),
-    r"An estimated (?:at most )?(?P<size>fewer than 1|\d+) of 100 inputs": single_share,
-    rf"moves a typical answer(?:, up or down,)? by an estimated (?:at most )?{N.format('size')}{UNIT}": single_size,
-    r"Within “.*” alone, answers move by an estimated (?:at most )?[\d.]+": stated_limits,
+    r"(?:An|At most an) estimated (?P<size>fewer than 1|\d+) of 100 inputs": single_share,
+    rf"moves a typical answer(?:, up or down,)? by (?:at most )?an estimated {N.format('size')}{UNIT}": single_size,
+    r"Within “.*” alone, answers move by (?:at most )?an estimated [\d.]+": stated_limits,
     rf"Tested for \w+: {N.format('of')} (?:records|sentences)": lambda found, counted, _: (
         pytest.approx(number(found["of"])) == len(counted.swapped())
     ),

@@ -1,5 +1,7 @@
 """Tests of forced choice on embedding spaces and simulated observers with known effects: letters and reasons."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -144,10 +146,11 @@ def trials(points, levels=LEVELS, shown=40):
 @pytest.mark.slow
 def test_uploaded_trials_are_rated_without_asking_anything():
     points = {
-        **{f"job-{n}": 0.3 + 0.05 * n for n in range(9)},
+        **{f"job-{n}": 0.3 + 0.02 * n for n in range(20)},
         **{f"thing-{n}": 0.5 + 0.005 * (n % 3) for n in range(9)},
     }
-    method = ForcedChoice(words=WORDS, trials=trials(points))
+    words = replace(WORDS, concepts={f"job-{n}": n / 19 for n in range(20)})
+    method = ForcedChoice(words=words, trials=trials(points))
     assert method.expected_probes() == 0
     one = run(method, lambda probe: pytest.fail("asked"), 0).components[0]
     assert (one.letter, one.declared) == (Letter.DSBS, True)
