@@ -30,7 +30,8 @@ async def test_the_list_of_jobs_counts_the_parts_of_experiments_that_it_leaves_o
     assert "sentences" not in listed["experiment"]
     kept = {name: job["experiment"][name] for name in ("method", "attribute", "specification")}
     assert listed["experiment"] | kept == listed["experiment"]
-    beside = {"experiment", "left_out", "queue_position"}  # `queue_position` is shown for a single job only
+    # the place in the queue and the start are shown for a single job only
+    beside = {"experiment", "left_out", "queue_position", "starts_in_seconds"}
     assert {name: one for name, one in listed.items() if name not in beside} == {
         name: one for name, one in job.items() if name not in beside
     }
