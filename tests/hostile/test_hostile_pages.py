@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 
 import httpx
@@ -25,6 +26,7 @@ from starlette.routing import Match
 from demo.server import DemoServer
 from store.core.database import Database
 from store.security import keys, sessions
+from store.targets import domains
 from store.targets.domains import host_of
 from tests.support.agency_process import Process, free_port
 from tests.support.costs import Poller, main_thread_s
@@ -187,6 +189,16 @@ def fill(url: str, key: str, service: str, silent: str) -> list[str]:
     ]  # fmt: skip
 
 
+def reply_as_owner(url: str, key: str, data: Path, page: str) -> None:
+    """Prove the claimed host, and reply to a rating, so that its page has the form of an answer to the reply."""
+    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=120, trust_env=False) as client:
+        (domain,) = client.get("/v1/domains").json()["items"]
+        with closing(Database(f"sqlite:///{data}/assay.db")) as database, database.write() as c:
+            domains.checked(c, domain["id"], None)
+        replied = client.put(f"/v1{page}/reply", json={"text": "It was replaced.", "objects": True})
+        assert replied.status_code == 201, replied.text
+
+
 @pytest.fixture(scope="module")
 def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agency]:
     data = tmp_path_factory.mktemp("agency")
@@ -205,6 +217,7 @@ def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agency]:
         with DemoServer() as services:
             endless = f"http://127.0.0.1:{silent.getsockname()[1]}"
             pages = fill(found.url, plain, services.url("faithful"), endless)
+        reply_as_owner(found.url, plain, data, pages[0])
         # from here on the rated service does not answer, so that jobs of fuzzed forms cost nothing
         pages += sorted({route.path for route in ROUTES if "GET" in (route.methods or ()) and "{" not in route.path})
         for caller in found.callers:
