@@ -26,15 +26,16 @@ class Unrolling:
 
     def advance(self) -> Sequence[Probe]:
         """Return the next batch of probes; empty after the last recorded batch. The call may take long."""
-        if self._left <= 0:
-            return ()
-        try:
-            batch = self._experiment.send(self._replies) if self._begun else next(self._experiment)
-        except StopIteration:
-            return ()
-        self._begun, self._replies = True, []
-        self._left -= len(batch)
-        return batch
+        while self._left > 0:
+            try:
+                batch = self._experiment.send(self._replies) if self._begun else next(self._experiment)
+            except StopIteration:
+                return ()
+            self._begun, self._replies = True, []
+            self._left -= len(batch)
+            if batch:  # a method may ask nothing in between, such as the way back of texts that were all lost
+                return batch
+        return ()
 
     def accept(self, some: Sequence[Probe], found: Mapping[str, Observation]) -> list[Observation]:
         """Return the records of the batch's next probes in order; raise `RecordIncomplete` if one does not match."""

@@ -11,13 +11,14 @@ PROFILES: Mapping[str, str] = {
         "so nothing is compared."
     ),
     "too-many-labels": (
-        "{where:where}the service gave {labels:count} different labels, and at most {most:count} are compared: are "
-        "they numbers (kind regressor), free text, or the wrong place of the answer (settings.output)?"
+        "{where:where}the service gave [{labels:count} different labels, and at most {most:count} are compared"
+        "|too many different labels to compare]: they may be numbers (kind regressor), free text, or the wrong place "
+        "of the answer (settings.output)."
         "[ It gave {seen:names}.]"
     ),
     "label-respelt": (
-        "{where:where}the label {label:value} came in other spellings as well[: {spellings:names}]; they count as one "
-        "label."
+        "{where:where}[the label {label:value}|one label] came in other spellings as well[: {spellings:names}], which "
+        "count as one label."
     ),
 }
 """Reasons about profiles."""

@@ -154,29 +154,22 @@ def text_effect(
     of the difference between texts without their person (cells of frame and content), which several persons share.
     The third is the part of a difference that only this person in this text has: the variance of differences less
     that of repeated answers and less that between two persons of one group in the same text, of the group where it is
-    smaller (two names differ by more than the attribute; and so do answers that are drawn once and come from a cache
-    afterwards). The difference that a person has in all texts belongs to none of them.
+    smaller: names differ by more than the attribute. What a person has in all texts belongs to none of them.
 
-    Parameters
-    ----------
-    cells : tuple of (ndarray of int, shape (items,), int)
-        Text of each item without its person, numbered from 0, and the number of such texts in the whole material.
-    means : ndarray, shape (draws, pairs)
-        Draws of the square of the mean difference.
-
-    Returns
-    -------
-    tuple of HiddenEffect
-        If the noise is not known from repeated answers, the third part is only in a second effect, an upper bound. If
-        too few texts are shared by persons, there is only an upper bound, which includes what persons differ by.
+    `cells` are the text of each item without its person, numbered from 0, and the number of such texts in the whole
+    material. `means` are draws of the square of the mean difference, shape (draws, pairs). If the noise is not known
+    from repeated answers, the third part is only in a second effect, an upper bound. With too few texts shared by
+    persons there is only an upper bound, with what persons differ by.
     """
     if "person" not in cases.clusters:  # the words for a value are always the same, so the whole difference is its own
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT),)
     ids, count = cells
     some = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
     persons = {"person": cases.clusters["person"][some]}
-    enough = len(np.unique(persons["person"])) >= LEAST_CLUSTERS
-    if not enough or (fit := _without_cells_and_persons(cases, ids, some)).freedom < LEAST_FREEDOM:
+    if (
+        len(np.unique(persons["person"])) < LEAST_CLUSTERS
+        or (fit := _without_cells_and_persons(cases, ids, some)).freedom < LEAST_FREEDOM
+    ):
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT, bound=True),)
     pairs = list(combinations(range(cases.outputs.shape[1]), 2))
     of_value = (fit.residuals**2).sum(axis=2)

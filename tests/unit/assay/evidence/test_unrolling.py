@@ -1,5 +1,7 @@
 """Tests of the replay order: ledger rows in any order are put back into the order of the Merkle leaves."""
 
+import zlib
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from assay.experiment import Session, generator
 from assay.methods.translation.one_hop import OneHop
 from assay.methods.translation.round_trip import RoundTrip
 from assay.model import Embed, Failure, Probe, Reply
+from tests.support.simulated.translators import THERE
 
 
 def answer(probe: Probe) -> Reply:
@@ -66,3 +69,22 @@ def test_a_missing_or_different_observation_is_refused():
 
 def test_unrolling_an_empty_record_returns_no_observations():
     assert unrolled(RoundTrip(attribute="gender"), 0, {}) == []
+
+
+def test_unrolling_goes_on_after_a_batch_in_which_nothing_was_asked():
+    method = OneHop(attribute="gender")
+
+    def translated(probe: Probe) -> Reply:
+        return Reply(f"{'El' if zlib.crc32(probe.ask.text.encode()) % 2 else 'La'} {probe.ask.text.translate(THERE)}")
+
+    session, ledger = Session(method.design(generator(3))), {}
+    while session.finding is None:
+        for probe in session.missing:
+            for kept in session.accept(probe, translated(probe)):
+                ledger[kept.probe.unit] = kept
+        session.advance()
+    assert len(ledger) > method.texts_per_block * 3  # more than one look
+    tree = EvidenceTree()
+    for observation in unrolled(method, 3, ledger):
+        tree.append(observation.as_json())
+    assert (tree.head(), tree.size) == (session.evidence.head(), len(ledger))
