@@ -16,7 +16,7 @@ class RatingOptions(TypedDict, total=False):
     """Optional fields of a `RatingRequest`."""
 
     author: TargetDescription | TargetReference | None
-    seed: int
+    seed: int | None
     max_age_s: int | None
     visibility: Literal["private", "unlisted", "public"]
     callback_url: str | None
