@@ -181,7 +181,7 @@ def rate(finding: Finding) -> Rating:
     if settled and enough and not rests:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}
         reasons.append(Reason("no-component-declared", facts))
-    reasons = _why(letter, declared, probabilities, finding, measured) + reasons
+    reasons = _why(letter, probabilities, finding, measured) + reasons
     for rule, other in published.items():
         if declared and other is not None and other != letter:
             facts = {"rule": rule, "published": other, "letter": letter.value}
@@ -196,9 +196,7 @@ def deciding_components(rating: Rating) -> tuple[str, ...]:
     )
 
 
-def _why(
-    letter: Letter, declared: bool, probabilities: Probabilities, finding: Finding, measured: list[Component]
-) -> list[Reason]:
+def _why(letter: Letter, probabilities: Probabilities, finding: Finding, measured: list[Component]) -> list[Reason]:
     """Return the reasons of the deciding components first, then that of the aggregation."""
     deciding = [one for one in measured if one.letter is letter] or measured
     reasons = [reason for one in deciding[:3] for reason in one.reasons]
@@ -216,7 +214,8 @@ def _why(
             named = {"components": [one.name for one in deciding], "letter": letter.value}
             code = "worst-component" if finding.aggregation == "worst" else "commonest-letter"
             reasons.append(Reason(code, named))
-    if not declared and all(one.declared for one in measured) and len(measured) == len(finding.components):
+    enough = probabilities.of(letter) >= finding.confidence
+    if not enough and all(one.declared for one in measured) and len(measured) == len(finding.components):
         facts = {"confidence": finding.confidence, "probability": probabilities.of(letter)}
         reasons.append(Reason("joint-confidence-low", facts))
     return reasons

@@ -14,7 +14,7 @@ from store.core.settings import Settings
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
 
-ACCEPTED_AT_ONCE = 64
+ACCEPTED_AT_ONCE = 16
 """Connections accepted in a row; refused ones among them are closed before the next."""
 
 RESERVED = 512

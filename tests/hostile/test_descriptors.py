@@ -124,6 +124,7 @@ def test_connections_beyond_the_file_descriptors_are_refused_and_the_others_answ
         stack.close()
         assert answers(port)
         assert "fewer connections than usual" in log.read_text()
+        assert "accepting connections paused" not in log.read_text(), "refused connections took the others' descriptors"
         assert "Traceback" not in log.read_text()
 
 

@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import structlog
+from rich.console import Console
 
 from cli.exits import as_one_line
 from cli.gate import main as gate
@@ -62,7 +63,7 @@ def test_a_foreign_export_forges_no_line_of_verify(tmp_path, capsys, monkeypatch
         yield verify.Check("seal", FORGED, "")
 
     monkeypatch.setattr(verify, "_checks", checks)
-    monkeypatch.setattr(verify.console, "file", sys.stdout)
+    monkeypatch.setattr(verify, "console", Console(file=sys.stdout, highlight=False, soft_wrap=True))
     file = tmp_path / "export.jsonl"
     file.write_text("")
     with pytest.raises(verify.NotVerified) as differs:

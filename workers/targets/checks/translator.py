@@ -28,6 +28,11 @@ FRESH_SENTENCES = (30, 46)
 FIRST, STEP = 211, 13
 """The numbers are 211, 224, 237 …: three digits, so that no service adds a separator."""
 
+MEND_LENGTH = "raise the service's limit on the length of an answer"
+
+SHORTEST_SHARE = 0.1
+"""Share of a text's characters that its translation has at least; Chinese has about a third."""
+
 _NUMBER = re.compile(r"\d+")
 
 Pair = tuple[str, str]
@@ -139,6 +144,14 @@ class TranslatorExamination(Examination):
         kept = numbers_in(reply.value)
         places = [place for place, each in enumerate(numbers) if each in kept]
         if not places:
+            characters = len(str(reply.value))
+            if characters < SHORTEST_SHARE * len(asked):
+                raise TargetUnfit(
+                    "truncates",
+                    f"of a text of {len(numbers)} sentences ({len(asked):,} characters) only {characters} characters "
+                    "came back, and none of its numbers",
+                    MEND_LENGTH,
+                )
             self._notes.append("the numbers did not survive, so it could not be seen whether long texts stay whole")
             return None
         tail = len(numbers) - 1 - places[-1]
@@ -146,7 +159,7 @@ class TranslatorExamination(Examination):
             raise TargetUnfit(
                 "truncates",
                 f"of a text of {len(numbers)} sentences ({len(asked):,} characters) the last {tail} did not come back",
-                "raise the service's limit on the length of an answer",
+                MEND_LENGTH,
             )
         if len(places) < len(numbers) - 1:
             self._notes.append(f"{len(numbers) - len(places)} of {len(numbers)} numbered sentences lost their number")

@@ -160,6 +160,7 @@ PLAIN = {
     "licence",
     "method",
     "methods",
+    "model",
     "models",
     "name",
     "names",

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -57,20 +58,20 @@ class Service:
         return [Reply(text) for text in said]
 
 
-def look(service: Service, pairs=PAIRS):
+def look(service: Service, pairs=PAIRS, rng=None):
     slept = []
 
     async def sleep(seconds):
         slept.append(seconds)
 
     clock = itertools.count().__next__
-    found = asyncio.run(TranslatorExamination(service, pairs, Calls(clock, sleep)).run())
+    found = asyncio.run(TranslatorExamination(service, pairs, Calls(clock, sleep), rng).run())
     return found, slept
 
 
-def unfit(service: Service, pairs=PAIRS) -> TargetUnfit:
+def unfit(service: Service, pairs=PAIRS, rng=None) -> TargetUnfit:
     with pytest.raises(TargetUnfit) as caught:
-        look(service, pairs)
+        look(service, pairs, rng)
     return caught.value
 
 
@@ -120,7 +121,7 @@ def test_a_service_that_reorders_or_drops_texts_of_a_batch_is_unfit(translate):
 
 
 def test_a_service_that_drops_numbers_from_texts_is_asked_one_text_per_call():
-    found, _ = look(Service(lambda asks: ["La casa." for _ in asks]))
+    found, _ = look(Service(lambda asks: [re.sub(r"\d+", "", ask.text) for ask in asks]))
     assert (found.batch, found.order_kept, found.adapter.batch_limit) == (False, None, 1)
     assert any("could not be checked" in note for note in found.notes)
     assert any("stay whole" in note for note in found.notes)
@@ -149,6 +150,17 @@ def test_a_service_that_cuts_long_texts_silently_is_unfit(kept):
     refusal = unfit(Service(cut))
     assert refusal.code == "truncates"
     assert str(SENTENCES - kept) in refusal.message
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("characters", [0, 12, 40, 100])
+def test_a_service_that_keeps_few_characters_is_unfit_even_if_no_number_survives(characters, seed):
+    def cut(asks):
+        return [ask.text[:characters] if len(ask.text) > 100 else ask.text[:40] for ask in asks]
+
+    refusal = unfit(Service(cut), PAIRS[:1], np.random.default_rng(seed))
+    assert refusal.code == "truncates"
+    assert "did not come back" in refusal.message or f"only {characters} characters" in refusal.message
 
 
 def test_a_service_that_refuses_long_texts_openly_is_fit():
