@@ -65,7 +65,7 @@ class TranslatorExamination(Examination):
         deterministic = await self._again(Translate(asked, *self._pairs[0]), returned)
         await self._back(returned)
         order_kept = await self._numbered() if self._adapter.batch_limit > 1 else None
-        truncates_at = await self._long()
+        truncates_at = await self._long(returned)
         return self._found(
             asked, returned, deterministic=deterministic, order_kept=order_kept, truncates_at=truncates_at
         )
@@ -134,10 +134,15 @@ class TranslatorExamination(Examination):
         self._notes.append("the numbers did not survive, so the order of several texts could not be checked")
         return None
 
-    async def _long(self) -> int | None:
-        """Translate a text of many sentences; raise `TargetUnfit` if the end of its translation is missing."""
-        asked = " ".join(text for _, text in self._sentences)
-        numbers = [own for own, _ in self._sentences]
+    async def _long(self, first: str) -> int | None:
+        """Translate a text of many sentences; raise `TargetUnfit` if the end of its translation is missing.
+
+        `first` is the answer to the first sentence. The long text begins with another one, so that a service that cuts
+        both is told from one that answers every text alike.
+        """
+        sentences = [*self._sentences[1:], self._sentences[0]]
+        asked = " ".join(text for _, text in sentences)
+        numbers = [own for own, _ in sentences]
         reply = await self._one(Translate(asked, *self._pairs[0]))
         if reply.failure is not None:
             return self._refused_long(reply.failure, len(asked))
@@ -145,7 +150,7 @@ class TranslatorExamination(Examination):
         places = [place for place, each in enumerate(numbers) if each in kept]
         if not places:
             characters = len(str(reply.value))
-            if characters < SHORTEST_SHARE * len(asked):
+            if characters < SHORTEST_SHARE * len(asked) and str(reply.value) != first:
                 raise TargetUnfit(
                     "truncates",
                     f"of a text of {len(numbers)} sentences ({len(asked):,} characters) only {characters} characters "
