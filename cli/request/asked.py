@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -65,6 +65,13 @@ class Asked:
     upload: Annotated[
         Path | None,
         typer.Option(help="Table of records (CSV or Parquet) to ask about; of --protocol uploaded, its vectors."),
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of a CSV file of --upload that is not UTF-8, such as windows-1252.")
+    ] = None
+    decimal: Annotated[
+        Literal["point", "comma"] | None,
+        typer.Option(help="Sign before decimals in a CSV file of --upload; by default the one that fits a column."),
     ] = None
     secret: Annotated[
         str | None, typer.Option(help="The service's key; better given in the environment.", envvar=SECRET_VARIABLE)

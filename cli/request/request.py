@@ -79,7 +79,7 @@ def read_request(asked: Asked) -> dict[str, Any]:
     if asked.upload is not None:
         from cli.request.upload import take_upload
 
-        take_upload(asked.upload, request)
+        take_upload(asked.upload, request, encoding=asked.encoding, decimal=asked.decimal)
     _check_rows(request["experiment"].get("records"))
     return request
 

@@ -27,8 +27,10 @@ MOST_VALUES = 50
 """Maximum number of values of a column that are used as groups if the request names none."""
 
 
-def take_upload(file: Path, request: dict[str, Any]) -> None:
+def take_upload(file: Path, request: dict[str, Any], **reading: str | None) -> None:
     """Put a file into a request: rows of a table into the experiment, or the digest of vectors into the target.
+
+    `reading` has the ``encoding`` and the ``decimal`` sign of a table in CSV, if the user names them.
 
     Raises
     ------
@@ -52,7 +54,7 @@ def take_upload(file: Path, request: dict[str, Any]) -> None:
     if (name := request["experiment"]["method"]) not in able:
         raise SpecificationError(f"{name} asks about no records; of the methods {', '.join(able)} does", "upload")
     try:
-        request["experiment"]["records"] = _records(file, media_type, request)
+        request["experiment"]["records"] = _records(file, media_type, request, reading if media_type == CSV else {})
     except SpecificationError as refused:
         raise SpecificationError(f"{file.name}: {refused}", "upload") from None
 
@@ -68,12 +70,14 @@ def keep_upload(connection: Any, tenant: str, request: Mapping[str, Any]) -> Non
         uploads.add(connection, NewUpload(tenant, file.name, "embedding", media_type, digest, size, summary), content)
 
 
-def _records(file: Path, media_type: str, request: Mapping[str, Any]) -> dict[str, Any]:
+def _records(
+    file: Path, media_type: str, request: Mapping[str, Any], reading: Mapping[str, str | None]
+) -> dict[str, Any]:
     """Return the rows of a table, chosen as in the API; the protected column is by default named like the attribute."""
     experiment = request["experiment"]
     rng = generator(request["seed"])
     with file.open("rb") as content:
-        summary = inspect(content, "table", media_type)
+        summary = inspect(content, "table", media_type, **reading)
         sample = sample_of(summary, MAX_ROWS_OF_A_JOB, rng)
         rows = tuple(read_rows(content, media_type=media_type, summary=summary, sample=sample))
     records = {"column": experiment["attribute"], **experiment.get("records", {})}

@@ -11,7 +11,7 @@ import hashlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -98,9 +98,18 @@ async def _written(request: Request) -> AsyncIterator[Received]:
 
 
 async def keep(
-    here: Service, tenant: str, name: str, purpose: str, media_type: str, came: Received
+    here: Service,
+    tenant: str,
+    name: str,
+    purpose: str,
+    media_type: str,
+    came: Received,
+    reading: Mapping[str, str] | None = None,
 ) -> tuple[StoredUpload, bool]:
     """Validate and store a file; return the stored upload, and whether it is new.
+
+    `reading` is what the sender says about a table (`store.formats.table.inspect`). A file that is sent again with
+    other words is read again.
 
     Raises
     ------
@@ -110,12 +119,13 @@ async def keep(
         If the tenant's uploads, or everything that it stores, would take more than is allowed.
     """
     known = await here.database.read(uploads.find, came.digest, tenant, purpose)
-    if known is not None and known.media_type == media_type:
+    if known is not None and known.media_type == media_type and known.summary.get("reading") == (reading or None):
         return known, False  # the same file was validated when it was first sent
     quota, stored = here.settings.upload_quota_bytes, await here.database.read(uploads.stored_bytes, tenant)
-    if stored + came.bytes > quota:  # checked again when the file is stored; this saves reading it
+    if known is None and stored + came.bytes > quota:  # checked again when the file is stored; this saves reading it
         raise UploadsFull(stored, came.bytes, quota)
-    summary = await _reading("inspect", came.file, purpose=purpose, media_type=media_type)
+    summary = await _reading("inspect", came.file, purpose=purpose, media_type=media_type, **(reading or {}))
+    summary |= {"reading": dict(reading)} if reading else {}
     new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
     return await here.database.write(uploads.add, new, came.file, quota)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from email.message import Message
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -17,7 +18,8 @@ from service.uploads.reception import keep, received
 from service.uploads.schemas import UploadForm, UploadLine, UploadList, UploadQuery, UploadView
 from store.corpora import uploads
 from store.corpora.uploads import StoredUpload
-from store.formats import NPZ, PURPOSES
+from store.formats import CSV, NPZ, PURPOSES
+from store.formats.csv_dialect import encoding_named
 
 router = APIRouter(prefix=UPLOADS, tags=["uploads"], route_class=StrictRoute)
 
@@ -28,7 +30,7 @@ _TYPES = dict.fromkeys(kind for kinds, _ in PURPOSES.values() for kind in kinds)
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "The file itself: CSV (UTF-8, commas, a header) or Parquet for a table, npz (`words`, "
+        "description": "The file itself: CSV (with a header) or Parquet for a table, npz (`words`, "
         "`vectors`) or word2vec's text for an embedding, CSV for trials.",
         "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _TYPES},
     }
@@ -39,11 +41,14 @@ _BODY: dict[str, Any] = {
 async def send_upload(request: Request, here: Here, caller: Writer, form: Annotated[UploadForm, Query()]) -> Response:
     """Upload a file. The same bytes for the same purpose are stored once: a repeated upload is answered with 200.
 
-    The whole file is validated before it is stored; 422 names the invalid line and column.
+    The whole file is validated before it is stored; 422 names the invalid line and column. A table in CSV has the form
+    that a spreadsheet gives it: commas, semicolons or tabs, a decimal point or comma, UTF-8, UTF-16, or the `charset`
+    that `Content-Type` names. The summary's `notes` say how it was read.
     """
     media_type = _media_type(request, form.purpose)
+    reading = _reading(request, form, media_type)
     async with received(request, caller.tenant) as came:
-        kept, new = await keep(here, caller.tenant, form.name, form.purpose, media_type, came)
+        kept, new = await keep(here, caller.tenant, form.name, form.purpose, media_type, came, reading)
     headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
     return json_response(UploadView.from_row(kept), status=201 if new else 200, headers=headers)
 
@@ -72,6 +77,17 @@ async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(foun
 async def remove_upload(upload_id: str, here: Here, caller: Writer) -> Response:
     """Remove an upload and its content. 409 while a queued or running job uses it; ratings stay."""
     return removed(await here.database.write(uploads.remove, upload_id, caller.tenant), "upload", upload_id)
+
+
+def _reading(request: Request, form: UploadForm, media_type: str) -> dict[str, str]:
+    """Return what the sender says about a table in CSV: its encoding, and the sign before decimals."""
+    message = Message()
+    message["content-type"] = request.headers.get("content-type", "")
+    charset = str(message.get_param("charset", "utf-8"))
+    if form.purpose != "table" or media_type != CSV:
+        return {}
+    encoding = encoding_named(charset)
+    return ({} if encoding == "utf-8" else {"encoding": encoding}) | ({"decimal": form.decimal} if form.decimal else {})
 
 
 def _media_type(request: Request, purpose: str) -> str:

@@ -22,6 +22,10 @@ class UploadForm(QueryModel):
         Field(min_length=1, max_length=200, description="Name for people.", examples=["census"]),
         AfterValidator(check_name),
     ]
+    decimal: Annotated[
+        Literal["point", "comma"] | None,
+        Field(description="Sign before the decimals of a table in CSV; by default the one by which a column fits."),
+    ] = None
 
 
 class UploadQuery(PageQuery):
@@ -47,9 +51,9 @@ class UploadView(UploadLine):
     """An upload with a summary of its content."""
 
     summary: dict[str, Any]
-    """A table: `rows`, and `columns` with `name`, `type`, `missing`, `distinct` (null: more than 50) and `values` if
-    there are few. An embedding: `words`, `dims`, `zero_vectors`, `sample`. Trials: `rows`, `trials`, `concepts`,
-    `levels`, `lowest`, `highest`, `subjects`."""
+    """A table: `rows`, `columns` with `name`, `type`, `missing`, `distinct` (null: more than 50) and `values` if there
+    are few, and `notes`: how cells were read where this was not literal. An embedding: `words`, `dims`,
+    `zero_vectors`, `sample`. Trials: `rows`, `trials`, `concepts`, `levels`, `lowest`, `highest`, `subjects`."""
 
 
 class UploadList(ListModel[UploadLine]):

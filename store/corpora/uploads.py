@@ -62,7 +62,7 @@ class StoredUpload:
 def add(c: Connection, new: NewUpload, content: BinaryIO, most: int | None = None) -> tuple[StoredUpload, bool]:
     """Store a file, unless the tenant has uploaded the same bytes for the same purpose before.
 
-    Return the upload, and whether it is new; an existing upload keeps its name and id.
+    Return the upload, and whether it is new; an existing upload keeps its name and id, and gets the new summary.
 
     Raises
     ------
@@ -72,15 +72,14 @@ def add(c: Connection, new: NewUpload, content: BinaryIO, most: int | None = Non
         If everything that the tenant stores would take more than its quota.
     """
     quota.lock(c, new.tenant)  # held until the end, so that concurrent uploads are added up
-    new_row = (
-        insert_into(c, uploads)
-        .values(created_at=now_ms(), **vars(new))
-        .on_conflict_do_nothing(index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose])
+    insertion = insert_into(c, uploads).values(created_at=now_ms(), **vars(new))
+    insertion = insertion.on_conflict_do_update(
+        index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose],
+        set_={"summary": insertion.excluded.summary, "media_type": insertion.excluded.media_type},
     )
-    row = c.execute(new_row.returning(uploads)).mappings().one_or_none()
-    if row is None:
-        same = equal(uploads, tenant=new.tenant, digest=new.digest, purpose=new.purpose)
-        return StoredUpload(**c.execute(select(uploads).where(*same)).mappings().one()), False
+    row = StoredUpload(**c.execute(insertion.returning(uploads)).mappings().one())
+    if row.id != new.id:
+        return row, False
     if most is not None and (total := stored_bytes(c, new.tenant)) > most:
         raise UploadsFull(total - new.bytes, new.bytes, most)
     quota.added(c, uploads, new.tenant, uploads.c.id == new.id)
@@ -89,7 +88,7 @@ def add(c: Connection, new: NewUpload, content: BinaryIO, most: int | None = Non
     while chunk := content.read(CHUNK_BYTES):
         c.execute(insert(upload_chunks).values(upload_id=new.id, place=place, content=chunk))
         place += 1
-    return StoredUpload(**row), True
+    return row, True
 
 
 def find(c: Connection, named: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:

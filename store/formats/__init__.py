@@ -15,7 +15,7 @@ from store.formats.refusal import NotInstalled, Unreadable
 CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
 NPZ, WORD2VEC = "application/octet-stream", "text/plain"
 
-Inspect = Callable[[BinaryIO, str], dict[str, Any]]
+Inspect = Callable[..., dict[str, Any]]
 
 PURPOSES: Mapping[str, tuple[tuple[str, ...], Inspect]] = {
     "table": ((CSV, PARQUET), table.inspect),
@@ -25,11 +25,11 @@ PURPOSES: Mapping[str, tuple[tuple[str, ...], Inspect]] = {
 """Purposes of uploads, with their media types and parsers."""
 
 
-def inspect(file: BinaryIO, purpose: str, media_type: str) -> dict[str, Any]:
+def inspect(file: BinaryIO, purpose: str, media_type: str, **reading: str | None) -> dict[str, Any]:
     """Validate a whole file, from its start, and summarise it as JSON.
 
-    `purpose` is one of `PURPOSES`, `media_type` one of its media types. See `table.inspect`, `embedding.inspect` and
-    `trials.inspect` for the results.
+    `purpose` is one of `PURPOSES`, `media_type` one of its media types, `reading` what a caller says about a table. See
+    `table.inspect`, `embedding.inspect` and `choice_rows.inspect` for the results.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def inspect(file: BinaryIO, purpose: str, media_type: str) -> dict[str, Any]:
         If a package for reading it is missing.
     """
     file.seek(0)
-    return PURPOSES[purpose][1](file, media_type)
+    return PURPOSES[purpose][1](file, media_type, **reading)
 
 
 __all__ = ["CSV", "NPZ", "PARQUET", "PURPOSES", "WORD2VEC", "NotInstalled", "Unreadable", "inspect"]

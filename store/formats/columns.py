@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import math
-import re
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from assay.model import Field
-from store.formats.csv_rows import NUMBER
+from store.formats.numerals import (
+    DECIMAL,
+    INTEGER,
+    MISSING_MARKS,
+    Decimal,
+    grouped_by_blanks,
+    is_integer,
+    number_text,
+    without_typography,
+)
+from store.formats.refusal import Unreadable, shown
 
 MOST_VALUES = 50
 """Maximum number of distinct values that are counted."""
@@ -16,17 +25,27 @@ MOST_VALUES = 50
 MOST_LISTED, LONGEST_LISTED = 20, 100
 """Maximum number and length in characters of values that are listed with their counts."""
 
-INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
-"""Integers without a leading zero (as codes have) and with at most 15 digits (exact in every JSON parser)."""
+STYLES: tuple[Decimal, ...] = ("point", "comma")
 
 
 @dataclass(frozen=True)
 class Column:
     """A column of a table.
 
-    `type` is ``integer``, ``number``, ``boolean``, ``text``, or ``empty`` if every cell is empty. `missing` counts
-    empty cells, `distinct` different values (``None`` for more than `MOST_VALUES`). `values` has ``{"value",
-    "count"}`` of each value, most frequent first, if the values are few and short.
+    Attributes
+    ----------
+    type : str
+        ``integer``, ``number``, ``boolean``, ``text``, or ``empty`` if every cell is empty.
+    missing : int
+        Number of empty cells and marks of missing values.
+    distinct : int or None
+        Number of different values, ``None`` for more than `MOST_VALUES`.
+    values : list of dict or None
+        ``{"value", "count"}`` of each value, most frequent first, if the values are few and short.
+    decimal : str
+        Decimal sign of a CSV file's numbers, ``point`` or ``comma``.
+    marks : list of str
+        Texts that mean a missing value, in a column of numbers.
     """
 
     name: str
@@ -34,76 +53,179 @@ class Column:
     missing: int
     distinct: int | None
     values: list[dict[str, Any]] | None
+    decimal: Decimal = "point"
+    marks: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return a JSON object."""
-        return asdict(self)
+        """Return a JSON object; without decimal sign and marks if they are the usual ones."""
+        usual = {"decimal": "point", "marks": []}
+        return {name: value for name, value in asdict(self).items() if usual.get(name, ...) != value}
 
 
-def read_cell(text: str, kind: str) -> Field:
-    """Convert a CSV cell to its column's type; an empty cell is ``None``."""
-    if not text:
+def read_cell(cell: str, column: Mapping[str, Any]) -> Field:
+    """Convert a CSV cell to the type of its column, a summary; empty cells and marks of missing ones are ``None``."""
+    text = cell.strip()
+    if not text or text in column.get("marks", ()):
         return None
-    if kind == "integer":
-        return int(text)
-    return float(text) if kind == "number" else text
+    if column["type"] not in {"integer", "number"}:
+        return text
+    if INTEGER.fullmatch(text):
+        plain: str | None = text
+    else:
+        plain = number_text(without_typography(text), column.get("decimal", "point"))
+    if plain is None:
+        raise Unreadable(f"{shown(text)} is no number, and the column has numbers", column=str(column["name"]))
+    return int(plain) if column["type"] == "integer" else float(plain)
 
 
 class ColumnTally:
     """Accumulator of a column's summary.
 
     `kind` is the column's type if the file declares it. Otherwise cells are strings, and the type is the narrowest that
-    fits all of them.
+    fits all of them, with the decimal sign that fits.
     """
 
     def __init__(self, name: str, kind: str | None = None) -> None:
         self.name, self._declared = name, kind
-        self._kind = kind or "empty"
-        self._missing = self._seen = 0
+        self._missing = self._filled = 0
+        self._marks: dict[str, int] = {}
         self._counts: dict[Any, int] | None = {}
+        self._styles: dict[Decimal, bool] = dict.fromkeys(STYLES, True)
+        """Whether numbers with this decimal sign are all integers; a sign that does not fit is removed."""
+        self._numbers = self._ambiguous = self._has_decimals = self._has_blanks = False
+        self.example = ""
+        self.padded = 0
 
     def add(self, cell: Field) -> None:
         """Count one cell."""
-        if cell is None or cell == "":
+        if self._declared is None and isinstance(cell, str):
+            text = cell.strip()
+            self.padded += text != cell
+            cell = text
+        if cell is None or (self._declared is None and cell == ""):
             self._missing += 1
             return
-        self._seen += 1
-        if self._declared is None and self._kind != "text":
-            self._kind = _wider(self._kind, str(cell))
+        self._filled += 1
+        if self._declared is None and self._styles:
+            self._classify(str(cell))
         if self._counts is not None:
             self._counts[cell] = self._counts.get(cell, 0) + 1
             if len(self._counts) > MOST_VALUES:
                 self._counts = None
 
+    def _classify(self, cell: str) -> None:
+        """Remove the decimal signs by which a cell is no number."""
+        if INTEGER.fullmatch(cell):  # a number with either sign; this and the next case are nearly all numbers
+            self._numbers = True
+            return
+        if "comma" not in self._styles and DECIMAL.fullmatch(cell):
+            self._numbers = self._has_decimals = True
+            self._styles["point"] = False
+            return
+        if cell.casefold() in MISSING_MARKS:
+            self._marks[cell] = self._marks.get(cell, 0) + 1
+            return
+        text = without_typography(cell)
+        plain = {style: number_text(text, style) for style in self._styles}
+        for style, numeral in plain.items():
+            if numeral is None:
+                del self._styles[style]
+            else:
+                self._styles[style] &= is_integer(numeral)
+        numerals = [numeral for numeral in plain.values() if numeral is not None]
+        self._numbers |= bool(numerals)
+        self._has_blanks |= grouped_by_blanks(text)
+        self._has_decimals |= bool(numerals) and not any(is_integer(numeral) for numeral in numerals)
+        if len({float(numeral) for numeral in numerals}) > 1:
+            self._ambiguous, self.example = True, self.example or cell
+
+    @property
+    def decimal(self) -> Decimal | None:
+        """The decimal sign by which all cells are numbers; ``None`` if there is none, and for text."""
+        if not self._numbers or (self._has_blanks and not self._has_decimals):
+            return None
+        return next(iter(self._styles), None)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether numbers can be read with a decimal point or a decimal comma, to different values."""
+        return self.decimal is not None and self._ambiguous and len(self._styles) > 1
+
+    @property
+    def has_comma(self) -> bool:
+        """Whether the first ambiguous number has a comma: ``1,234``."""
+        return "," in self.example
+
+    def settle(self, decimal: Decimal) -> None:
+        """Read numbers with this decimal sign; a column with other numbers becomes text."""
+        if self._numbers:
+            self._styles = {style: integers for style, integers in self._styles.items() if style == decimal}
+
     def column(self) -> Column:
         """Return the summary of the column."""
-        kind = self._kind if self._seen else "empty"
+        kind = self._kind()
+        marks = list(self._marks) if kind in {"integer", "number"} and self._declared is None else []
+        missing = self._missing + sum(self._marks[mark] for mark in marks)
+        decimal = self.decimal if self._declared is None and kind in {"integer", "number"} else None
         if self._counts is None:
-            return Column(self.name, kind, self._missing, None, None)
+            return Column(self.name, kind, missing, None, None, decimal or "point", marks)
+        reading = {"name": self.name, "type": kind, "decimal": decimal or "point", "marks": marks}
         counts: dict[Any, int] = {}
         for cell, count in self._counts.items():
-            value = read_cell(cell, kind) if self._declared is None else cell
-            counts[value] = counts.get(value, 0) + count
-        return Column(self.name, kind, self._missing, len(counts), _listed(counts))
+            value = read_cell(cell, reading) if self._declared is None else cell
+            if value is not None:
+                counts[value] = counts.get(value, 0) + count
+        return Column(self.name, kind, missing, len(counts), _listed(counts), decimal or "point", marks)
+
+    def _kind(self) -> str:
+        if self._declared is not None:
+            return self._declared if self._filled else "empty"
+        if not self._filled:
+            return "empty"
+        decimal = self.decimal
+        if decimal is None:
+            return "text"
+        return "integer" if self._styles[decimal] else "number"
+
+
+def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None) -> None:
+    """Choose the decimal sign of each column; with `decimal`, this one for all.
+
+    Raises
+    ------
+    Unreadable
+        If numbers such as ``1,234`` can be read in two ways.
+    """
+    if decimal is not None:
+        for tally in tallies:
+            tally.settle(decimal)
+        return
+    european = any(tally.decimal == "comma" for tally in tallies)
+    for tally in tallies:
+        if tally.is_ambiguous and (tally.has_comma or european):
+            example = without_typography(tally.example)
+            readings = " or ".join(str(number_text(example, style)) for style in STYLES)
+            raise Unreadable(
+                f"{shown(tally.example)} may be {readings}; say which sign separates decimals: decimal=point or "
+                "decimal=comma",
+                column=tally.name,
+            )
+
+
+def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Iterator[str]:
+    """Yield sentences that say how cells of a CSV file were read, where this was not literal."""
+    for tally, column in zip(tallies, columns, strict=True):
+        name = shown(tally.name)
+        if tally.padded:
+            yield f"column {name}: blanks around {tally.padded:,} values were removed"
+        if column.marks:
+            yield f"column {name}: {', '.join(map(shown, column.marks))} means a missing value"
+        if column.decimal == "comma" and column.type == "number":
+            yield f"column {name}: the comma is the decimal sign"
 
 
 def _listed(counts: dict[Any, int]) -> list[dict[str, Any]] | None:
-    if len(counts) > MOST_LISTED or any(isinstance(each, str) and len(each) > LONGEST_LISTED for each in counts):
+    if len(counts) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in counts):
         return None
     order = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
     return [{"value": value, "count": count} for value, count in order]
-
-
-def _wider(kind: str, text: str) -> str:
-    """Return the narrowest column type that includes both the type so far and a text."""
-    if kind in {"empty", "integer"} and INTEGER.fullmatch(text):
-        return "integer"
-    if NUMBER.fullmatch(text) and not _is_code(text) and math.isfinite(float(text)):
-        return "number"
-    return "text"
-
-
-def _is_code(text: str) -> bool:
-    """Whether digits are a code rather than a number: a leading zero, or more than 15 digits."""
-    digits = text.lstrip("+-")
-    return digits.isdigit() and (len(digits) > 15 or (digits[0] == "0" and len(digits) > 1))

@@ -6,6 +6,7 @@ Needs the package pyarrow, which is imported only when a Parquet file is read.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -20,6 +21,9 @@ MOST_UNPACKED_BYTES = 512 << 20
 
 BATCH_ROWS = 512
 
+_ROW_LABELS = re.compile(r"__index_level_\d+__")
+"""Names that pandas gives to the labels of rows."""
+
 EXACT = 2**53
 """Larger integers are not exact in every JSON parser."""
 
@@ -27,7 +31,8 @@ EXACT = 2**53
 class ParquetRows:
     """The rows of a seekable Parquet file.
 
-    `columns` maps names to types: ``integer``, ``number``, ``boolean`` or ``text``.
+    `columns` maps names to types: ``integer``, ``number``, ``boolean`` or ``text``. `left_out` names the columns in
+    which data frames write the labels of their rows.
 
     Raises
     ------
@@ -43,39 +48,87 @@ class ParquetRows:
             from pyarrow import parquet
         except ImportError:
             raise NotInstalled("reading Parquet", "pyarrow", "real") from None
-        self._errors = (pa.ArrowException, OSError, ValueError, NotImplementedError)
+        self._arrow = pa
+        self._errors = (pa.ArrowException, OSError, ValueError, OverflowError, NotImplementedError)
         try:
             self._file = parquet.ParquetFile(file, memory_map=False, pre_buffer=False)
             schema = self._file.schema_arrow
         except self._errors:
             raise Unreadable("this is not a Parquet file, or it is damaged") from None
         _check_size(self._file.metadata)
-        check_names(tuple(schema.names))
-        self.columns = {field.name: _kind(field, pa.types) for field in schema}
+        self.left_out = tuple(name for name in schema.names if _ROW_LABELS.fullmatch(name))
+        fields = [field for field in schema if field.name not in self.left_out]
+        check_names(tuple(field.name for field in fields))
+        self.columns = {field.name: _kind(field, pa.types) for field in fields}
         if formula := next((name for name in self.columns if is_formula(name)), None):
             raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=1)
 
     def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
         """Yield each row with its number, from 1."""
         readers = [(name, _READERS[kind]) for name, kind in self.columns.items()]
-        number = 0
-        for columns in self._batches():
-            for cells in zip(*columns, strict=True):
-                number += 1
+        first = 1
+        for batch in self._batches():
+            columns = [self._cells(batch.column(name), first, name) for name in self.columns]
+            for number, cells in enumerate(zip(*columns, strict=True), first):
                 named = zip(cells, readers, strict=True)
                 yield number, [_read(cell, read, number, name) for cell, (name, read) in named]
+            first += batch.num_rows
 
-    def _batches(self) -> Iterator[list[list[Any]]]:
-        batches = self._file.iter_batches(batch_size=BATCH_ROWS)
+    def _batches(self) -> Iterator[Any]:
+        batches = self._file.iter_batches(batch_size=BATCH_ROWS, columns=list(self.columns))
         while True:
             try:
                 batch = next(batches)
-                columns = [column.to_pylist() for column in batch.columns]
             except StopIteration:
                 return
             except self._errors:
                 raise Unreadable("the Parquet file is damaged: its content does not fit its description") from None
-            yield columns
+            yield batch
+
+    def _cells(self, column: Any, first: int, name: str) -> list[Any]:
+        """Return the cells of a column; `first` is the number of its first row."""
+        try:
+            column.validate(full=True)
+        except UnicodeDecodeError:
+            pass  # the row is named below
+        except self._errors as error:
+            if "UTF8" not in str(error):
+                raise Unreadable("the values do not fit the type of the column", column=name) from None
+        try:
+            return self._as_python(column)
+        except self._errors:
+            pass
+        for index in range(len(column)):
+            try:
+                self._as_python(column.slice(index, 1))
+            except UnicodeDecodeError:
+                raise Unreadable("a text is not UTF-8", line=first + index, column=name) from None
+            except self._errors:
+                wrong = f"a value of the type {column.type} has no equivalent in Python; send it as text"
+                raise Unreadable(wrong, line=first + index, column=name) from None
+        raise Unreadable("the Parquet file is damaged: its content does not fit its description", column=name)
+
+    def _as_python(self, column: Any) -> list[Any]:
+        """Return the cells of a column; times with nanoseconds become text in ISO 8601."""
+        pa = self._arrow
+        if getattr(column.type, "unit", None) != "ns" or pa.types.is_duration(column.type):
+            return list(column.to_pylist())
+        if pa.types.is_timestamp(column.type):
+            coarse = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        else:
+            coarse = column.cast(pa.time64("us"), safe=False)
+        rests = [None if count is None else count % 1000 for count in column.cast(pa.int64()).to_pylist()]
+        return [
+            cell if not rest else _with_nanoseconds(cell, rest)
+            for cell, rest in zip(coarse.to_pylist(), rests, strict=True)
+        ]
+
+
+def _with_nanoseconds(moment: datetime | time, rest: int) -> str:
+    """Return a time in ISO 8601 with nine digits of the second; `rest` is its number of nanoseconds below 1000."""
+    text = moment.isoformat(timespec="microseconds")
+    end = text.index(".") + 7
+    return f"{text[:end]}{rest:03}{text[end:]}"
 
 
 def _check_size(metadata: Any) -> None:
@@ -99,7 +152,7 @@ _ACCEPTED: Mapping[str, tuple[str, ...]] = {
     "boolean": ("boolean",),
     "integer": ("integer",),
     "number": ("floating", "decimal"),
-    "text": ("string", "large_string", "date", "timestamp", "time", "null"),
+    "text": ("string", "large_string", "string_view", "date", "timestamp", "time", "null"),
 }
 """Arrow types (``pyarrow.types.is_…``) by column type; dates and times become ISO 8601 text."""
 
@@ -133,9 +186,7 @@ def _text(cell: str | date | datetime | time) -> str:
     if "\0" in text:
         raise ValueError("a cell contains the character NUL")
     if is_formula(text):
-        raise ValueError(
-            f"{shown(text)} is a spreadsheet formula; send its value, or text that does not start with = + - @"
-        )
+        raise ValueError(f"{shown(text)} is a spreadsheet formula; send its value, or text that does not start with =")
     return text
 
 

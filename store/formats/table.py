@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from assay.model import Field
-from store.formats.columns import ColumnTally, read_cell
+from store.formats.columns import ColumnTally, notes_of, read_cell, settle_decimals
 from store.formats.csv_rows import CsvRows
+from store.formats.numerals import Decimal
 from store.formats.parquet_rows import ParquetRows
-from store.formats.refusal import Unreadable
+from store.formats.refusal import Unreadable, shown
 
 PARQUET = "application/vnd.apache.parquet"
 
@@ -30,31 +31,58 @@ class TableRows:
         return len(self.rows) < self.of
 
 
-def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
-    """Validate a table and summarise it: ``rows``, and ``columns`` as `store.formats.columns.Column` describes them.
+def inspect(
+    file: BinaryIO, media_type: str, *, encoding: str | None = None, decimal: Decimal | None = None
+) -> dict[str, Any]:
+    """Validate a table and summarise it.
+
+    Parameters
+    ----------
+    file : binary file
+        The table, read from its current position.
+    media_type : str
+        Type of the file: CSV or Parquet.
+    encoding : str, optional
+        Encoding of a CSV file that is not UTF-8.
+    decimal : {"point", "comma"}, optional
+        Decimal sign of a CSV file's numbers; by default the one that fits a column.
+
+    Returns
+    -------
+    dict
+        ``rows``; ``columns`` as `store.formats.columns.Column` describes them; ``notes``, sentences that say how cells
+        were read where this was not literal; and ``encoding`` of a CSV file that is not UTF-8.
 
     Raises
     ------
     Unreadable
-        If it is not a table, with the line and the column.
+        If it is not a table, with the line and the column, or if its numbers can be read in two ways.
     """
     if media_type == PARQUET:
         parquet = ParquetRows(file)
         tallies = [ColumnTally(name, kind) for name, kind in parquet.columns.items()]
         rows = _tally(tallies, (row for _, row in parquet))
+        notes = [f"the column {shown(name)} of row labels was left out" for name in parquet.left_out]
+        dialect = None
     else:
-        lines = CsvRows(file)
+        lines = CsvRows(file, encoding)
         tallies = [ColumnTally(name) for name in lines.columns]
         rows = _tally(tallies, (row for _, row in lines))
+        notes = list(lines.notes())
+        dialect = lines.dialect
+        settle_decimals(tallies, decimal)
     if not rows:
         raise Unreadable("the table has columns but no rows")
-    return {"rows": rows, "columns": [tally.column().as_json() for tally in tallies]}
+    columns = [tally.column() for tally in tallies]
+    notes += notes_of(tallies, columns)
+    summary: dict[str, Any] = {"rows": rows, "columns": [column.as_json() for column in columns], "notes": notes}
+    return summary | ({"encoding": dialect.encoding} if dialect and dialect.encoding != "utf-8" else {})
 
 
 def sample_of(summary: Mapping[str, Any], most: int, rng: np.random.Generator) -> list[int] | None:
     """Choose `most` rows of a larger table uniformly, by index from 0; ``None`` means all rows of a smaller table."""
     total = int(summary["rows"])
-    return None if total <= most else [int(place) for place in rng.choice(total, size=most, replace=False)]
+    return None if total <= most else [int(index) for index in rng.choice(total, size=most, replace=False)]
 
 
 def read_rows(
@@ -66,21 +94,17 @@ def read_rows(
     """
     file.seek(0)
     chosen = None if sample is None else frozenset(sample)
-    names = [str(column["name"]) for column in summary["columns"]]
-    kinds = [str(column["type"]) for column in summary["columns"]]
-    numbered = _parquet(file) if media_type == PARQUET else _csv(file, kinds, chosen)
-    return [dict(zip(names, row, strict=True)) for place, row in numbered if chosen is None or place in chosen]
-
-
-def _csv(file: BinaryIO, kinds: Sequence[str], chosen: frozenset[int] | None) -> Iterator[tuple[int, Sequence[Field]]]:
-    for place, (_, row) in enumerate(CsvRows(file)):
-        if chosen is None or place in chosen:
-            yield place, [read_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)]
-
-
-def _parquet(file: BinaryIO) -> Iterator[tuple[int, Sequence[Field]]]:
-    for place, (_, row) in enumerate(ParquetRows(file)):
-        yield place, row
+    columns, names = summary["columns"], [str(column["name"]) for column in summary["columns"]]
+    rows: Iterable[tuple[int, Sequence[Field]]] = (
+        ParquetRows(file) if media_type == PARQUET else CsvRows(file, summary.get("encoding"))
+    )
+    selected = (row for index, (_, row) in enumerate(rows) if chosen is None or index in chosen)
+    if media_type == PARQUET:
+        return [dict(zip(names, row, strict=True)) for row in selected]
+    return [
+        {name: read_cell(str(cell), column) for name, cell, column in zip(names, row, columns, strict=True)}
+        for row in selected
+    ]
 
 
 def _tally(tallies: Sequence[ColumnTally], rows: Iterator[Sequence[Field]]) -> int:

@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from store.formats.csv_rows import LONGEST_LINE_BYTES, decode_line, refuse_other_formats
+from store.formats.csv_dialect import LONGEST_LINE_BYTES, decode_line, refuse_other_formats
 from store.formats.refusal import Unreadable, shown
 
 BLOCK_WORDS = 1_024

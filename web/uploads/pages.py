@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from starlette.responses import Response
@@ -22,6 +23,8 @@ TYPES = {
 }
 """Media types by the ending of a file's name."""
 
+ENCODING = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
+
 
 @pages.get("/uploads")
 async def uploads(visit: Visit) -> Response:
@@ -39,6 +42,12 @@ async def send_upload(visit: Visit) -> Response:
     kind = TYPES.get(file.name.rpartition(".")[2].lower(), file.media_type or "application/octet-stream")
     name = typed.get("name", "").strip() or file.name[:200]
     query = {"purpose": typed.get("purpose", "table"), "name": name}
+    if decimal := typed.get("decimal"):
+        query["decimal"] = decimal
+    if kind == TYPES["csv"] and (encoding := typed.get("encoding", "").strip()):
+        if not ENCODING.fullmatch(encoding):
+            raise Problem("invalid-request", "name the encoding in letters and digits, such as windows-1252")
+        kind = f"{kind}; charset={encoding}"
     try:
         await visit.api.ask("POST", "/v1/uploads", query=query, file=file, headers={"content-type": kind})
     except Refused as refused:

@@ -8,6 +8,7 @@ places were checked.
 
 from __future__ import annotations
 
+import html
 import os
 import time
 from contextlib import suppress
@@ -280,6 +281,26 @@ async def test_a_file_of_a_form_is_stored_byte_for_byte(app, tokens):
             assert answer.status_code == 303, answer.text
         listed = await app.state.service.database.read(_sizes, "acme")
     assert sorted(listed) == sorted(len(CSV) + 100 * (size // 100) for size in (1, 70_000, 3_000_000))
+
+
+async def test_a_form_says_how_a_table_is_written_and_the_page_says_how_it_was_read(app, tokens):
+    content = 'name;pay\nJosé;"1,234"\n'.encode("cp1252")
+    files = [("file", ("p.csv", content, "text/csv"))]
+    async with browser(app, tokens.admin) as client:
+        fields = {"form_token": form_token(app, tokens.admin), "purpose": "table", "name": "x"}
+        refused = await upload(client, app, tokens.admin, fields=fields, files=files)
+        assert "is not UTF-8" in html.unescape(refused.text)
+        fields |= {"encoding": "windows-1252", "decimal": "comma"}
+        assert (await upload(client, app, tokens.admin, fields=fields, files=files)).status_code == 303
+        row, *_ = await app.state.service.database.read(_uploads, "acme")
+        page = html.unescape((await client.get(f"/uploads/{row.id}")).text)
+    assert row.summary["columns"][1]["values"] == [{"value": 1.234, "count": 1}]
+    for note in row.summary["notes"]:
+        assert note in page
+
+
+def _uploads(c, tenant):
+    return uploads.page(c, tenant, limit=100)
 
 
 def _sizes(c, tenant):

@@ -70,6 +70,33 @@ async def test_equal_bytes_are_stored_once_per_purpose(client):
     assert other.json()["digest"] == first.json()["digest"]
 
 
+async def test_a_table_is_read_in_the_encoding_and_with_the_decimal_sign_that_its_sender_names(app, client):
+    content = 'name;pay\nJosé;"1,234"\n'.encode("cp1252")
+    for media_type, query, wrong in (
+        ("text/csv", {"decimal": "comma"}, "UTF-8"),
+        ("text/csv; charset=windows-1252", {}, "may be 1234 or 1.234"),
+        ("text/csv; charset=zip", {"decimal": "comma"}, "not accepted"),
+    ):
+        refused = await client.post(
+            "/v1/uploads", params={"purpose": "table", "name": "x", **query}, content=content,
+            headers={"Content-Type": media_type},
+        )  # fmt: skip
+        assert (refused.status_code, wrong in refused.text) == (422, True), refused.text
+    rows, statuses, ids = [], [], set()
+    for decimal in ("comma", "point", "point"):
+        sent = await client.post(
+            "/v1/uploads", params={"purpose": "table", "name": "x", "decimal": decimal}, content=content,
+            headers={"Content-Type": "text/csv; charset=windows-1252"},
+        )  # fmt: skip
+        statuses.append(sent.status_code)
+        ids.add(sent.json()["id"])
+        read = await rows_of(app.state.service, "default", sent.json()["id"], rng=generator(0))
+        rows += read.rows
+    assert (statuses, len(ids)) == ([201, 200, 200], 1)
+    assert rows == [{"name": "José", "pay": 1.234}, {"name": "José", "pay": 1234}, {"name": "José", "pay": 1234}]
+    assert "the encoding is cp1252" in sent.json()["summary"]["notes"]
+
+
 async def test_an_embedding_is_stored_with_a_summary_of_its_words_and_dimensions(client):
     sent = await send(client, SMALL, "embedding", NPZ)
     assert sent.json()["summary"] == {"words": 2, "dims": 2, "zero_vectors": 0, "sample": ["he", "she"]}

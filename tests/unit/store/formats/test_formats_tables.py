@@ -1,25 +1,28 @@
 import io
+import json
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from assay.experiment import generator
 from store import formats
-from store.formats import CSV, PARQUET, Unreadable, parquet_rows, table
-from store.formats.csv_rows import LONGEST_CELL, LONGEST_LINE_BYTES, MOST_COLUMNS, MOST_ROWS, is_formula
+from store.formats import CSV, PARQUET, Unreadable, csv_dialect, parquet_rows, table
+from store.formats.csv_dialect import LONGEST_LINE_BYTES
+from store.formats.csv_rows import LONGEST_CELL, MOST_COLUMNS, MOST_ROWS, is_formula
 
 
-def inspected(content: bytes, purpose: str = "table", media_type: str = CSV):
-    return formats.inspect(io.BytesIO(content), purpose, media_type)
+def inspected(content: bytes, purpose: str = "table", media_type: str = CSV, **reading: str):
+    return formats.inspect(io.BytesIO(content), purpose, media_type, **reading)
 
 
 def types(content: bytes) -> dict[str, str]:
     return {one["name"]: one["type"] for one in inspected(content)["columns"]}
 
 
-def rows(content: bytes, media_type: str = CSV):
+def rows(content: bytes, media_type: str = CSV, **reading: str):
     file = io.BytesIO(content)
-    summary = formats.inspect(file, "table", media_type)
+    summary = formats.inspect(file, "table", media_type, **reading)
     return tuple(table.read_rows(file, media_type, summary, table.sample_of(summary, 1_000, generator(0))))
 
 
@@ -31,7 +34,7 @@ def rows(content: bytes, media_type: str = CSV):
         ("1 -.5 1e3 +0.1E-2", "number"),
         ("1 02", "text"),
         ("1 1234567890123456", "text"),
-        ("1 nan", "text"),
+        ("1 nan", "integer"),
         ("1 1e999", "text"),
         ("1 1_000", "text"),
         ("1 ١", "text"),
@@ -74,6 +77,11 @@ def test_values_of_a_column_are_counted_only_if_there_are_few_different_values()
         ("-1.5", False),
         ("+1e3", False),
         ("-", False),
+        ("+47 (22) 33-44", False),
+        ("-5 %", False),
+        ("@nobody", False),
+        ("-none", False),
+        ("+A1*2", True),
         ("a=b", False),
         ("", False),
     ],
@@ -98,13 +106,18 @@ def test_spreadsheet_formulas_are_refused_and_other_cells_are_not(cell, formula)
         (b"a,b\n1,\0\n", "NUL", 2, None),
         (b"a,,c\n", "column 2 needs a name", 1, None),
         (b"a,b,a\n", "two columns", 1, "a"),
-        (b"a;b;c\n1;2;3\n", "commas", 1, None),
+        (b"\nsep=,", "column 2 needs a name", 1, None),
+        (b",a\n7,x\n8,y\n", "column 1 needs a name", 1, None),
+        (b",a\n0,x\n2,y\n", "column 1 needs a name", 1, None),
+        (b'[{"a": 1}]', "this is JSON", None, None),
+        (b'<?xml version="1.0"?>', "this is XML", None, None),
         (b'a\n"open', "not CSV", 2, None),
         (b'a\n"x"y\n', "not CSV", 2, None),
         (b"a\r1\r2\r", "not CSV", 1, None),
         (b"a\n", "no rows", None, None),
         (b"\n", "no row|name", None, None),
-        (b"\xff\xfea\x00", "UTF-16", None, None),
+        (b"\xff\xfea\x00", "no rows", None, None),
+        (b"\xff\xfea\x00\n\x00\x00\xd8\n\x00", "UTF-16", None, None),
         (b"%PDF-1.7", "PDF", None, None),
         (b"a\n" + b"x" * (LONGEST_CELL + 1), "characters", 2, "a"),
         (b"a\n" + b'"' + b"x" * LONGEST_LINE_BYTES, "a line of more", 2, None),
@@ -147,6 +160,113 @@ def test_three_formats_of_trials_give_the_same_counts():
     counted = b"level,concept,trials,chose_second\n.5,nurse,2,1\n"
     read = [formats.choice_rows.read_trials(io.BytesIO(each)) for each in (named, numbered, counted)]
     assert read == [[{"concept": "nurse", "level": 0.5, "chose_second": 1, "trials": 2}]] * 3
+
+
+KNOWN = json.loads((Path(__file__).resolve().parents[5] / "shared" / "known_answers" / "tables.json").read_text())
+
+
+@pytest.mark.parametrize("known", [table for table in KNOWN["tables"] if isinstance(table["expected"], dict)
+                                   and all(isinstance(value, list) for value in table["expected"].values())],
+                         ids=lambda known: known["name"])  # fmt: skip
+def test_a_table_as_spreadsheets_write_it_has_the_known_columns(known):
+    content = known["content"].encode()
+    summary = {column["name"]: column["type"] for column in inspected(content)["columns"]}
+    read = rows(content)
+    for name, (kind, values) in known["expected"].items():
+        assert summary[name] == kind
+        assert [row[name] for row in read] == values
+
+
+@pytest.mark.parametrize("known", [table for table in KNOWN["tables"] if str(table["expected"]).startswith("refused")],
+                         ids=lambda known: known["name"])  # fmt: skip
+def test_a_table_that_is_known_to_be_wrong_is_refused_for_the_known_reason(known):
+    with pytest.raises(Unreadable, match=known["expected"].removeprefix("refused: ").replace("line 3 ", "line 3: ")):
+        inspected(known["content"].encode())
+
+
+@pytest.mark.parametrize(
+    "form", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le with mark", "cp1252", "cp1251", "shift_jis"]
+)
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_a_table_is_read_alike_in_every_encoding_and_with_every_separator(form, separator):
+    word = {"cp1251": "имя", "shift_jis": "名前"}.get(form, "Größe")
+    text = (
+        separator.join(["name", "pay", "n"])
+        + "\r\n"
+        + "".join(separator.join([f'"{word}{separator}{number}"', "1.5", str(number)]) + "\r\n" for number in range(9))
+    )
+    encoding = "utf-16-le" if "mark" in form else form
+    content = ("\ufeff" + text if "mark" in form else text).encode(encoding)
+    reading = {} if form.startswith("utf") else {"encoding": form}
+    assert rows(content, **reading) == tuple(
+        {"name": f"{word}{separator}{number}", "pay": 1.5, "n": number} for number in range(9)
+    )
+    if reading:
+        with pytest.raises(Unreadable, match="UTF-8") as refused:
+            inspected(content)
+        assert refused.value.line == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "zip", "rot13", "idna", "punycode", "unknown", "base64_codec", "x" * 99])
+def test_an_encoding_that_spreadsheets_do_not_write_is_refused(encoding):
+    with pytest.raises(Unreadable, match="not accepted"):
+        inspected(b"a\n1\n", encoding=encoding)
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["0,5", "1.234,5"], [0.5, 1234.5]),
+        (["1 234,5", "2"], [1234.5, 2.0]),
+        (["1\u00a0234.5", "2"], [1234.5, 2.0]),
+        (["1'234'567.5", "2"], [1234567.5, 2.0]),
+        (["1,234.5", "12"], [1234.5, 12.0]),
+        (["1,234,567", "12"], [1234567, 12]),
+        (["-1,5", "−2"], [-1.5, -2.0]),
+        (["1.234", "2.5"], [1.234, 2.5]),
+        (["123 456", "234 567"], ["123 456", "234 567"]),
+        (["1,23,456", "2"], ["1,23,456", "2"]),
+        (["1,5", "1.5"], ["1,5", "1.5"]),
+        (["0047", "1,5"], ["0047", "1,5"]),
+        (["?", "NA"], ["?", "NA"]),
+        (["?", "1,5"], [None, 1.5]),
+    ],
+)
+def test_numbers_are_read_by_the_decimal_sign_that_fits_the_whole_column(cells, values):
+    content = "a;b\n" + "".join(f"x;{cell}\n" for cell in cells)
+    assert [row["b"] for row in rows(content.encode())] == values
+
+
+@pytest.mark.parametrize(("decimal", "values"), [("point", [1234, 12345]), ("comma", [1.234, 12.345])])
+def test_numbers_that_can_be_read_in_two_ways_are_asked_about(decimal, values):
+    content = b'a,b\nx,"1,234"\nx,"12,345"\n'
+    with pytest.raises(Unreadable, match=r"'1,234' may be 1234 or 1\.234; say which") as asked:
+        inspected(content)
+    assert asked.value.column == "b"
+    assert [row["b"] for row in rows(content, decimal=decimal)] == values
+    thousands = b"a;b\n0,5;1.234\n0,7;2.345\n"
+    with pytest.raises(Unreadable, match=r"'1\.234' may be 1\.234 or 1234"):
+        inspected(thousands)
+
+
+def test_the_summary_says_how_cells_were_read():
+    summary = inspected("sep=;\n;sex ;pay\n0;m ;?\n1;f;0,5\n".encode("utf-16"))
+    assert summary["encoding"] == "utf-16"
+    assert summary["notes"] == [
+        "the columns are separated by ';'",
+        "the encoding is utf-16",
+        "the first column, which has no name and counts the rows, was left out",
+        "column 'sex': blanks around 1 values were removed",
+        "column 'pay': '?' means a missing value",
+        "column 'pay': the comma is the decimal sign",
+    ]
+
+
+def test_the_lines_of_a_file_in_utf_16_are_not_longer_than_others(monkeypatch):
+    monkeypatch.setattr(csv_dialect, "LONGEST_LINE_BYTES", 1000)
+    with pytest.raises(Unreadable, match="a line of more") as refused:
+        inspected(("a\n1\n" + "x" * 500_000 + "\n").encode("utf-16"))
+    assert refused.value.line == 3
 
 
 # ---------------------------------------------------------------------------- Parquet
@@ -200,6 +320,53 @@ def test_invalid_parquet_is_refused_with_row_and_column(parquet, columns, line, 
     with pytest.raises(Unreadable) as caught:
         inspected(parquet(columns), media_type=PARQUET)
     assert (caught.value.line, caught.value.column) == (line, column)
+
+
+def test_times_with_nanoseconds_are_text_with_nine_digits(parquet):
+    arrow = parquet.arrow
+    moments = [1_600_000_000_123_456_789, 1_600_000_000_000_000_000, None]
+    content = parquet(
+        {
+            "moment": arrow.array(moments, arrow.timestamp("ns")),
+            "zoned": arrow.array(moments, arrow.timestamp("ns", "UTC")),
+            "time": arrow.array([3_723_000_000_001, 0, None], arrow.time64("ns")),
+        }
+    )
+    assert rows(content, PARQUET) == (
+        {
+            "moment": "2020-09-13T12:26:40.123456789",
+            "zoned": "2020-09-13T12:26:40.123456789+00:00",
+            "time": "01:02:03.000000001",
+        },
+        {"moment": "2020-09-13T12:26:40", "zoned": "2020-09-13T12:26:40+00:00", "time": "00:00:00"},
+        {"moment": None, "zoned": None, "time": None},
+    )
+
+
+def test_a_value_that_cannot_be_read_is_refused_with_its_row_and_column(parquet):
+    arrow = parquet.arrow
+    year_0 = arrow.array([0, -719_530], arrow.int32()).cast(arrow.date32())
+    broken = arrow.Array.from_buffers(
+        arrow.string(), 2, arrow.array([b"ok", b"\xff\xfe"], arrow.binary()).buffers()
+    )  # fmt: skip
+    far = arrow.array([0, 2**62], arrow.int64()).cast(arrow.timestamp("ms"))
+    for values, message in ((year_0, "date32"), (broken, "UTF-8"), (far, "timestamp")):
+        with pytest.raises(Unreadable, match=message) as refused:
+            inspected(parquet({"fine": [1, 2], "a": values}), media_type=PARQUET)
+        assert (refused.value.line, refused.value.column) == (2, "a")
+
+
+def test_row_labels_of_a_data_frame_are_left_out_of_a_parquet_file(parquet):
+    content = parquet({"a": [1, 2], "__index_level_0__": [5, 7]})
+    assert rows(content, PARQUET) == ({"a": 1}, {"a": 2})
+    assert inspected(content, media_type=PARQUET)["notes"] == [
+        "the column '__index_level_0__' of row labels was left out"
+    ]
+
+
+def test_string_views_are_text(parquet):
+    views = parquet.arrow.array(["x", "a text of more than twelve bytes"]).cast(parquet.arrow.string_view())
+    assert [row["a"] for row in rows(parquet({"a": views}), PARQUET)] == ["x", "a text of more than twelve bytes"]
 
 
 def test_damaged_parquet_file_is_either_read_or_raises_unreadable(parquet):
