@@ -91,12 +91,6 @@ class Method(ABC):
     takes_trials: ClassVar[bool] = False
     """True if the method can rate uploaded trials of a forced-choice experiment."""
 
-    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Fields that each version of the methodology added, with the values that switch them off."""
-
-    ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Like `SINCE`, for fields that change questions: evidence from before a version is replayed with these values."""
-
     STEPS: ClassVar[tuple[str, str]] = ("balanced input", "one-sided input")
     """Names of the input in step 1 and in step 2."""
 

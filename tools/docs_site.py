@@ -27,10 +27,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "reference/changelog.md",
     "CONTRIBUTING.md": "reference/contributing.md",
     "clients/python/README.md": "reference/python-client.md",
-    **{
-        f"assay/rating/methodology/{version}.md": f"reference/methodology-{version}.md"
-        for version in ("1.0.0", "1.1.0", "1.2.0", "1.3.0")
-    },
+    "assay/rating/methodology/1.3.0.md": "reference/methodology-1.3.0.md",
 }
 """Pages outside docs/ and their place on the site."""
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from assay.errors import RecordError, SpecificationError
+from assay.errors import RecordError, SpecificationError, UnknownName
 from assay.experiment import Method, replay
 from assay.explain import Vocabulary
 from assay.model import Finding, Observation, Reason
 from assay.rating.document import CONDUCT, rating_document
-from assay.rating.methodology import Methodology, as_recorded, with_later_fields
+from assay.rating.methodology import Methodology, shipped
 
 BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible", "host-wish-unknown"})
 """Codes of reasons that depend on how the worker reached the target; a replay cannot reproduce them."""
@@ -28,6 +28,21 @@ class MethodUnknownThen(SpecificationError):
         self.method, self.version = method, methodology.version
 
 
+class MethodologyRemoved(SpecificationError):
+    """A rating was made under a version of the methodology whose rules this version of Assay no longer has."""
+
+    code = "methodology-removed"
+
+    def __init__(self, version: str) -> None:
+        known = ", ".join(methodology.version for methodology in shipped().versions)
+        super().__init__(
+            f"the rating was made under methodology {version[:80]}, and this version of Assay has only the rules of "
+            f"{known}; the rating and its certificate stay valid, but its evidence cannot be replayed; "
+            "rate the service again for a letter under the current rules"
+        )
+        self.version = version
+
+
 class EvidenceAltered(RecordError):
     """The digest of the observations differs from the digest that the rating sealed."""
 
@@ -42,6 +57,15 @@ def check_knows(methodology: Methodology, method: str) -> None:
     """Raise `MethodUnknownThen` if a version of the methodology does not know the method."""
     if method not in methodology.methods:
         raise MethodUnknownThen(method, methodology)
+
+
+def rules_of(document: Mapping[str, Any]) -> Methodology:
+    """Return the version of the methodology that a rating was made under, or raise `MethodologyRemoved`."""
+    version = str(document["methodology"]["version"])
+    try:
+        return shipped().named(version)
+    except UnknownName:
+        raise MethodologyRemoved(version) from None
 
 
 def rerate(
@@ -61,6 +85,8 @@ def rerate(
     ------
     MethodUnknownThen
         If the version does not know the method.
+    MethodologyRemoved
+        If this version of Assay does not have the rules that the rating was made under.
     EvidenceAltered
         If the digest of the record is not the digest in the rating.
     RecordIncomplete
@@ -69,13 +95,13 @@ def rerate(
     check_knows(methodology, method.method)
     kept = list(record)
     seed = int(document["seed"])
-    made_by = str(document["methodology"]["version"])
-    recorded = as_recorded(method, made_by)
+    made_by = rules_of(document)
+    recorded = made_by.amend(method)
     sealed = session = replay(recorded, seed, kept)
     if sealed.evidence.head() != document["evidence_digest"]:
         raise EvidenceAltered(sealed.evidence.head(), str(document["evidence_digest"]))
-    amended = methodology.amend(with_later_fields(recorded, made_by))
-    if methodology.version != made_by and amended != recorded:
+    amended = methodology.amend(method)
+    if methodology.version != made_by.version and amended != recorded:
         session = replay(amended, seed, kept, more=True)
     finding = session.finding
     assert finding is not None  # noqa: S101  a complete replay ends with a finding

@@ -15,7 +15,7 @@ from assay.errors import RecordError, SpecificationError, UnknownName
 from assay.evidence.export import read_export
 from assay.model import Observation
 from assay.rating.methodology import Methodologies, Methodology, shipped
-from assay.rating.rerating import rerate
+from assay.rating.rerating import MethodologyRemoved, rerate
 from cli.exits import Exit
 from cli.terminal import escape
 from store.core import migrate
@@ -31,8 +31,8 @@ PAGE = 100
 ALL = "all"
 """Name that stands for all versions of the methodology; their letters are shown side by side."""
 
-UNKNOWN_THEN, KEPT = "method unknown then", "stored already"
-"""Table cells for a version that does not know the rating's method, and for a letter that was stored earlier."""
+UNKNOWN_THEN, KEPT, REMOVED = "method unknown then", "stored already", "old rules removed"
+"""Table cells: the version does not know the method; the letter is stored; Assay lacks the rating's own rules."""
 
 NEEDED = frozenset({"experiment", "method", "methodology", "seed", "evidence_digest", "target", "visibility", "letter"})
 """Required parts of an exported rating."""
@@ -83,7 +83,8 @@ def rerate_database(
 def rerate_export(file: Path, version: str, methodologies: Methodologies | None = None) -> int:
     """Rate the evidence of an export by a version, without a database; return as `rerate_database` does.
 
-    Raise `SpecificationError` if the file cannot be read, or the version does not exist or does not know the method;
+    Raise `SpecificationError` if the file cannot be read, the version does not exist or does not know the method, or
+    the rules that the rating was made under were removed;
     raise `CertificateError` if the file was altered or cut.
     """
     chosen = _chosen(version, methodologies)
@@ -142,6 +143,8 @@ def _rerate_kept(
         return rating.document, UNKNOWN_THEN
     try:
         document = rerated.recompute(rating, record, methodology)
+    except MethodologyRemoved:
+        return rating.document, REMOVED
     except RecordError as wrong:
         return rating.document, str(wrong)
     with database.write() as connection:

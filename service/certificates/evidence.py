@@ -105,8 +105,8 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
 def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
     try:
         method = rated_method(rating.document)
-    except SpecificationError:  # raised if this version of Assay no longer supports the experiment
-        raise Problem("evidence-out-of-order") from None
+    except SpecificationError as unsupported:  # this version of Assay no longer supports the experiment
+        raise Problem("evidence-out-of-order", str(unsupported)) from None
     return Unrolling(method, int(rating.document["seed"]), recorded)
 
 

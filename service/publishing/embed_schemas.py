@@ -21,7 +21,7 @@ EXAMPLE: dict[str, Any] = {
     "method": "round-trip",
     "attribute": "gender",
     "target": {"name": "Apertium eng-spa", "kind": "translator", "url": "http://127.0.0.1:5000"},
-    "methodology": {"version": "1.0.0"},
+    "methodology": {"version": "1.3.0"},
     "requester": {"role": "owner", "host_proved": True, "description": "default"},
     "rated_at": RATED_AT.isoformat(),
     "expires_at": (RATED_AT + timedelta(days=90)).isoformat(),

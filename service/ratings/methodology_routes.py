@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Path, Request, Response
 from assay.canonical import digest_of
 from assay.errors import UnknownName
 from assay.rating.methodology import Methodology
-from assay.rating.rerating import check_knows
+from assay.rating.rerating import check_knows, rules_of
 from service.dependencies import Here, Service, Wait
 from service.http.authentication import Writer
 from service.http.conditional import not_modified
@@ -38,7 +38,7 @@ of_ratings = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=Stric
 KEPT = "public, max-age=300"
 RERATING_DEADLINE_S = 600
 
-Version = Annotated[str, Path(description="A version such as `1.0.0`, or `current`.", examples=["current"])]
+Version = Annotated[str, Path(description="A version such as `1.3.0`, or `current`.", examples=["current"])]
 
 
 @router.get("", response_model=MethodologyList)
@@ -108,6 +108,7 @@ async def rerate_rating(
         raise not_found("rating", rating.id)
     methodology = here.methodologies.named(body.version)
     check_knows(methodology, rating.method)
+    rules_of(rating.document)  # refused here and not by the job
     concerns = {"rating": rating.id, "version": methodology.version}
     target = {**rating.target, "base_url": rating.target_url}
     order = maintenance_order(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S)

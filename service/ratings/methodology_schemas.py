@@ -52,7 +52,7 @@ class MethodologyList(ResponseModel):
 class RerateRequest(RequestModel):
     """Request to re-rate recorded evidence by another version."""
 
-    version: Annotated[str, Field(min_length=1, max_length=40, examples=["1.0.0"])]
+    version: Annotated[str, Field(min_length=1, max_length=40, examples=["1.3.0"])]
     """A version of `/v1/methodology`, or `current`."""
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import Field, TypeAdapter, ValidationError
 
 from assay.errors import SpecificationError, UnknownName
+from assay.experiment import Method
 from assay.methods import AnyMethod as _AnyMethod
 from assay.methods import every_method, method_name
-from assay.rating.methodology import as_recorded
+from assay.rating.rerating import rules_of
 from store.core.plain_messages import plain_message
 
 if TYPE_CHECKING:
@@ -56,12 +57,17 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
     return method
 
 
-def rated_method(document: Mapping[str, Any]) -> _AnyMethod:
+def rated_method(document: Mapping[str, Any]) -> Method:
     """Build the method by which a rating's evidence was recorded, from its document.
 
-    Fields that did not exist in its methodology version have no effect. Raises `SpecificationError` as `parse_method`.
+    Raises
+    ------
+    MethodologyRemoved
+        If this version of Assay does not have the rules that the rating was made under.
+    SpecificationError
+        As `parse_method`.
     """
-    return as_recorded(parse_method(document.get("experiment") or {}), str(document["methodology"]["version"]))
+    return rules_of(document).amend(parse_method(document.get("experiment") or {}))
 
 
 def dump_method(method: _AnyMethod) -> dict[str, Any]:

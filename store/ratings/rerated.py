@@ -41,7 +41,7 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
     Raises
     ------
     SpecificationError
-        If the version does not support the method.
+        If the version does not support the method, or the rules that the rating was made under were removed.
     RecordError
         If the evidence is incomplete or differs from the sealed evidence.
     """

@@ -1,7 +1,7 @@
 """The same evidence gives the same numbers as when the methodology was frozen.
 
 A change that could give the same evidence another letter requires a new version of the methodology. These tests compare
-the numbers of a rating of each simulated service with stored numbers, for each version. If a number differs, either
+the numbers of a rating of each simulated service with stored numbers. If a number differs, either
 something broke or a new version is needed. To store the numbers again, run in the project's folder:
 ``python -c "from tests.house.test_pinned_ratings import pin; pin()"``.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import MISSING, asdict, fields, replace
+from dataclasses import MISSING, asdict, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,21 +21,17 @@ import pytest
 from assay.methods import METHODS, method_name
 from assay.model import Component, Interval
 from assay.rating.decision import METHODOLOGY_VERSION, rate
-from assay.rating.methodology import as_recorded
 from tests.support.simulated.services import SERVICES
 
-VERSIONS = ("1.2.0", METHODOLOGY_VERSION)
-"""Versions of the methodology whose ratings are pinned; all earlier ones rate as 1.2.0 does."""
 SEED, STEP_1, STEP_2 = 11, 0.03, 0.12
 MOST = 400
 """Maximum count of numbers stored per rating; they are sampled evenly from all numbers of the rating."""
 
 
 @cache
-def numbers(service: str, version: str) -> list[float]:
-    """Rate a service by a version and list the numbers of its rating."""
-    made = SERVICES[service](STEP_1, STEP_2, SEED)
-    finding = replace(made, method=as_recorded(made.method, version)).rate(SEED)
+def numbers(service: str) -> list[float]:
+    """Rate a service and list the numbers of its rating."""
+    finding = SERVICES[service](STEP_1, STEP_2, SEED).rate(SEED)
     rating = rate(finding)
     every = [*_floats([rating.probabilities.as_json() if rating.probabilities else None, finding.detail])]
     every += [number for one in finding.components for number in _of(one)]
@@ -82,35 +78,30 @@ def expected() -> dict[str, int]:
     return {name: service(STEP_1, STEP_2, SEED).method.expected_probes() for name, service in SERVICES.items()}
 
 
-def pin(version: str = METHODOLOGY_VERSION) -> None:
-    """Write the current numbers to a version's file; the defaults of an earlier version stay as they were."""
-    kept = {service: [float(f"{one:.12g}") for one in numbers(service, version)] for service in SERVICES}
-    written = {"methodology": version, "defaults": defaults(), "expected": expected()}
-    if version != METHODOLOGY_VERSION:
-        written = pinned(version)
-    _file(version).write_text(json.dumps({**written, "ratings": kept}, indent=0) + "\n")
+FILE = Path(__file__).with_name(f"pinned_ratings_{METHODOLOGY_VERSION}.json")
 
 
-def _file(version: str) -> Path:
-    return Path(__file__).with_name(f"pinned_ratings_{version}.json")
+def pin() -> None:
+    """Write the current numbers to the file."""
+    kept = {service: [float(f"{one:.12g}") for one in numbers(service)] for service in SERVICES}
+    written = {"methodology": METHODOLOGY_VERSION, "defaults": defaults(), "expected": expected(), "ratings": kept}
+    FILE.write_text(json.dumps(written, indent=0) + "\n")
 
 
 @cache
-def pinned(version: str = METHODOLOGY_VERSION) -> dict[str, Any]:
-    return json.loads(_file(version).read_text())
+def pinned() -> dict[str, Any]:
+    return json.loads(FILE.read_text())
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_pinned_numbers_name_their_version_of_the_methodology_and_cover_every_service(version):
-    assert pinned(version)["methodology"] == version
-    assert set(pinned(version)["ratings"]) == set(SERVICES)
+def test_pinned_numbers_name_their_version_of_the_methodology_and_cover_every_service():
+    assert pinned()["methodology"] == METHODOLOGY_VERSION
+    assert set(pinned()["ratings"]) == set(SERVICES)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("service", sorted(SERVICES))
-def test_ratings_equal_their_pinned_numbers(service, version):
-    np.testing.assert_allclose(numbers(service, version), pinned(version)["ratings"][service], rtol=1e-7, atol=1e-9)
+def test_ratings_equal_their_pinned_numbers(service):
+    np.testing.assert_allclose(numbers(service), pinned()["ratings"][service], rtol=1e-7, atol=1e-9)
 
 
 def test_defaults_of_every_method_equal_the_pinned_defaults():

@@ -90,14 +90,17 @@ async def provenance(visit: Visit) -> Response:
     rating = await found(visit)
     letters = await visit.api.get(f"/v1/ratings/{rating.id}/methodologies")
     rated = {one["version"] for one in letters["items"]}
-    method, every = rating.document["method"], (await visit.api.get("/v1/methodology"))["items"]
+    methods = {one["version"]: one["methods"] for one in (await visit.api.get("/v1/methodology"))["items"]}
+    # a rating of a removed version cannot be replayed
+    others = methods if rating.document["methodology"]["version"] in methods else ()
     return shown(
         visit,
         rating,
         "provenance",
         tables=outline.provenance_tables(rating.view),
         letters=letters["items"],
-        versions=[one["version"] for one in every if one["version"] not in rated and method in one["methods"]],
+        known=methods,
+        versions=[one for one in others if one not in rated and rating.document["method"] in methods[one]],
         job=await _job(visit, rating),
     )
 

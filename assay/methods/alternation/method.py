@@ -119,10 +119,6 @@ class Alternation(Bounded, Method):
     summary: ClassVar[str] = "Does the answer change when nothing but the attribute changes?"
     paper: ClassVar[str] = "Alelyani (2021)"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "1.3.0": {"strata": None, "delta_individual": None, "delta_loss": None, "scale": "linear"}
-    }
-    ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"repeats": 0}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS

@@ -102,7 +102,6 @@ class Association(OneSpecification[AssociationWords]):
     words_type: ClassVar[type[Any]] = AssociationWords
     specification_kind: ClassVar[str] = AssociationWords.kind
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS

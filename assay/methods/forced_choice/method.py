@@ -93,7 +93,6 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     specification_kind: ClassVar[str] = ChoiceWords.kind
     takes_trials: ClassVar[bool] = True
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS

@@ -43,7 +43,6 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
     paper: ClassVar[str] = (
         "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
     )
-    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
     title_of = staticmethod(title_of_words)
 
     def __post_init__(self) -> None:

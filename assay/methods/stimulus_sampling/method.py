@@ -106,9 +106,6 @@ class StimulusSampling(Bounded, Method):
     summary: ClassVar[str] = "Are the inputs that make the service say yes those of one group?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "1.3.0": {"strata": False, "delta_loss": None, "of_two": "last"}
-    }
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS

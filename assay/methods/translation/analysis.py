@@ -75,8 +75,6 @@ class TranslationMethod(BlocksMethod):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     probes_each: ClassVar[int]
     """Number of probes for one text."""
-    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
-    ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"look_growth": 2.0}}
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
     counted = staticmethod(words.counted)

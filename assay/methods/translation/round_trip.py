@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
@@ -109,9 +109,6 @@ class RoundTrip(TranslationMethod):
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     LETTERS: ClassVar[Mapping[str, str]] = spoken.ROUND_TRIP
-    ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "1.3.0": {**TranslationMethod.ASKED_SINCE["1.3.0"], "balanced_occupations": False, "versions_apart": False}
-    }
     in_words = staticmethod(report.round_trip_in_words)
     probes_each: ClassVar[int] = 2
 

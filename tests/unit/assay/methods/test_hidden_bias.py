@@ -35,17 +35,6 @@ def test_no_simulated_service_with_hidden_bias_gets_a_wrong_declared_letter(name
 
 
 @pytest.mark.slow
-def test_ratings_under_older_methodologies_omit_the_losses_by_group():
-    """Otherwise, replaying an old rating with lost replies would give a different document."""
-    world = WORLDS["records, one group refused"]
-    old = {"strata": None, "delta_loss": None, "delta_individual": None, "scale": "linear", "repeats": 0}
-    (before,), (now,) = (world.rate(SEED, **fields).components for fields in (old, {}))
-    assert before.failed
-    assert not {"by_group", "hidden", "scales"} & before.detail.keys()
-    assert {"by_group", "hidden"} <= now.detail.keys()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

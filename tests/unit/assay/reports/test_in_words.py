@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from assay.experiment import Method
-from assay.methods import METHODS, method_name, method_of
+from assay.methods import METHODS, Alternation, method_name, method_of
 from assay.model import Letter
-from assay.rating.methodology import as_recorded
 from assay.reports import FORMATS
 from assay.reports.in_words import OF_UCS, in_words, settle_in_words
 from store.ratings.experiment_json import dump_method
@@ -59,6 +58,19 @@ CASES = {
 }
 
 
+NOT_JUDGED = {
+    **{"strata": False, "delta_individual": None, "delta_loss": None, "scale": "linear", "repeats": 0},
+    **{"look_growth": 2.0, "balanced_occupations": False, "versions_apart": False, "of_two": "last"},
+}
+
+
+def means_alone(method: Method) -> Method:
+    """Return a method that judges no strata, single cases or lost replies."""
+    own = {one.name for one in fields(method)}
+    off = {name: value for name, value in NOT_JUDGED.items() if name in own}
+    return replace(method, **(off | {"strata": None} if isinstance(method, Alternation) else off))
+
+
 def paragraph(document: dict[str, Any]) -> str:
     return " ".join(in_words(document, method_of(document)))
 
@@ -68,7 +80,7 @@ def paragraph(document: dict[str, Any]) -> str:
 def test_the_paragraph_states_letter_effect_and_test_in_the_units_of_the_service(name):
     step_1, step_2, letter, effect = CASES[name]
     made = SERVICES[name](step_1, step_2, SEED)
-    service = replace(made, method=as_recorded(made.method, "1.2.0"))  # 1.2.0 does not judge single cases and strata
+    service = replace(made, method=means_alone(made.method))
     document = document_of(service.rate(SEED), experiment=dump_method(service.method), seed=SEED)
     said = paragraph(document)
     assert document["letter"] == letter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from assay.experiment import Session, generator
 from assay.methods import RoundTrip
 from assay.model import Reply
 from assay.rating.methodology import Methodologies, shipped
+from assay.rating.rerating import MethodologyRemoved
 from cli.rating.rerate import rerate_database, rerate_export
 from store.core.database import Database
 from store.core.schema import observations
+from store.core.schema import ratings as rows
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import LedgerEntry
@@ -125,11 +128,11 @@ def test_rerate_stores_and_prints_the_letter_of_every_rating_not_yet_rated_by_th
 @pytest.mark.slow
 def test_ratings_already_rated_by_the_given_version_are_skipped_unless_named(kept, capsys):
     settings, _, rating_id = kept
-    rerate_database(settings, "1.0.0", [])
+    rerate_database(settings, "2.0.0", [], WITH_NEXT)
     capsys.readouterr()
-    assert rerate_database(settings, "1.0.0", []) == 0
+    assert rerate_database(settings, "2.0.0", [], WITH_NEXT) == 0
     assert rating_id not in capsys.readouterr().out
-    assert rerate_database(settings, "1.0.0", [rating_id]) == 0
+    assert rerate_database(settings, "2.0.0", [rating_id], WITH_NEXT) == 0
     assert rating_id in capsys.readouterr().out
 
 
@@ -137,7 +140,7 @@ def test_rerating_exits_with_69_if_a_reply_is_missing_from_the_evidence(kept, ca
     settings, database, rating_id = kept
     with database.write() as c:
         c.execute(observations.delete().where(observations.c.seq == 1))
-    assert rerate_database(settings, "1.0.0", []) == 69
+    assert rerate_database(settings, "2.0.0", [], WITH_NEXT) == 69
     assert "could not be rated again" in capsys.readouterr().out
     with database.read() as c:
         assert rerated.of_rating(c, rating_id) == []
@@ -146,8 +149,8 @@ def test_rerating_exits_with_69_if_a_reply_is_missing_from_the_evidence(kept, ca
 def test_an_unknown_rating_or_version_exits_with_64(kept):
     settings, _, _ = kept
     with pytest.raises(UnknownName, match="rating"):
-        rerate_database(settings, "1.0.0", ["rat_none"])
-    with pytest.raises(UnknownName, match=r"1\.0\.0"):
+        rerate_database(settings, "1.3.0", ["rat_none"])
+    with pytest.raises(UnknownName, match=r"1\.3\.0"):
         rerate_database(settings, "9.9.9", [])
 
 
@@ -161,20 +164,34 @@ def test_an_export_is_rated_again_without_a_database(exported, capsys):
 @pytest.mark.slow
 def test_letters_of_all_versions_are_printed_side_by_side(kept, exported, capsys):
     settings, database, rating_id = kept
-    every = [one.version for one in shipped().versions]
-    assert rerate_database(settings, "all", [rating_id]) == rerate_export(exported, "all") == 0
+    assert rerate_database(settings, "all", [rating_id], WITH_NEXT) == rerate_export(exported, "all", WITH_NEXT) == 0
     told = capsys.readouterr().out
-    assert all(told.count(version) >= 2 for version in every)
-    assert told.count("BS") == 2 * (len(every) + 1)
+    assert all(told.count(f"by {version}") == 2 for version in ("1.3.0", "2.0.0"))
+    assert (len(re.findall(r"\bBS", told)), told.count("UCS")) == (4, 2)
     with database.read() as c:
-        assert {one.methodology_version for one in rerated.of_rating(c, rating_id)} == set(every)
+        assert {one.methodology_version for one in rerated.of_rating(c, rating_id)} == {"1.3.0", "2.0.0"}
+
+
+def test_a_rating_by_a_removed_version_is_reported_and_not_re_rated(kept, capsys):
+    settings, database, rating_id = kept
+    with database.write() as c:
+        old = {"version": "1.2.0", "digest": "sha256:12"}
+        document = ratings.find(c, rating_id, "acme").document
+        c.execute(rows.update().values(document={**document, "methodology": old}, methodology_version="1.2.0"))
+    assert rerate_database(settings, "2.0.0", [], WITH_NEXT) == 69
+    told = " ".join(capsys.readouterr().out.split())
+    assert rating_id[:12] in told
+    assert "old rules removed" in told
+    assert "1 of 1 could not be rated again" in told
+    with database.read() as c:
+        assert rerated.of_rating(c, rating_id) == []
 
 
 def test_an_export_with_an_incomplete_rating_is_refused(tmp_path):
     writer, file = ExportWriter(), tmp_path / "export.jsonl"
     file.write_bytes(writer.opening({"id": "rat_1"}) + writer.closing({}))
     with pytest.raises(SpecificationError, match="lacks evidence_digest, experiment"):
-        rerate_export(file, "1.0.0")
+        rerate_export(file, "1.3.0")
 
 
 def test_an_altered_export_or_another_file_is_refused(exported, tmp_path):
@@ -183,6 +200,16 @@ def test_an_altered_export_or_another_file_is_refused(exported, tmp_path):
     assert altered != written
     exported.write_bytes(altered)
     with pytest.raises(CertificateError):
-        rerate_export(exported, "1.0.0")
+        rerate_export(exported, "1.3.0")
     with pytest.raises(SpecificationError, match="cannot be read"):
-        rerate_export(tmp_path / "none", "1.0.0")
+        rerate_export(tmp_path / "none", "1.3.0")
+
+
+def test_an_export_of_a_removed_version_is_refused_naming_the_version(run, tmp_path):
+    document, record = run
+    old = document | {"id": "rat_1", "methodology": {"version": "1.2.0", "digest": "sha256:12"}}
+    writer, file = ExportWriter(), tmp_path / "export.jsonl"
+    parts = [writer.opening(old), *(writer.observation(each.as_json()) for each in record)]
+    file.write_bytes(b"".join([*parts, writer.closing({})]))
+    with pytest.raises(MethodologyRemoved, match=r"made under methodology 1\.2\.0"):
+        rerate_export(file, "current")

@@ -63,7 +63,7 @@ async def test_every_embed_of_a_rating_has_its_media_type_and_date_headers(clien
     assert answer.status_code == 200
     assert answer.headers["Content-Type"].partition(";")[0] == form.media_type
     assert answer.headers["Cache-Control"] == "public, max-age=300, stale-while-revalidate=86400"
-    assert answer.headers["X-Assay-Methodology"] == "1.0.0"
+    assert answer.headers["X-Assay-Methodology"] == "1.3.0"
     rating = (await client.get(f"/v1/ratings/{rating_id}")).json()
     assert answer.headers["X-Assay-Rated-At"] == rating["rated_at"]
     assert answer.headers["X-Assay-Expires-At"] == rating["expires_at"]
@@ -145,7 +145,7 @@ async def test_a_badge_by_target_url_shows_the_newest_public_rating(client, rate
     assert "race bias" in (await client.get(BY_URL)).text
     gender = await client.get(f"{BY_URL}&attribute=gender&method=round-trip")
     assert ">DSBS<" in gender.text
-    assert gender.headers["X-Assay-Methodology"] == "1.0.0"
+    assert gender.headers["X-Assay-Methodology"] == "1.3.0"
     shields = (await client.get("/v1/badge.json", params={"target_url": URL, "attribute": "race"})).json()
     assert shields["message"].startswith("BS · ")
 

@@ -271,7 +271,7 @@ async def test_the_dump_has_a_licence_and_every_public_rating(client, rated):
     ]
     dump = await client.get("/v1/registry/dump.jsonl")
     first, *rest = [json.loads(line) for line in dump.text.splitlines()]
-    assert (first["licence"], first["methodologies"], first["log"]["size"]) == ("CC-BY-4.0", ["1.0.0"], 2)
+    assert (first["licence"], first["methodologies"], first["log"]["size"]) == ("CC-BY-4.0", ["1.3.0"], 2)
     assert [one["id"] for one in rest] == [made[0], made[3]]
     assert all(one["visibility"] == "public" for one in rest)
     held = {"If-None-Match": dump.headers["ETag"]}

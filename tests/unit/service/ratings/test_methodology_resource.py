@@ -42,15 +42,15 @@ def keep(worker, rating_id, letter="UCS", version="2.0.0"):
         rerated.keep(c, rating_id, document)
 
 
-async def test_every_methodology_version_is_listed_newest_first_with_its_changes(client):
-    listed = (await client.get("/v1/methodology")).json()
-    assert [one["version"] for one in listed["items"]] == ["1.3.0", "1.2.0", "1.1.0", "1.0.0"]
-    assert (listed["current"], listed["next"]) == ("1.3.0", None)
-    assert [one["status"] for one in listed["items"]] == ["current", "old", "old", "old"]
+async def test_every_methodology_version_is_listed_newest_first_with_its_changes(serve, settings):
+    listed = (await (await serve(settings, methodologies=WITH_NEXT)).get("/v1/methodology")).json()
+    assert [one["version"] for one in listed["items"]] == ["2.0.0", "1.3.0"]
+    assert (listed["current"], listed["next"]) == ("1.3.0", "2.0.0")
+    assert [one["status"] for one in listed["items"]] == ["next", "current"]
     assert all(one["changes"] and one["methods"] for one in listed["items"])
 
 
-@pytest.mark.parametrize("version", ["1.0.0", "1.1.0", "1.2.0", "1.3.0", "current"])
+@pytest.mark.parametrize("version", ["1.3.0", "current"])
 async def test_the_digest_of_a_methodology_is_the_sha256_of_its_text(client, version):
     shown = (await client.get(f"/v1/methodology/{version}")).json()
     text = await client.get(f"/v1/methodology/{version}.md")
@@ -58,21 +58,21 @@ async def test_the_digest_of_a_methodology_is_the_sha256_of_its_text(client, ver
     assert "sha256:" + hashlib.sha256(text.content).hexdigest() == shown["digest"]
     assert shown["text"] == text.text
     info = (await client.get("/v1/info")).json()["methodology"]
-    assert (info["digest"] == shown["digest"]) == (version in {"1.3.0", "current"})
+    assert info["digest"] == shown["digest"]
 
 
-@pytest.mark.parametrize("address", ["/v1/methodology", "/v1/methodology/current", "/v1/methodology/1.0.0.md"])
+@pytest.mark.parametrize("address", ["/v1/methodology", "/v1/methodology/current", "/v1/methodology/1.3.0.md"])
 async def test_an_unchanged_methodology_is_304(client, address):
     etag = (await client.get(address)).headers["ETag"]
     again = await client.get(address, headers={"If-None-Match": etag})
     assert (again.status_code, again.content) == (304, b"")
 
 
-@pytest.mark.parametrize("address", ["9.9.9", "9.9.9.md", "current.txt", "%00"])
+@pytest.mark.parametrize("address", ["1.2.0", "9.9.9", "9.9.9.md", "current.txt", "%00"])
 async def test_an_unknown_methodology_version_is_404_with_the_known_versions(client, address):
     missing = await client.get(f"/v1/methodology/{address}")
     assert (missing.status_code, missing.json()["code"]) == (404, "not-found")
-    assert "1.0.0" in missing.json()["detail"]
+    assert "1.3.0" in missing.json()["detail"]
 
 
 async def test_a_methodology_is_readable_without_a_key(serve, guarded):
@@ -82,12 +82,12 @@ async def test_a_methodology_is_readable_without_a_key(serve, guarded):
 # ---------------------------------------------------------------------------- re-rating
 async def test_a_re_rating_is_a_job_that_names_the_rating_and_the_methodology_version(client, rated):
     rating_id = await rated()
-    asked = await client.post(f"/v1/ratings/{rating_id}/rerate", json={"version": "1.0.0"})
+    asked = await client.post(f"/v1/ratings/{rating_id}/rerate", json={"version": "1.3.0"})
     assert asked.status_code == 202, asked.text
     job = (await client.get(asked.headers["Location"])).json()
     assert (job["kind"], job["status"]) == ("rerate", "queued")
-    assert job["experiment"] == {"rating": rating_id, "version": "1.0.0"}
-    again = await client.post(f"/v1/ratings/{rating_id}/rerate", json={"version": "1.0.0"})
+    assert job["experiment"] == {"rating": rating_id, "version": "1.3.0"}
+    again = await client.post(f"/v1/ratings/{rating_id}/rerate", json={"version": "1.3.0"})
     assert again.json()["id"] == job["id"], "the one that is queued is joined"
 
 
@@ -98,13 +98,13 @@ async def test_re_rating_by_the_version_named_current_uses_the_current_methodolo
 
 async def test_a_repeated_re_rating_with_one_idempotency_key_creates_one_job(client, rated):
     address, key = f"/v1/ratings/{await rated()}/rerate", {"Idempotency-Key": "k"}
-    first, second = [await client.post(address, json={"version": "1.0.0"}, headers=key) for _ in range(2)]
+    first, second = [await client.post(address, json={"version": "1.3.0"}, headers=key) for _ in range(2)]
     assert (second.content, second.headers["Idempotency-Replayed"]) == (first.content, "true")
 
 
 @pytest.mark.parametrize(
     ("body", "pointer"),
-    [({"version": "9.9.9"}, "/version"), ({}, "/version"), ({"version": "1.0.0", "x": 1}, "/x"), ([], "")],
+    [({"version": "9.9.9"}, "/version"), ({}, "/version"), ({"version": "1.3.0", "x": 1}, "/x"), ([], "")],
 )
 async def test_an_invalid_re_rating_is_refused_naming_the_invalid_field(client, rated, body, pointer):
     refused = await client.post(f"/v1/ratings/{await rated()}/rerate", json=body)
@@ -112,11 +112,31 @@ async def test_an_invalid_re_rating_is_refused_naming_the_invalid_field(client, 
     assert refused.json()["errors"][0]["pointer"] == pointer
 
 
-async def test_a_re_rating_by_a_methodology_version_without_the_method_is_refused(client, worker, request_body):
+async def test_a_re_rating_by_a_methodology_version_without_the_method_is_refused(
+    serve, settings, worker, request_body
+):
+    limited = replace(NEXT, methods=("round-trip",))
+    client = await serve(settings, methodologies=Methodologies((*shipped().versions, limited)))
     job = (await client.post("/v1/jobs", json=request_body())).json()
     rating_id = worker.rate(job["id"], method="association")
-    refused = await client.post(f"/v1/ratings/{rating_id}/rerate", json={"version": "1.0.0"})
+    refused = await client.post(f"/v1/ratings/{rating_id}/rerate", json={"version": "2.0.0"})
     assert (refused.status_code, refused.json()["errors"][0]["code"]) == (422, "method-unknown-then")
+
+
+async def test_a_rating_by_a_removed_methodology_version_is_readable_and_not_re_rated(client, worker, request_body):
+    job = (await client.post("/v1/jobs", json=request_body())).json()
+    removed = {"version": "1.2.0", "digest": "sha256:12"}
+    rating_id = worker.rate(job["id"], methodology=removed)
+    address = f"/v1/ratings/{rating_id}"
+    for form in ("", "/report.html", "/report.md", "/badge.svg", "/attestation.json", "/methodologies"):
+        assert (await client.get(address + form)).status_code == 200, form
+    assert (await client.get(address)).json()["methodology"] == removed
+    refused = await client.post(f"{address}/rerate", json={"version": "current"})
+    assert refused.status_code == 422
+    assert "made under methodology 1.2.0" in refused.text
+    export = await client.get(f"{address}/export.jsonl")
+    assert (export.status_code, export.json()["code"]) == (409, "evidence-out-of-order")
+    assert "made under methodology 1.2.0" in export.json()["detail"]
 
 
 async def test_only_its_owner_can_re_rate_a_rating(serve, guarded, worker, request_body):
@@ -127,7 +147,7 @@ async def test_only_its_owner_can_re_rate_a_rating(serve, guarded, worker, reque
     rating_id = worker.rate(job.json()["id"])
     address = f"/v1/ratings/{rating_id}/rerate"
     answers = {
-        who: (await client.post(address, json={"version": "1.0.0"}, headers=key)).status_code
+        who: (await client.post(address, json={"version": "1.3.0"}, headers=key)).status_code
         for who, key in {**keys, "nobody": {}}.items()
     }
     assert answers == {"mine": 202, "other": 404, "nobody": 401}
@@ -139,7 +159,7 @@ async def test_letters_are_listed_by_methodology_version_with_the_original_lette
     keep(worker, rating_id)
     listed = await client.get(f"/v1/ratings/{rating_id}/methodologies")
     shown = [(one["version"], one["letter"], one["given"]) for one in listed.json()["items"]]
-    assert shown == [("1.0.0", "DSBS", True), ("2.0.0", "UCS", False)]
+    assert shown == [("1.3.0", "DSBS", True), ("2.0.0", "UCS", False)]
     etag = {"If-None-Match": listed.headers["ETag"]}
     assert (await client.get(f"/v1/ratings/{rating_id}/methodologies", headers=etag)).status_code == 304
     assert (await client.get("/v1/ratings/rat_none/methodologies")).status_code == 404

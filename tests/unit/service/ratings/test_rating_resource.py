@@ -34,7 +34,7 @@ async def test_a_rating_is_the_stored_document(client, rated):
     assert rating["probabilities"]["DSBS"] == 0.996
     assert rating["next_methodology"] == {"version": None, "letter": None}
     assert rating["rated_at"] < rating["expires_at"]
-    assert answer.headers["X-Assay-Methodology"] == "1.0.0"
+    assert answer.headers["X-Assay-Methodology"] == "1.3.0"
     assert answer.headers["Cache-Control"] == "private, no-cache"
     assert answer.headers["Vary"] == "Authorization, Cookie"
 

@@ -97,25 +97,32 @@ def test_rerated_letter_is_the_jobs_result_and_is_stored_with_the_rating(workpla
     assert kept.document["methodology"] == {"version": "2.0.0", "digest": "sha256:2"}
 
 
-def test_rerating_by_version_1_0_0_gives_the_letter_and_probabilities_of_the_rating(rating, post):
-    job = post("rerate", {"rating": rating.id, "version": "1.0.0"})
+def test_rerating_by_its_own_version_gives_the_letter_and_probabilities_of_the_rating(rating, post):
+    job = post("rerate", {"rating": rating.id, "version": "current"})
     assert job.result["letter"] == rating.letter
-    # 1.3.0 sets apart a probability that some part of the content is biased; 1.0.0 knows no parts
-    of_letters = {letter: rating.document["probabilities"][letter] for letter in ("BS", "DSBS", "UCS")}
-    assert job.result["probabilities"] == pytest.approx(of_letters, abs=0.01)
+    assert job.result["probabilities"] == rating.document["probabilities"]
+
+
+def test_rerating_of_a_rating_by_a_removed_version_fails_and_names_the_version(workplace, rating, post):
+    with workplace.database.write() as c:
+        old = {"version": "1.2.0", "digest": "sha256:12"}
+        c.execute(update(rows).values(document={**rating.document, "methodology": old}, methodology_version="1.2.0"))
+    job = post("rerate", {"rating": rating.id, "version": "2.0.0"})
+    assert (job.status, job.error["reason"]) == ("failed", "methodology-removed")
+    assert "made under methodology 1.2.0" in job.error["detail"]
 
 
 def test_second_rerating_replaces_the_first(workplace, rating, post):
     for _ in range(2):
-        post("rerate", {"rating": rating.id, "version": "1.0.0"})
+        post("rerate", {"rating": rating.id, "version": "2.0.0"})
     with workplace.database.read() as c:
-        assert [one.methodology_version for one in rerated.of_rating(c, rating.id)] == ["1.0.0"]
+        assert [one.methodology_version for one in rerated.of_rating(c, rating.id)] == ["2.0.0"]
 
 
 def test_altered_ledger_fails_the_job_and_stores_nothing(workplace, rating, post):
     with workplace.database.write() as c:
         c.execute(update(rows).values(document={**rating.document, "evidence_digest": "sha256:00"}))
-    job = post("rerate", {"rating": rating.id, "version": "1.0.0"})
+    job = post("rerate", {"rating": rating.id, "version": "2.0.0"})
     assert (job.status, job.error["code"], job.error["reason"]) == ("failed", "evidence_unfit", "evidence-altered")
     assert "sha256:00" in job.error["detail"]
     with workplace.database.read() as c:
@@ -123,7 +130,7 @@ def test_altered_ledger_fails_the_job_and_stores_nothing(workplace, rating, post
 
 
 def test_rating_of_another_tenant_is_not_found(rating, post):
-    job = post("rerate", {"rating": rating.id, "version": "1.0.0"}, tenant="other")
+    job = post("rerate", {"rating": rating.id, "version": "2.0.0"}, tenant="other")
     assert (job.status, job.error["code"]) == ("failed", "bad_specification")
 
 
