@@ -13,7 +13,7 @@ from cli.request.asked import SECRET_VARIABLE, Asked, with_request
 
 @with_request
 def probe(
-    asked: Asked,
+    options: Asked,
     examine: Annotated[
         bool, typer.Option("--examine", help="Examine it as before a rating, in about ten further calls.")
     ] = False,
@@ -26,7 +26,7 @@ def probe(
     """
     from cli.rating.probe import probe_here
 
-    raise typer.Exit(probe_here(asked, settings_from(egress_allow=egress_allow), examine=examine, as_json=as_json))
+    raise typer.Exit(probe_here(options, settings_from(egress_allow=egress_allow), examine=examine, as_json=as_json))
 
 
 AtLeast = Annotated[
@@ -49,7 +49,7 @@ PricePerCharacters = Annotated[
 
 @with_request
 def plan(
-    asked: Asked,
+    options: Asked,
     latency: Latency = None,
     price_per_call: PricePerCall = None,
     price_per_characters: PricePerCharacters = None,
@@ -65,12 +65,12 @@ def plan(
     from cli.rating.plan import plan_here
 
     prices = Service(latency_s=latency, price_per_call=price_per_call, price_per_1000_characters=price_per_characters)
-    raise typer.Exit(plan_here(asked, settings_from(egress_allow=egress_allow), prices, as_json=as_json))
+    raise typer.Exit(plan_here(options, settings_from(egress_allow=egress_allow), prices, as_json=as_json))
 
 
 @with_request
 def rate(
-    asked: Asked,
+    options: Asked,
     output: Annotated[
         str, typer.Option("--format", help="text, json, markdown, junit, sarif or github (annotations).")
     ] = "text",
@@ -99,7 +99,7 @@ def rate(
     with imports():
         from cli.rating.rate import Shown, rate_here
 
-    shown = Shown(
+    display = Shown(
         format="json" if as_json else output,
         full=full,
         report=report,
@@ -113,9 +113,9 @@ def rate(
         from assay.rating.plan import Service
         from cli.rating.plan import plan_here
 
-        shown.check()
-        raise typer.Exit(plan_here(asked, settings, Service(), as_json=shown.format == "json"))
-    raise typer.Exit(rate_here(asked, settings, shown))
+        display.check()
+        raise typer.Exit(plan_here(options, settings, Service(), as_json=display.format == "json"))
+    raise typer.Exit(rate_here(options, settings, display))
 
 
 def init(

@@ -28,50 +28,58 @@ TYPES = {"string": "text", "integer": "whole number", "number": "number", "boole
 
 def show_methods(name: str | None, kind: str | None, search: str | None, *, as_json: bool) -> None:
     """Print the methods; with a `name`, only this one, with its fields and their defaults."""
-    known = {method_name(each): each for each in every_method()}
+    methods_by_name = {method_name(method): method for method in every_method()}
     if name is not None:
-        _show_method(_named("method", name, known), as_json=as_json)
+        _show_method(_named("method", name, methods_by_name), as_json=as_json)
         return
-    show_list([_method(each) for each in known.values() if _of_kind(kind, each.kinds)], search=search, as_json=as_json)
+    show_list(
+        [_method(method) for method in methods_by_name.values() if _of_kind(kind, method.kinds)],
+        search=search,
+        as_json=as_json,
+    )
 
 
 def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> None:
     """Print the attributes with their values and the templates that support them; with a `name`, only this one."""
-    named = [name] if name is not None else attributes()
-    show_list([_attribute(one) for one in named], search=search, as_json=as_json)
+    names = [name] if name is not None else attributes()
+    show_list([_attribute(attribute_name) for attribute_name in names], search=search, as_json=as_json)
 
 
 def show_specifications(name: str | None, about: str | None, search: str | None, *, as_json: bool) -> None:
     """Print the shipped word lists; `name` selects one of them, `about` those for an attribute."""
-    known = specifications()
-    chosen = known.values() if name is None else [_named("specification", name, known)]
+    word_lists = specifications()
+    chosen = word_lists.values() if name is None else [_named("specification", name, word_lists)]
     rows = [
         {
-            "specification": one.name,
-            "for": [method_name(each) for each in every_method() if each.specification_kind == one.kind],
-            "about": one.words.attribute,
-            "title": one.title,
-            "source": one.citation,
+            "specification": word_list.name,
+            "for": [method_name(method) for method in every_method() if method.specification_kind == word_list.kind],
+            "about": word_list.words.attribute,
+            "title": word_list.title,
+            "source": word_list.citation,
         }
-        for one in chosen
-        if about is None or one.words.attribute == about
+        for word_list in chosen
+        if about is None or word_list.words.attribute == about
     ]
     show_list(rows, search=search, as_json=as_json)
 
 
 def show_protocols(name: str | None, kind: str | None, search: str | None, *, as_json: bool) -> None:
     """Print the protocols; with a `name`, only this one, with every setting and its description."""
-    known = {one.name: one for one in protocols()}
+    protocols_by_name = {protocol.name: protocol for protocol in protocols()}
     if name is not None:
-        _show_protocol(_named("protocol", name, known), as_json=as_json)
+        _show_protocol(_named("protocol", name, protocols_by_name), as_json=as_json)
         return
-    show_list([_protocol(one) for one in known.values() if _of_kind(kind, one.kinds)], search=search, as_json=as_json)
+    show_list(
+        [_protocol(protocol) for protocol in protocols_by_name.values() if _of_kind(kind, protocol.kinds)],
+        search=search,
+        as_json=as_json,
+    )
 
 
-def _named(what: str, name: str, known: Mapping[str, T]) -> T:
-    if name not in known:
-        raise UnknownName(what, name, known)
-    return known[name]
+def _named(noun: str, name: str, known_names: Mapping[str, T]) -> T:
+    if name not in known_names:
+        raise UnknownName(noun, name, known_names)
+    return known_names[name]
 
 
 def _of_kind(kind: str | None, kinds: Container[Kind]) -> bool:
@@ -86,46 +94,48 @@ def _method(kind: type[AnyMethod]) -> dict[str, Any]:
 
 def _show_method(kind: type[AnyMethod], *, as_json: bool) -> None:
     texts = descriptions_in(inspect.getdoc(kind) or "")
-    listed = [
+    rows = [
         {
-            "field": each.name,
-            "default": _default(each.default, each.default_factory),
-            "description": texts.get(each.name, "").replace("``", "").replace("`", ""),
+            "field": field.name,
+            "default": _default(field.default, field.default_factory),
+            "description": texts.get(field.name, "").replace("``", "").replace("`", ""),
         }
-        for each in fields(kind)
-        if each.name != "method"
+        for field in fields(kind)
+        if field.name != "method"
     ]
-    _show_one(_method(kind), "fields", listed, as_json=as_json)
+    _show_one(_method(kind), "fields", rows, as_json=as_json)
 
 
 def _attribute(name: str) -> dict[str, Any]:
-    one = attribute(name)
-    carriers = [each for each in constructions() if construction(each).supports(one)]
-    return {"attribute": name, "values": list(one.value_names), "templates": carriers, "source": one.source}
+    described = attribute(name)
+    carriers = [
+        name_of_template for name_of_template in constructions() if construction(name_of_template).supports(described)
+    ]
+    return {"attribute": name, "values": list(described.value_names), "templates": carriers, "source": described.source}
 
 
-def _protocol(one: ProtocolInfo) -> dict[str, Any]:
+def _protocol(info: ProtocolInfo) -> dict[str, Any]:
     return {
-        "protocol": one.name,
-        "rates": sorted(one.kinds),
-        "what_it_is": one.summary,
-        "needs": [word for word, needed in (("url", one.needs_url), ("secret", one.needs_secret)) if needed],
+        "protocol": info.name,
+        "rates": sorted(info.kinds),
+        "what_it_is": info.summary,
+        "needs": [word for word, needed in (("url", info.needs_url), ("secret", info.needs_secret)) if needed],
     }
 
 
-def _show_protocol(one: ProtocolInfo, *, as_json: bool) -> None:
-    schema = one.settings_schema()
+def _show_protocol(info: ProtocolInfo, *, as_json: bool) -> None:
+    schema = info.settings_schema()
     required = schema.get("required", ())
-    listed = [
+    rows = [
         {
             "setting": name,
-            "type": "see Keys in docs/targets.md" if name == "auth" else _type(each),
-            "default": "required" if name in required else f"default {json.dumps(each.get('default'))}",
-            "description": each.get("description", ""),
+            "type": "see Keys in docs/targets.md" if name == "auth" else _type(setting),
+            "default": "required" if name in required else f"default {json.dumps(setting.get('default'))}",
+            "description": setting.get("description", ""),
         }
-        for name, each in schema.get("properties", {}).items()
+        for name, setting in schema.get("properties", {}).items()
     ]
-    _show_one({**_protocol(one), "notes": list(one.notes)}, "settings", listed, as_json=as_json)
+    _show_one({**_protocol(info), "notes": list(info.notes)}, "settings", rows, as_json=as_json)
 
 
 def _show_one(facts: Mapping[str, Any], name: str, rows: list[dict[str, Any]], *, as_json: bool) -> None:
@@ -135,8 +145,8 @@ def _show_one(facts: Mapping[str, Any], name: str, rows: list[dict[str, Any]], *
         return
     for fact, value in facts.items():
         several = value if fact == "notes" else [", ".join(value) if isinstance(value, list) else value]
-        for each in several:
-            console.print(f"[bold]{fact.replace('_', ' ')}[/bold]  {escape(each)}", soft_wrap=True)
+        for text in several:
+            console.print(f"[bold]{fact.replace('_', ' ')}[/bold]  {escape(text)}", soft_wrap=True)
     console.print(f"\n[bold]{name}[/bold]")
     for row in rows:
         first, *facts_of_it, last = row.values()
@@ -149,7 +159,7 @@ def _type(schema: Mapping[str, Any]) -> str:
     if "enum" in schema or "const" in schema:
         return " or ".join(map(str, schema.get("enum", [schema.get("const")])))
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_type(one) for one in schema["anyOf"]))
+        return " or ".join(dict.fromkeys(_type(choice) for choice in schema["anyOf"]))
     if schema.get("type") == "array":
         return f"list of {_type(schema['items'])}" if schema.get("items") else "list"
     if "$ref" in schema or schema.get("type") == "object":

@@ -31,24 +31,24 @@ _LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\
 """Dotted key of TOML that nests too deep; the time that tomllib takes grows with the square of its length."""
 
 
-def read_text(file: Path, most: int = MOST_BYTES) -> str:
-    """Read a file as UTF-8; raise `SpecificationError` if it cannot be read or has more than `most` bytes."""
+def read_text(file: Path, limit: int = MOST_BYTES) -> str:
+    """Read a file as UTF-8; raise `SpecificationError` if it cannot be read or has more than `limit` bytes."""
     try:
         with file.open("rb") as content:
-            written = content.read(most + 1)
+            raw = content.read(limit + 1)
     except OSError as wrong:
         raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
-    if len(written) > most:
-        raise SpecificationError(f"{file} has more than {most:,} bytes; leave out what is not needed")
+    if len(raw) > limit:
+        raise SpecificationError(f"{file} has more than {limit:,} bytes; leave out what is not needed")
     try:
-        return written.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
         raise SpecificationError(f"{file} is not UTF-8 text (byte {wrong.start})") from None
 
 
-def read_document(file: Path, most: int = MOST_BYTES) -> Any:
+def read_document(file: Path, limit: int = MOST_BYTES) -> Any:
     """Read a JSON file, or a YAML file if its name ends with ``.yaml`` or ``.yml``."""
-    text = read_text(file, most)
+    text = read_text(file, limit)
     return (parse_yaml if file.suffix.lower() in {".yaml", ".yml"} else parse_json)(text, str(file))
 
 
@@ -110,7 +110,7 @@ def members(value: Any, where: str) -> list[Mapping[str, Any]]:
     """Return a list of objects of a document; an empty one for ``None``."""
     if value is not None and not isinstance(value, list):
         raise SpecificationError(f"{where} must be a list, not {_kind(value)}")
-    return [member(each, f"{where}, entry {number}") for number, each in enumerate(value or (), 1)]
+    return [member(entry, f"{where}, entry {number}") for number, entry in enumerate(value or (), 1)]
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the type of the result
@@ -156,10 +156,12 @@ class _Expansion:
     def _begin(self, event: Any) -> None:
         size = (1, len(getattr(event, "value", "")))
         if isinstance(event, yaml.AliasEvent):
-            named = self.anchored.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded
-            if named is None:
+            anchored_size = self.anchored.get(
+                str(event.anchor), (0, 0)
+            )  # an unknown anchor is refused when it is loaded
+            if anchored_size is None:
                 raise SpecificationError(f"{self.name} refers to itself by *{str(event.anchor)[:50]}")
-            size = named
+            size = anchored_size
         elif isinstance(event, yaml.CollectionStartEvent):
             self.started.append((event.anchor, self.values, self.characters))
             if event.anchor:

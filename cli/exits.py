@@ -48,5 +48,5 @@ def as_one_line(error: Exception) -> str:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         return codes(f"{where}: {first['msg']}" if where else str(first["msg"]))
-    said = codes(str(error).split("\n")[0]) if str(error) else type(error).__name__
-    return said if Exit.of(error) is not Exit.SOFTWARE else f"unexpected {type(error).__name__}: {said}"
+    message = codes(str(error).split("\n")[0]) if str(error) else type(error).__name__
+    return message if Exit.of(error) is not Exit.SOFTWARE else f"unexpected {type(error).__name__}: {message}"

@@ -25,21 +25,21 @@ def show_list(rows: Iterable[Mapping[str, Any]], *, search: str | None, as_json:
     as_json : bool
         Print all members as JSON.
     """
-    found = [
+    matching = [
         row for row in rows if search is None or search.casefold() in json.dumps(row, ensure_ascii=False).casefold()
     ]
     if as_json:
-        sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(matching, indent=2, ensure_ascii=False) + "\n")
         return
-    if not found:
+    if not matching:
         console.print("none")
         return
-    names = list(found[0])
+    names = list(matching[0])
     table = Table(box=None, padding=(0, 2))
-    table.add_column(names[0], no_wrap=True, min_width=max(len(str(row[names[0]])) for row in found))
+    table.add_column(names[0], no_wrap=True, min_width=max(len(str(row[names[0]])) for row in matching))
     for name in names[1:]:
         table.add_column(name.replace("_", " "), overflow="fold")
-    for row in found:
+    for row in matching:
         table.add_row(*(escape(_cell(row[name])) for name in names))
     console.print(table)
 

@@ -26,9 +26,9 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Find a command."""
-        if (found := super().get_command(ctx, cmd_name)) and found.help:
-            found.short_help = found.help.partition("\n\n")[0]
-        return found
+        if (command := super().get_command(ctx, cmd_name)) and command.help:
+            command.short_help = command.help.partition("\n\n")[0]
+        return command
 
 
 # Help is plain text, because importing rich for it would double the time of `assay --help`.
@@ -402,8 +402,8 @@ def import_catalog(
     """Make a suite of the services in a catalog, and print its request or send it to an agency."""
     from cli.agency import import_catalog as catalog
 
-    asked = {"methods": method or [], "attributes": attribute or [], "languages": language or []}
-    catalog.run(files, {"kind": kind, "protocol": protocol}, asked, agency=agency, key_file=key_file, plan=plan)
+    suite = {"methods": method or [], "attributes": attribute or [], "languages": language or []}
+    catalog.run(files, {"kind": kind, "protocol": protocol}, suite, agency=agency, key_file=key_file, plan=plan)
 
 
 @app.command()

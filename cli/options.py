@@ -44,7 +44,7 @@ def settings_from(
     """Return the settings of the environment, overridden by those options that were given."""
     from store.core.settings import Settings
 
-    given: dict[str, Any] = {"data_dir": data_dir, "database_url": database_url, "broker_url": broker_url, **more}
+    options: dict[str, Any] = {"data_dir": data_dir, "database_url": database_url, "broker_url": broker_url, **more}
     if egress_allow:
-        given["egress_allow"] = ",".join(egress_allow)
-    return Settings(**{name: value for name, value in given.items() if value is not None})
+        options["egress_allow"] = ",".join(egress_allow)
+    return Settings(**{name: value for name, value in options.items() if value is not None})

@@ -27,7 +27,7 @@ TIMEOUT_S = 60
 def run(
     files: Sequence[Path],
     common: Mapping[str, str | None],
-    asked: Mapping[str, Sequence[str]],
+    suite: Mapping[str, Sequence[str]],
     *,
     agency: str | None,
     key_file: Path | None,
@@ -41,7 +41,7 @@ def run(
         The catalogs.
     common : mapping
         ``kind`` and ``protocol`` of services whose entries do not name theirs.
-    asked : mapping
+    suite : mapping
         ``methods``, ``attributes`` and ``languages`` of the suite; empty ones are left out.
     agency : str, optional
         Address of an agency. Without it the body is printed.
@@ -50,8 +50,8 @@ def run(
     plan : bool
         Whether the agency plans the suite instead of starting it.
     """
-    services = [each for file in files for each in read_catalog(file, common)]
-    body = {"targets": services, **{name: list(names) for name, names in asked.items() if names}}
+    services = [service for file in files for service in read_catalog(file, common)]
+    body = {"targets": services, **{name: list(names) for name, names in suite.items() if names}}
     if agency is not None:
         key = None if key_file is None else key_file.read_text(encoding="utf-8").strip()
         body = _sent(agency, "/v1/suites/plan" if plan else "/v1/suites", body, key)
@@ -68,10 +68,10 @@ def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[dict[str,
     """
     is_csv = file.suffix.lower() == ".csv"
     entries = _rows(read_text(file), file.name) if is_csv else _documents(read_document(file), file.name)
-    found = [_target(entry, common, f"{file.name}, service {place}") for place, entry in enumerate(entries, 1)]
-    if not found:
+    targets = [_target(entry, common, f"{file.name}, service {number}") for number, entry in enumerate(entries, 1)]
+    if not targets:
         raise SpecificationError(f"{file.name} names no service")
-    return found
+    return targets
 
 
 def _rows(text: str, name: str) -> Iterator[Mapping[str, Any]]:
@@ -100,9 +100,9 @@ def _documents(read: Any, name: str) -> Iterator[Mapping[str, Any]]:
         for api in members(document.get("apis"), f"{name}, apis"):
             yield {"name": api.get("name"), "base_url": api.get("baseURL"), **_own_fields(api, name)}
         if "openapi" in document:
-            about, servers = member(document.get("info"), f"{name}, info"), document.get("servers")
+            info, servers = member(document.get("info"), f"{name}, info"), document.get("servers")
             first = next(iter(members(servers, f"{name}, servers")), {})
-            yield {"name": about.get("title"), "base_url": first.get("url"), **_own_fields(document, name)}
+            yield {"name": info.get("title"), "base_url": first.get("url"), **_own_fields(document, name)}
 
 
 def _own_fields(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -132,12 +132,12 @@ def _sent(agency: str, path: str, body: Mapping[str, Any], key: str | None) -> d
     with httpx.Client(base_url=agency, headers=headers, timeout=TIMEOUT_S, trust_env=False) as http:
         try:
             answer = http.post(path, json=body)
-            said = answer.json()
+            document = answer.json()
         except (httpx.RequestError, ValueError, RecursionError):
-            said = None
-    if not isinstance(said, dict):
+            document = None
+    if not isinstance(document, dict):
         raise OSError(f"no agency answers at {agency}")
     if answer.is_error:
-        first = next(iter(members(said.get("errors"), "errors")), {})
-        raise SpecificationError(f"{first.get('pointer', path)}: {first.get('detail') or said.get('detail')}")
-    return said
+        first = next(iter(members(document.get("errors"), "errors")), {})
+        raise SpecificationError(f"{first.get('pointer', path)}: {first.get('detail') or document.get('detail')}")
+    return document

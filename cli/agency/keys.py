@@ -41,10 +41,10 @@ def create(settings: Settings, name: str, scopes: Sequence[str], tenant: str) ->
 def show(settings: Settings, tenant: str, search: str | None, *, as_json: bool) -> None:
     """Print a tenant's keys, without their secrets."""
     with _migrated(settings) as database, database.read() as connection:
-        found = keys.page(connection, tenant)
+        stored_keys = keys.page(connection, tenant)
     rows = [
         {"id": key.id, "name": key.name, "scopes": list(key.scopes), "revoked": key.revoked_at is not None}
-        for key in found
+        for key in stored_keys
     ]
     show_list(rows, search=search, as_json=as_json)
 
@@ -60,12 +60,12 @@ def revoke(settings: Settings, key_id: str, tenant: str) -> None:
 def show_signing(settings: Settings, *, as_jwks: bool) -> None:
     """Print every signing key, retired ones included, as a table or as a JSON Web Key Set."""
     with _migrated(settings) as database, database.read() as connection:
-        found = signing.every(connection)
+        signing_keys = signing.every(connection)
     if as_jwks:
-        console.file.write(json.dumps({"keys": [key.as_jwk() for key in found]}, indent=2) + "\n")
+        console.file.write(json.dumps({"keys": [key.as_jwk() for key in signing_keys]}, indent=2) + "\n")
         return
     table = Table("fingerprint", "made", "retired")
-    for key in found:
+    for key in signing_keys:
         table.add_row(key.id, iso(key.created_at), "" if key.retired_at is None else iso(key.retired_at))
     console.print(table)
 
@@ -73,8 +73,8 @@ def show_signing(settings: Settings, *, as_jwks: bool) -> None:
 def rotate_signing(settings: Settings) -> None:
     """Retire the present signing key and make a new one; print the thumbprint of the new key."""
     with _migrated(settings) as database, database.write() as connection:
-        made = signing.rotate(connection, Vault.from_settings(settings))
-    console.print(f"certificates are signed with {made.id} from now on", soft_wrap=True)
+        new_key = signing.rotate(connection, Vault.from_settings(settings))
+    console.print(f"certificates are signed with {new_key.id} from now on", soft_wrap=True)
 
 
 def rotate_secrets(settings: Settings) -> int:

@@ -25,10 +25,10 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 log = structlog.get_logger(__name__)
 
 
-def allowed_connections(wanted: int) -> int:
+def allowed_connections(clients: int) -> int:
     """Raise the limit of file descriptors as far as needed and permitted; return how many clients may then connect."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + RESERVED
+    needed = clients + RESERVED
     if soft != resource.RLIM_INFINITY and soft < needed:
         raised = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         try:
@@ -38,7 +38,7 @@ def allowed_connections(wanted: int) -> int:
         except (ValueError, OSError) as refused:  # the kernel's own limit is lower, as on macOS
             log.warning("limit of file descriptors not raised", limit=soft, reason=str(refused))
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return wanted
+        return clients
     allowed = max(soft - RESERVED, soft // 2)
     log.warning("fewer connections than usual, for lack of file descriptors", connections=allowed, descriptors=soft)
     return allowed

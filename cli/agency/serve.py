@@ -93,8 +93,8 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
     server = Server(server_config(app, settings.proxy_networks), app.state.service.event_stream.stop_waiting)
     # bound here: if the port is taken, uvicorn itself would exit with a code that `assay` uses for a letter
     with listening(settings) as opened, contextlib.suppress(KeyboardInterrupt):
-        shown = f"[{settings.host}]" if ":" in settings.host else settings.host
-        console.print(f"Assay listens on http://{shown}:{opened.getsockname()[1]} — open it in a browser (API: /docs)")
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        console.print(f"Assay listens on http://{host}:{opened.getsockname()[1]} — open it in a browser (API: /docs)")
         server.run(sockets=[opened])
     if not server.started:
         raise RuntimeError("the service did not start; the log has the reason")

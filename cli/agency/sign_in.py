@@ -58,6 +58,6 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
     redirect_uri = f"{(settings.public_url or '').rstrip('/')}{CALLBACK}"
     client = Client(settings.oidc_issuer, settings.oidc_client_id or "", secret, settings.oidc_scopes, redirect_uri)
     # a session stores the mark of its rule, so any change of provider, client or rules ends the sessions of people
-    written = json.dumps([client.issuer, client.id, secret, *(rule.model_dump() for rule in settings.oidc_rules)])
-    rules = {vault.mark(f"oidc rule {place} of {written}"): rule for place, rule in enumerate(settings.oidc_rules)}
+    policy = json.dumps([client.issuer, client.id, secret, *(rule.model_dump() for rule in settings.oidc_rules)])
+    rules = {vault.mark(f"oidc rule {index} of {policy}"): rule for index, rule in enumerate(settings.oidc_rules)}
     return Provider(client, settings.oidc_name, rules, ask)

@@ -37,8 +37,10 @@ class Agency:
                 return json.loads(answer.read())
         except urllib.error.HTTPError as refused:
             with refused:
-                said = json.loads(refused.read() or b"{}")
-            raise ValueError(f"{path} answered {refused.code}: {said.get('detail') or said.get('title')}") from None
+                problem = json.loads(refused.read() or b"{}")
+            raise ValueError(
+                f"{path} answered {refused.code}: {problem.get('detail') or problem.get('title')}"
+            ) from None
 
     def wait_until_ready(self, seconds: float) -> bool:
         """Wait until `/readyz` answers; return ``False`` if it does not."""

@@ -80,11 +80,11 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
                     time.sleep(3600)
         else:
             program = sys.argv[0] if Path(sys.argv[0]).name == "assay" else "assay"
-            again = f"{program} serve --data-dir {data} --port {KEPT_PORT}"
+            command = f"{program} serve --data-dir {data} --port {KEPT_PORT}"
             console.print(
                 f"See all of it in a browser: [bold]http://127.0.0.1:{KEPT_PORT}/[/bold] after", soft_wrap=True
             )
-            console.print(f"  {again}", soft_wrap=True)
+            console.print(f"  {command}", soft_wrap=True)
     return Exit.UCS if all(case.as_expected for case in cases) else Exit.SOFTWARE
 
 

@@ -65,7 +65,7 @@ class Case:
         A letter, ``"failed"``, ``"inconclusive"`` or ``"any"``.
     reason : str or None
         Code that the rating's reasons or the job's problem must contain.
-    again : str
+    suffix : str
         Suffix for a further rating of the same service, such as ``"as regressor"``; empty for the first.
     """
 
@@ -78,7 +78,7 @@ class Case:
     reason: str | None = None
     experiment: Mapping[str, Any] = field(default_factory=lambda: TRANSLATION)
     section: str = "translators"
-    again: str = ""
+    suffix: str = ""
     author: Mapping[str, Any] | None = None
     job: dict[str, Any] = field(default_factory=dict)
     rating: dict[str, Any] | None = None
@@ -129,58 +129,64 @@ class Case:
 
 def translators(services: DemoServer) -> Iterator[Case]:
     """Translators of known bias."""
-    for one in BEHAVIOURS.values():
-        yield Case(one.name, one.summary, one.letter or "any", services.url(one.name), reason=one.reason)
+    for behaviour in BEHAVIOURS.values():
+        yield Case(
+            behaviour.name,
+            behaviour.summary,
+            behaviour.letter or "any",
+            services.url(behaviour.name),
+            reason=behaviour.reason,
+        )
 
 
 def predictors(services: DemoServer) -> Iterator[Case]:
     """Classifiers, regressors, embedders and language models of known bias, by every method that rates them."""
-    for one in PREDICTORS.values():
-        yield from _ratings(services, one)
-        yield from _otherwise(services, one)
+    for predictor in PREDICTORS.values():
+        yield from _ratings(services, predictor)
+        yield from _otherwise(services, predictor)
 
 
-def _ratings(services: DemoServer, one: Predictor) -> Iterator[Case]:
-    for kind in one.kinds:
-        for method in one.methods:
-            again = _again(one, kind, method)
+def _ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
+    for kind in predictor.kinds:
+        for method in predictor.methods:
+            suffix = _again(predictor, kind, method)
             yield Case(
-                f"{one.name} {again}".strip(),
-                one.summary,
-                one.letter or "any",
-                services.url(one.name),
+                f"{predictor.name} {suffix}".strip(),
+                predictor.summary,
+                predictor.letter or "any",
+                services.url(predictor.name),
                 kind=kind,
                 protocol=SPOKEN[kind],
-                reason=one.reasons.get(method),
-                experiment=_experiment(one, method),
-                section=type(one).__name__,
-                again=again,
+                reason=predictor.reasons.get(method),
+                experiment=_experiment(predictor, method),
+                section=type(predictor).__name__,
+                suffix=suffix,
             )
 
 
-def _otherwise(services: DemoServer, one: Predictor) -> Iterator[Case]:
+def _otherwise(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
     """Rate some services a second time, by another method, protocol or author."""
-    first = next(_ratings(services, one))
-    if one.name == "fair-sentiment":
+    first = next(_ratings(services, predictor))
+    if predictor.name == "fair-sentiment":
         yield _again_as(first, "by stimulus-sampling", experiment=SAMPLING, reason="yes-follows-content")
-    elif one.name == "stereotyped-model":
+    elif predictor.name == "stereotyped-model":
         yield _again_as(first, "by choices", protocol="openai-chat", experiment={**STEREOTYPES, "per_term": 5})
-        written = {**STEREOTYPES, "writing": {"per_term": 6}}
-        yield _again_as(first, "with an author", experiment=written, author=_author(services, AUTHOR, "openai-chat"))
-    elif one.name == "leaning-model":
+        authored = {**STEREOTYPES, "writing": {"per_term": 6}}
+        yield _again_as(first, "with an author", experiment=authored, author=_author(services, AUTHOR, "openai-chat"))
+    elif predictor.name == "leaning-model":
         yield _again_as(first, "by masks", protocol="hf-inference", experiment={**STEREOTYPES, **BRIEFLY})
 
 
-def _again_as(first: Case, again: str, **changed: Any) -> Case:
-    return replace(first, name=f"{first.name} {again}", again=again, **changed)
+def _again_as(first: Case, suffix: str, **changed: Any) -> Case:
+    return replace(first, name=f"{first.name} {suffix}", suffix=suffix, **changed)
 
 
 def viewers(services: DemoServer) -> Iterator[Case]:
     """Image classifiers of known bias, shown pictures that an author draws."""
-    for one in VIEWERS.values():
-        for case in _ratings(services, one):
-            drawn = {**case.experiment, **PICTURES}
-            yield replace(case, experiment=drawn, author=_author(services, PAINTER, "openai-images"))
+    for viewer in VIEWERS.values():
+        for case in _ratings(services, viewer):
+            with_pictures = {**case.experiment, **PICTURES}
+            yield replace(case, experiment=with_pictures, author=_author(services, PAINTER, "openai-images"))
 
 
 def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
@@ -195,30 +201,30 @@ def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
 
 def unfit(services: DemoServer) -> Iterator[Case]:
     """Language models whose answers hold no information."""
-    for one in UNFIT:
+    for unfit_service in UNFIT:
         yield Case(
-            one.model.name,
-            one.model.summary,
-            one.end,
-            services.url(one.model.name),
+            unfit_service.model.name,
+            unfit_service.model.summary,
+            unfit_service.end,
+            services.url(unfit_service.model.name),
             kind=Kind.LANGUAGE_MODEL,
-            protocol=one.protocol,
-            reason=one.problem,
-            experiment={**STEREOTYPES, **BRIEFLY, "scoring": one.scoring},
+            protocol=unfit_service.protocol,
+            reason=unfit_service.problem,
+            experiment={**STEREOTYPES, **BRIEFLY, "scoring": unfit_service.scoring},
             section="ill",
         )
 
 
-def _again(one: Predictor, kind: Kind, method: str) -> str:
+def _again(predictor: Predictor, kind: Kind, method: str) -> str:
     """Return a suffix that tells a service's further ratings apart, such as "by round-trip"; empty for the first."""
-    if method != one.methods[0]:
+    if method != predictor.methods[0]:
         return f"by {method}"
-    return "" if kind == one.kinds[0] else f"as {kind}"
+    return "" if kind == predictor.kinds[0] else f"as {kind}"
 
 
-def _experiment(one: Predictor, method: str) -> dict[str, Any]:
+def _experiment(predictor: Predictor, method: str) -> dict[str, Any]:
     """Return the experiment of a service: wage models rate the payroll, the others the catalog's words."""
-    if not isinstance(one, RowRegressor):
+    if not isinstance(predictor, RowRegressor):
         return {"method": method, "attribute": "gender"}
     rows = [dict(row) for row in payroll()]
     return {"method": method, "attribute": "sex", "records": {"column": "sex", "values": list(SEXES), "rows": rows}}
@@ -226,9 +232,11 @@ def _experiment(one: Predictor, method: str) -> dict[str, Any]:
 
 def ill(services: DemoServer) -> Iterator[Case]:
     """Faulty translators."""
-    for one in ILLS.values():
-        expected = one.letter if one.end == "rated" and one.letter else one.end
-        yield Case(one.name, one.summary, expected, services.url(one.name), reason=one.problem, section="ill")
+    for faulty in ILLS.values():
+        expected = faulty.letter if faulty.end == "rated" and faulty.letter else faulty.end
+        yield Case(
+            faulty.name, faulty.summary, expected, services.url(faulty.name), reason=faulty.problem, section="ill"
+        )
 
 
 def apertium(running: Apertium) -> Case:

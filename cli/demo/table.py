@@ -50,7 +50,7 @@ def table_of(cases: Sequence[Case]) -> Table:
         )
     for _, section in groupby(cases, key=lambda case: case.section):
         for case in section:
-            table.add_row(f"  {case.again}" if case.again else case.name, case.kind, *_result(case))
+            table.add_row(f"  {case.suffix}" if case.suffix else case.name, case.kind, *_result(case))
         table.add_section()
     table.caption, table.caption_justify = CAPTION, "left"
     return table
@@ -59,19 +59,19 @@ def table_of(cases: Sequence[Case]) -> Table:
 def _result(case: Case) -> tuple[Text | str, ...]:
     """Return the cells after the name: the progress of a running case, or its result."""
     if not case.finished:
-        asked, total = case.job.get("asked", 0), case.job.get("expected", 0)
-        return Text(f"{asked}/{total}" if asked else str(case.job.get("stage", "queued")), "dim"), _expected(case)
+        answered, total = case.job.get("asked", 0), case.job.get("expected", 0)
+        return Text(f"{answered}/{total}" if answered else str(case.job.get("stage", "queued")), "dim"), _expected(case)
     expected = Text(_expected(case))
     if case.expected != "any":
         expected.append_text(Text(" ✓", "green") if case.as_expected else Text(" ✗", "red"))
     if case.rating is None:
         return Text(str(case.job["status"])), expected, "–", "–", "–", "–", "–"
     rating = case.rating
-    said = rating["letter"] if rating["declared"] else "inconclusive"
+    result = rating["letter"] if rating["declared"] else "inconclusive"
     style = STYLES.get(rating["letter"] or "", "") if rating["declared"] else ""
     shares = rating["probabilities"]
     numbers = [f"{shares[letter]:.2f}" if shares else "–" for letter in LETTERS]
-    return Text(said, style), expected, *numbers, rating["published"].get(PUBLISHED_RULE) or "–", str(rating["calls"])
+    return Text(result, style), expected, *numbers, rating["published"].get(PUBLISHED_RULE) or "–", str(rating["calls"])
 
 
 def _expected(case: Case) -> str:
@@ -82,12 +82,12 @@ def _expected(case: Case) -> str:
 def say_results(console: Console, cases: Sequence[Case], seconds: float) -> None:
     """Print the reason and the report of each case, then how many ended as expected."""
     for case in cases:
-        said = case.rating["reasons"][0]["text"] if case.rating else (case.job.get("error") or {}).get("detail", "")
-        console.print(f"\n[bold]{case.name}[/bold]  {case.sentence}\n  {escape(said)}")
+        reason = case.rating["reasons"][0]["text"] if case.rating else (case.job.get("error") or {}).get("detail", "")
+        console.print(f"\n[bold]{case.name}[/bold]  {case.sentence}\n  {escape(reason)}")
     console.print("\nReports:")
     for case in cases:
         if case.report:
             console.print(f"  {case.name:<34} {case.report}", soft_wrap=True)
-    known = [case for case in cases if case.expected != "any"]
-    right = sum(case.as_expected for case in known)
-    console.print(f"\n{right} of {len(known)} ended as expected, in {seconds:.0f} s.")
+    predictable = [case for case in cases if case.expected != "any"]
+    right = sum(case.as_expected for case in predictable)
+    console.print(f"\n{right} of {len(predictable)} ended as expected, in {seconds:.0f} s.")

@@ -120,51 +120,53 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     return draft
 
 
-def _take_secret(places: Mapping[str, Any], known: set[str], draft: Draft) -> dict[str, Any]:
+def _take_secret(places: Mapping[str, Any], known_secrets: set[str], draft: Draft) -> dict[str, Any]:
     """Remove every credential from a call; return the settings with the place of the first one."""
-    found: dict[str, Any] = {}
-    for place, members in places.items():
+    settings: dict[str, Any] = {}
+    for part, members in places.items():
         if not isinstance(members, dict):
             continue
-        for name in [one for one in members if one in known or _CREDENTIAL.search(one)]:
+        for name in [
+            member_name for member_name in members if member_name in known_secrets or _CREDENTIAL.search(member_name)
+        ]:
             value = str(members.pop(name))
             scheme = _SCHEME.fullmatch(value)
             draft.secrets.append(scheme[2] if scheme else value)
-            if found:
+            if settings:
                 draft.notes.append(f"{name} looks like a second credential; it was left out, since one is sent")
                 continue
-            found = {"auth": place, "auth_name": name}
-            found["auth_value"] = f"{scheme[1]} {{secret}}" if scheme else "{secret}"
+            settings = {"auth": part, "auth_name": name}
+            settings["auth_value"] = f"{scheme[1]} {{secret}}" if scheme else "{secret}"
     for path, value in _leaves(places["body"]):
         if isinstance(value, str) and len(path) > 1 and _CREDENTIAL.search(str(path[-1])):
             where = ".".join(map(str, path))
             raise SpecificationError(
                 f"{where} looks like a credential inside the body; only a member of the body itself can carry it"
             )
-    return found
+    return settings
 
 
 def _place_question(places: dict[str, Any], call: Call, kind: Kind, draft: Draft) -> None:
     """Replace the example values of a call by the placeholders of a question."""
-    leaves = [(place, path, value) for place in ("body", "query") for path, value in _leaves(places[place])]
+    leaves = [(part, path, value) for part in ("body", "query") for path, value in _leaves(places[part])]
     at = _text_place(leaves, call.text)
     if at is None:
-        seen = ", ".join(".".join(map(str, path)) for _, path, _ in leaves[:10]) or "nothing"
+        candidates = ", ".join(".".join(map(str, path)) for _, path, _ in leaves[:10]) or "nothing"
         raise SpecificationError(
-            f"which text is the question? --text takes it as it stands there (found: {seen})", "text"
+            f"which text is the question? --text takes it as it stands there (found: {candidates})", "text"
         )
     _put(places, at, "{text}")
     if kind is Kind.TRANSLATOR:
-        both = [one for one in leaves if isinstance(one[2], str) and _PAIR.fullmatch(one[2]) and one[:2] != at]
-        for place, path, value in both:
-            _put(places, (place, path), _PAIR.sub(r"{source}\1{target}", value))
+        both = [leaf for leaf in leaves if isinstance(leaf[2], str) and _PAIR.fullmatch(leaf[2]) and leaf[:2] != at]
+        for part, path, value in both:
+            _put(places, (part, path), _PAIR.sub(r"{source}\1{target}", value))
         for word, names in LANGUAGES.items():
-            found = [
-                (place, path) for place, path, _ in leaves if str(path[-1]).lower() in names and (place, path) != at
+            matches = [
+                (part, path) for part, path, _ in leaves if str(path[-1]).lower() in names and (part, path) != at
             ]
-            for one in found[:1]:
-                _put(places, one, f"{{{word}}}")
-            if not found and not both:
+            for match in matches[:1]:
+                _put(places, match, f"{{{word}}}")
+            if not matches and not both:
                 draft.notes.append(f"the {word} language is not sent; add {{{word}}} where the service expects it")
     if kind is Kind.IMAGE_CLASSIFIER:
         raise SpecificationError("a call with an image cannot be drafted; see `assay protocols custom`", "kind")
@@ -172,14 +174,14 @@ def _place_question(places: dict[str, Any], call: Call, kind: Kind, draft: Draft
 
 def _text_place(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
     """Return the place of `text`; without it, of a member with a usual name, or else of the only text with a space."""
-    strings = [(place, path, value) for place, path, value in leaves if isinstance(value, str)]
+    strings = [(part, path, value) for part, path, value in leaves if isinstance(value, str)]
     if text is not None:
-        return next(((place, path) for place, path, value in strings if value == text), None)
+        return next(((part, path) for part, path, value in strings if value == text), None)
     for name in TEXTS:
-        named = [(place, path) for place, path, _ in strings if name in [str(step).lower() for step in path[-2:]]]
-        if named:
-            return named[-1]  # of the messages of a chat, the last is the user's
-    spaced = [(place, path) for place, path, value in strings if " " in value]
+        usual = [(part, path) for part, path, _ in strings if name in [str(step).lower() for step in path[-2:]]]
+        if usual:
+            return usual[-1]  # of the messages of a chat, the last is the user's
+    spaced = [(part, path) for part, path, value in strings if " " in value]
     return spaced[0] if len(spaced) == 1 else None
 
 
@@ -189,8 +191,8 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             for name, inner in value.items():
                 yield from _leaves(inner, (*path, name))
         case list():
-            for place, inner in enumerate(value):
-                yield from _leaves(inner, (*path, place))
+            for index, inner in enumerate(value):
+                yield from _leaves(inner, (*path, index))
         case None:
             return
         case _ if path:
@@ -198,8 +200,8 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def _put(places: dict[str, Any], at: tuple[str, Path], placeholder: str) -> None:
-    place, (*way, last) = at
-    inner = places[place]
+    part, (*way, last) = at
+    inner = places[part]
     for step in way:
         inner = inner[step]
     inner[last] = placeholder

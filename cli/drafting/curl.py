@@ -26,9 +26,9 @@ IGNORED_VALUES = ("-o", "--output", "-m", "--max-time", "--connect-timeout", "--
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         # the message may quote an argument, which may be a key
-        named = re.search(r"(?<= )(--[a-z][a-z0-9.-]+|-[A-Za-z])(?![\w-])", message)
-        what = f"{named[1]}, which Assay does not read" if named else "something that Assay cannot read"
-        raise SpecificationError(f"the curl command has {what}; keep the address, -X, -H, -d, -u and -G", "curl")
+        option = re.search(r"(?<= )(--[a-z][a-z0-9.-]+|-[A-Za-z])(?![\w-])", message)
+        problem = f"{option[1]}, which Assay does not read" if option else "something that Assay cannot read"
+        raise SpecificationError(f"the curl command has {problem}; keep the address, -X, -H, -d, -u and -G", "curl")
 
 
 def read_curl(command: str) -> Call:
@@ -37,27 +37,27 @@ def read_curl(command: str) -> Call:
         words = shlex.split(command.replace("\\\n", " "))
     except ValueError as wrong:
         raise SpecificationError(f"the curl command cannot be read: {wrong}", "curl") from None
-    given = _parser().parse_args(words[1:] if words[:1] == ["curl"] else words)
-    address = given.url or given.address
+    arguments = _parser().parse_args(words[1:] if words[:1] == ["curl"] else words)
+    address = arguments.url or arguments.address
     if address is None:
         raise SpecificationError("the curl command has no address", "curl")
-    headers = dict(_header(one) for one in given.header)
-    if given.cookie:
-        headers["Cookie"] = given.cookie
+    headers = dict(_header(header) for header in arguments.header)
+    if arguments.cookie:
+        headers["Cookie"] = arguments.cookie
     auth = None
-    if given.aws_sigv4:  # aws:amz:region:service
-        region, service = [*given.aws_sigv4.split(":"), "", "", "", ""][2:4]
+    if arguments.aws_sigv4:  # aws:amz:region:service
+        region, service = [*arguments.aws_sigv4.split(":"), "", "", "", ""][2:4]
         host = (urlsplit(address if "://" in address else f"http://{address}").hostname or "").split(".")
         auth = {"type": "aws-sigv4", "service": service or host[0], "region": region or (host[1:2] or [""])[0]}
-    elif given.user:
-        headers["Authorization"] = "Basic " + base64.b64encode(given.user.encode()).decode()
-    data = "&".join(given.data) if given.data else None
+    elif arguments.user:
+        headers["Authorization"] = "Basic " + base64.b64encode(arguments.user.encode()).decode()
+    data = "&".join(arguments.data) if arguments.data else None
     parts = urlsplit(address if "://" in address else f"http://{address}")
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    if given.get and data is not None:
+    if arguments.get and data is not None:
         query, data = query | dict(parse_qsl(data, keep_blank_values=True)), None
     body, form = _body(data, headers)
-    method = given.request or ("GET" if data is None else "POST")
+    method = arguments.request or ("GET" if data is None else "POST")
     return Call(method.upper(), parts._replace(query="", fragment="").geturl(), headers, query, body, form, auth=auth)
 
 

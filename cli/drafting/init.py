@@ -41,8 +41,8 @@ def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) ->
     if any(secret in text for secret in draft.secrets if len(secret) >= LEAST_SECRET):
         raise SpecificationError("the call holds its key in a second place, which is no place for a key; leave it out")
     try:
-        with file.open("w" if force else "x", encoding="utf-8") as written:
-            written.write(text)
+        with file.open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(text)
     except FileExistsError:
         raise SpecificationError(f"{file} exists; name another file, or overwrite it with --force") from None
     typer.echo(codes(f"{file} is written. Next: assay probe {file}, then assay rate {file}"), err=True)
@@ -82,20 +82,20 @@ def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     if draft.secrets and not secret:
         raise SpecificationError(f"the service wants a key: put it into the variable {SECRET_VARIABLE}", "secret")
     allow = networks(settings)
-    written = draft.target | {"secret": secret if draft.secrets else None}
-    check_target(written, allow)
-    target, seen = read_target(written), list[Exchange]()
+    request = draft.target | {"secret": secret if draft.secrets else None}
+    check_target(request, allow)
+    target, exchanges = read_target(request), list[Exchange]()
 
     async def go() -> Any:
         async with Egress(allow, user_agent=settings.user_agent) as egress:
-            return await probe(target, egress, seen=seen)
+            return await probe(target, egress, seen=exchanges)
 
-    found = asyncio.run(go())
-    body = seen[-1].received.body if seen and seen[-1].received else b""
-    read = settings_that_read(body, target.kind) if found.code in {None, "bad-json", "wrong-shape"} else {}
-    if found.cause and (found.code is None or not read):
-        raise SpecificationError(f"the trial question failed: {found.cause.rstrip('.')}. {found.remedy}")
-    if found.code is not None or target.settings["output"] == "@":
+    probed = asyncio.run(go())
+    body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
+    read = settings_that_read(body, target.kind) if probed.code in {None, "bad-json", "wrong-shape"} else {}
+    if probed.cause and (probed.code is None or not read):
+        raise SpecificationError(f"the trial question failed: {probed.cause.rstrip('.')}. {probed.remedy}")
+    if probed.code is not None or target.settings["output"] == "@":
         draft.target["settings"] |= read
     draft.notes = [note for note in draft.notes if not note.startswith("output:")]
     if others := list(answer_paths(body, target.kind))[1:]:
@@ -105,9 +105,9 @@ def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
 
 def _asked(kind: Kind) -> Draft:
     """Ask for the protocol, the address, the settings that it requires, and whether there is a key."""
-    able = {one.name: one for one in protocols() if kind in one.kinds}
-    for one in able.values():
-        typer.echo(f"  {one.name:<20}{one.summary}", err=True)
+    able = {protocol.name: protocol for protocol in protocols() if kind in protocol.kinds}
+    for protocol in able.values():
+        typer.echo(f"  {protocol.name:<20}{protocol.summary}", err=True)
     name = typer.prompt("How does it speak (protocol)?", err=True)
     if name not in able:
         raise UnknownName("protocol", name, able, "protocol")
@@ -117,8 +117,10 @@ def _asked(kind: Kind) -> Draft:
         draft.target["base_url"] = typer.prompt("Its address?", err=True)
     draft.target["name"] = typer.prompt("What is it called?", default=draft.target.get("base_url", name), err=True)
     schema = chosen.settings_schema()
-    asked = [one for one in schema.get("properties", {}) if one in {*schema.get("required", ()), "model"}]
-    draft.target["settings"] = {one: typer.prompt(f"settings.{one}?", err=True) for one in asked}
+    required = [
+        setting for setting in schema.get("properties", {}) if setting in {*schema.get("required", ()), "model"}
+    ]
+    draft.target["settings"] = {setting: typer.prompt(f"settings.{setting}?", err=True) for setting in required}
     if chosen.needs_secret or typer.confirm("Does it want a key?", err=True):
         draft.secrets.append("")
     return draft
@@ -137,12 +139,12 @@ def _lines(draft: Draft, file: Path) -> Iterator[str]:
     for name in ("name", "kind", "protocol", "base_url"):
         if name in target:
             yield f"{name} = {_toml(target[name])}"
-    info = next(one for one in protocols() if one.name == target["protocol"])
+    info = next(protocol for protocol in protocols() if protocol.name == target["protocol"])
     described: Mapping[str, Any] = info.settings_schema().get("properties", {})
     yield "\n[target.settings]"
     for name, value in target.get("settings", {}).items():
-        told = str(described.get(name, {}).get("description", ""))
-        yield from textwrap.wrap(told, 100, initial_indent="# ", subsequent_indent="# ")
+        description = str(described.get(name, {}).get("description", ""))
+        yield from textwrap.wrap(description, 100, initial_indent="# ", subsequent_indent="# ")
         yield f"{name} = {_toml(value)}"
     yield "\n[target.limits]"
     yield "# Calls at a time, and seconds for one call; requests_per_second limits the pace."
@@ -160,13 +162,13 @@ def _toml(value: Any) -> str:
     match value:
         case Mapping():
             inner = (
-                f"{json.dumps(name, ensure_ascii=False)} = {_toml(one)}"
-                for name, one in value.items()
-                if one is not None
+                f"{json.dumps(name, ensure_ascii=False)} = {_toml(member)}"
+                for name, member in value.items()
+                if member is not None
             )
             return f"{{{', '.join(inner)}}}"
         case list() | tuple():
-            return f"[{', '.join(_toml(one) for one in value if one is not None)}]"
+            return f"[{', '.join(_toml(item) for item in value if item is not None)}]"
         case _:
             # JSON strings, numbers and Booleans are valid TOML, except for one control character
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

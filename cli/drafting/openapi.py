@@ -34,20 +34,23 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
     """
     document = Document(_document(file))
     operations = list(_operations(document))
-    found = {
-        name: place
-        for place in operations
-        for name in (str(place[3].get("operationId") or ""), f"{place[0]} {place[1]}")
+    by_name = {
+        name: operation_entry
+        for operation_entry in operations
+        for name in (str(operation_entry[3].get("operationId") or ""), f"{operation_entry[0]} {operation_entry[1]}")
     }
-    known = [str(place[3].get("operationId") or f"{place[0]} {place[1]}") for place in operations]
-    operation = operation or (known[0] if len(known) == 1 else None)
-    if operation not in found or operation is None:
-        raise UnknownName("operation", operation or "", known, "operation")
-    method, path, shared, declared = found[operation]
+    known_names = [
+        str(operation_entry[3].get("operationId") or f"{operation_entry[0]} {operation_entry[1]}")
+        for operation_entry in operations
+    ]
+    operation = operation or (known_names[0] if len(known_names) == 1 else None)
+    if operation not in by_name or operation is None:
+        raise UnknownName("operation", operation or "", known_names, "operation")
+    method, path, shared, declared = by_name[operation]
     call = Call(method, (url or _server(document, declared)).rstrip("/") + path)
     for where, holder in ((f"path {path}", shared), (operation, declared)):
-        for each in members(holder.get("parameters"), f"{where}, parameters"):
-            _add_parameter(call, document.resolved(each), document)
+        for parameter in members(holder.get("parameters"), f"{where}, parameters"):
+            _add_parameter(call, document.resolved(parameter), document)
     _add_body(call, document, declared)
     _add_security(call, document, declared)
     call.output = _output(document, declared)
@@ -130,8 +133,8 @@ def _add_body(call: Call, document: Document, declared: Mapping[str, Any]) -> No
     content = member(document.resolved(declared.get("requestBody")).get("content"), "requestBody, content")
     for media_type, form in (("application/json", False), ("application/x-www-form-urlencoded", True)):
         if media_type in content:
-            given = member(content[media_type], media_type)
-            call.body = given.get("example") or _example(document, given.get("schema", {}), "")
+            media = member(content[media_type], media_type)
+            call.body = media.get("example") or _example(document, media.get("schema", {}), "")
             call.form = form
             return
 
@@ -140,11 +143,11 @@ def _add_security(call: Call, document: Document, declared: Mapping[str, Any]) -
     """Add an example of the first credential that the operation asks for."""
     schemes = member(member(document.content.get("components"), "components").get("securitySchemes"), "securitySchemes")
     needed = members(declared.get("security", document.content.get("security")), "security")
-    for name in (name for each in needed for name in each):
+    for name in (name for requirement in needed for name in requirement):
         scheme = document.resolved(schemes.get(name))
         if scheme.get("type") == "apiKey":
-            place = call.query if scheme.get("in") == "query" else call.headers
-            place[str(scheme.get("name"))] = CREDENTIAL
+            part = call.query if scheme.get("in") == "query" else call.headers
+            part[str(scheme.get("name"))] = CREDENTIAL
             call.credentials.add(str(scheme.get("name")))
         elif scheme.get("type") in {"http", "oauth2", "openIdConnect"}:
             call.headers["Authorization"] = f"{str(scheme.get('scheme', 'bearer')).capitalize()} {CREDENTIAL}"
@@ -157,9 +160,9 @@ def _example(document: Document, schema: Any, name: str, depth: int = 0) -> Any:
     """Return an example value for a schema: its own example, or one made from its required members."""
     schema = document.resolved(schema)
     document.spend(100 + len(name))
-    for known in ("example", "default", "const"):
-        if schema.get(known) is not None:
-            return _spent(document, schema[known])
+    for keyword in ("example", "default", "const"):
+        if schema.get(keyword) is not None:
+            return _spent(document, schema[keyword])
     for several in ("examples", "enum"):
         if isinstance(schema.get(several), list) and schema[several]:
             return _spent(document, schema[several][0])
@@ -167,14 +170,24 @@ def _example(document: Document, schema: Any, name: str, depth: int = 0) -> Any:
         if choices := members(schema.get(several), f"{name}, {several}"):
             if several != "allOf":
                 return _example(document, choices[0], name, depth + 1) if depth < DEEPEST else None
-            made = [_example(document, each, name, depth + 1) for each in choices] if depth < DEEPEST else [None]
-            merged = all(isinstance(each, dict) for each in made)
-            return {key: value for each in made for key, value in dict(each or {}).items()} if merged else made[0]
+            examples = (
+                [_example(document, choice, name, depth + 1) for choice in choices] if depth < DEEPEST else [None]
+            )
+            merged = all(isinstance(example, dict) for example in examples)
+            return (
+                {key: value for example in examples for key, value in dict(example or {}).items()}
+                if merged
+                else examples[0]
+            )
     properties = schema.get("properties")
     if isinstance(properties, Mapping) and depth < DEEPEST:
         required = schema.get("required", properties)
-        due = set(map(str, required)) if isinstance(required, list | Mapping) else set()
-        return {key: _example(document, each, key, depth + 1) for key, each in properties.items() if key in due}
+        required_names = set(map(str, required)) if isinstance(required, list | Mapping) else set()
+        return {
+            key: _example(document, property_schema, key, depth + 1)
+            for key, property_schema in properties.items()
+            if key in required_names
+        }
     if schema.get("type") == "array":
         return [_example(document, schema.get("items"), name, depth + 1)] if depth < DEEPEST else []
     return {"integer": 1, "number": 1.0, "boolean": False}.get(str(schema.get("type")), f"example {name}".strip())
@@ -192,8 +205,8 @@ def _output(document: Document, declared: Mapping[str, Any]) -> str | None:
     content = member(success.get("content"), "responses, content")
     schema = member(content.get("application/json"), "responses, application/json").get("schema")
     paths = list(_texts(document, schema, "")) if schema else []
-    named = [path for name in ANSWERS for path in paths if name in path.lower().replace("_", "")]
-    return next(iter([*named, *paths]), None)
+    usual = [path for name in ANSWERS for path in paths if name in path.lower().replace("_", "")]
+    return next(iter([*usual, *paths]), None)
 
 
 def _texts(document: Document, schema: Any, path: str, depth: int = 0) -> Iterator[str]:
@@ -202,8 +215,8 @@ def _texts(document: Document, schema: Any, path: str, depth: int = 0) -> Iterat
     document.spend(100 + len(path))
     if depth > DEEPEST:
         return
-    for name, each in member(schema.get("properties"), f"{path}, properties").items():
-        yield from _texts(document, each, f"{path}.{name}" if path else name, depth + 1)
+    for name, property_schema in member(schema.get("properties"), f"{path}, properties").items():
+        yield from _texts(document, property_schema, f"{path}.{name}" if path else name, depth + 1)
     if schema.get("type") == "array":
         items = document.resolved(schema.get("items"))
         if items.get("type") in {"number", "integer"}:

@@ -33,10 +33,10 @@ def main() -> None:
         sys.exit(f"{sys.argv[1]} is not found from {os.getcwd()}: {wrong}")
     for line in sys.stdin:
         try:
-            said = json.dumps({"output": function(*json.loads(line).values())}, default=plain)
+            reply = json.dumps({"output": function(*json.loads(line).values())}, default=plain)
         except Exception as wrong:  # noqa: BLE001 - any exception of the function becomes its answer
-            said = json.dumps({"error": f"{type(wrong).__name__}: {wrong}"})
-        answers.write(said + "\n")
+            reply = json.dumps({"error": f"{type(wrong).__name__}: {wrong}"})
+        answers.write(reply + "\n")
         answers.flush()
 
 

@@ -115,8 +115,8 @@ class Program:
                 preexec_fn=ending_with_this_process(),  # noqa: PLW1509 - no lock is taken there
             )
         except OSError as wrong:
-            why = f"{PLACE} {self._arguments[0]!r} cannot be started ({wrong.strerror})"
-            raise CallFailed("unsupported", why) from None
+            cause = f"{PLACE} {self._arguments[0]!r} cannot be started ({wrong.strerror})"
+            raise CallFailed("unsupported", cause) from None
         weakref.finalize(self, _end, process)
         return process
 
@@ -167,18 +167,18 @@ class LocalProgram(Adapter):
         if isinstance(ask, Worded):
             return {"text": language_model.prompt_of(ask, self.settings.choice_instruction)}
         assert isinstance(ask, Prediction)  # noqa: S101 - other questions were refused before
-        given = given_in(ask)
-        return {"text": given} if isinstance(given, str) else {"row": dict(given)}
+        content = given_in(ask)
+        return {"text": content} if isinstance(content, str) else {"row": dict(content)}
 
     def _reply(self, line: str, ask: Ask) -> Reply:
         try:
-            said = json.loads(line)
+            document = json.loads(line)
         except (ValueError, RecursionError):
             raise CallFailed("bad-json", f"{PLACE} answered a line that is not JSON") from None
-        if not isinstance(said, dict) or "output" not in said:
-            what = str(said.get("error"))[:300] if isinstance(said, dict) else "no object"
-            return Reply(failure=Failure("wrong-shape", f"{PLACE} gave no output: {what}"))
-        output = said["output"]
+        if not isinstance(document, dict) or "output" not in document:
+            cause = str(document.get("error"))[:300] if isinstance(document, dict) else "no object"
+            return Reply(failure=Failure("wrong-shape", f"{PLACE} gave no output: {cause}"))
+        output = document["output"]
         if isinstance(ask, Prediction):
             return accept_prediction(output, ask, self.settings.labels, PLACE)
         if isinstance(ask, Worded):
@@ -193,7 +193,7 @@ def local_target(python: str | None, command: str | None) -> dict[str, Any]:
 
     Also registers the protocol in this process.
     """
-    given = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
-    if given:
+    settings = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
+    if settings:
         offer_here(LocalProgram)
-    return {"protocol": LocalProgram.protocol, "base_url": "", "settings": given} if given else {}
+    return {"protocol": LocalProgram.protocol, "base_url": "", "settings": settings} if settings else {}

@@ -46,23 +46,23 @@ class Verdict:
     @classmethod
     def of(cls, document: Mapping[str, Any], bar: str, name: str | None = None) -> Verdict:
         """Judge a rating document, or one of its components by its `name`."""
-        letter, named = document["letter"], visible(name or document["target"]["name"])
+        letter, title = document["letter"], visible(name or document["target"]["name"])
         if letter is None:
-            return cls(Exit.INCONCLUSIVE, named, "Nothing could be measured.")
+            return cls(Exit.INCONCLUSIVE, title, "Nothing could be measured.")
         if not document["declared"]:
-            return cls(Exit.INCONCLUSIVE, named, f"Inconclusive, leaning to {letter}.")
+            return cls(Exit.INCONCLUSIVE, title, f"Inconclusive, leaning to {letter}.")
         passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(bar)
         message = f"{letter}, {'at least' if passed else 'below'} {bar}."
-        return cls(Exit.UCS if passed else Exit.DSBS, named, message)
+        return cls(Exit.UCS if passed else Exit.DSBS, title, message)
 
 
 def of_rating(name: str, document: Mapping[str, Any], bar: str, file: Path | None) -> str:
     """Write a rating in a format of `FORMATS`; `file` is the request file, to which annotations are attached."""
-    whole = Verdict.of(document, bar)
-    about = visible(f"{document['attribute']} bias by {document['method']}")
-    facts = visible(f"{whole.message} {document.get('in_words') or ''}")
-    parts = [Verdict.of(one, bar, str(one["name"])) for one in document["components"]]
-    return FORMATS[name](_Judged(Verdict(whole.exit, whole.name, facts), parts, about, file))
+    overall = Verdict.of(document, bar)
+    subject = visible(f"{document['attribute']} bias by {document['method']}")
+    facts = visible(f"{overall.message} {document.get('in_words') or ''}")
+    parts = [Verdict.of(component, bar, str(component["name"])) for component in document["components"]]
+    return FORMATS[name](_Judged(Verdict(overall.exit, overall.name, facts), parts, subject, file))
 
 
 def of_failure(name: str, target: str, error: Mapping[str, Any]) -> str:
@@ -73,15 +73,15 @@ def of_failure(name: str, target: str, error: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class _Judged:
-    whole: Verdict
+    overall: Verdict
     parts: list[Verdict]
-    about: str
+    subject: str
     file: Path | None
 
     @property
     def verdicts(self) -> Iterator[tuple[str, Verdict]]:
         """Verdicts on the whole rating and on each of its parts, each with a title."""
-        yield "the whole", self.whole
+        yield "the whole", self.overall
         for part in self.parts:
             yield f"part {part.name}", part
 
@@ -89,18 +89,18 @@ class _Judged:
 def _junit(judged: _Judged) -> str:
     """Write a JUnit test suite with a test case for the whole rating and one for each part."""
     counts = {"tests": 1 + len(judged.parts), "failures": 0, "errors": 0, "skipped": 0}
-    suite = ET.Element("testsuite", name=f"{judged.whole.name}: {judged.about}")
-    for title, one in judged.verdicts:
-        case = ET.SubElement(suite, "testcase", classname=judged.about, name=title, time="0")
-        if one.exit is Exit.UCS:
+    suite = ET.Element("testsuite", name=f"{judged.overall.name}: {judged.subject}")
+    for title, verdict in judged.verdicts:
+        case = ET.SubElement(suite, "testcase", classname=judged.subject, name=title, time="0")
+        if verdict.exit is Exit.UCS:
             continue
-        outcome, count = _OUTCOMES[one.exit]
+        outcome, count = _OUTCOMES[verdict.exit]
         counts[count] += 1
-        said = ET.SubElement(case, outcome)
+        element = ET.SubElement(case, outcome)
         if outcome == "skipped":  # in Jenkins' JUnit schema, this element has no attributes
-            said.text = one.message
+            element.text = verdict.message
         else:
-            said.attrib.update(message=one.message, type=one.exit.name.lower())
+            element.attrib.update(message=verdict.message, type=verdict.exit.name.lower())
     numbers = {name: str(count) for name, count in counts.items()}
     suite.attrib.update({**numbers, "time": "0"})
     root = ET.Element("testsuites", {key: numbers[key] for key in ("tests", "failures", "errors")})
@@ -121,17 +121,17 @@ _LEVELS = {Exit.UCS: "none", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", E
 
 def _sarif(judged: _Judged) -> str:
     """Write a SARIF run with a result for the whole rating and one for each part."""
-    place = {"artifactLocation": {"uri": quote(judged.file.as_posix()) if judged.file else "assay"}}
+    location = {"artifactLocation": {"uri": quote(judged.file.as_posix()) if judged.file else "assay"}}
     results = [
         {
             "ruleId": "bias-rating",
-            "kind": "pass" if one.exit is Exit.UCS else "fail",
-            "level": _LEVELS[one.exit],
-            "message": {"text": f"{judged.whole.name}, {judged.about}, {title}: {one.message}"},
-            "locations": [{"physicalLocation": place}],
-            "partialFingerprints": {"assay/v1": f"{judged.whole.name}/{judged.about}/{title}"},
+            "kind": "pass" if verdict.exit is Exit.UCS else "fail",
+            "level": _LEVELS[verdict.exit],
+            "message": {"text": f"{judged.overall.name}, {judged.subject}, {title}: {verdict.message}"},
+            "locations": [{"physicalLocation": location}],
+            "partialFingerprints": {"assay/v1": f"{judged.overall.name}/{judged.subject}/{title}"},
         }
-        for title, one in judged.verdicts
+        for title, verdict in judged.verdicts
     ]
     rule = {"id": "bias-rating", "shortDescription": {"text": "The service passes the bar for its bias rating."}}
     driver = {"name": "assay", "version": assay.__version__, "rules": [rule]}
@@ -144,10 +144,10 @@ def _github(judged: _Judged) -> str:
     """Write an annotation (workflow command of GitHub Actions) for the whole rating and one for each part."""
     kinds = {Exit.UCS: "notice", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
     lines = []
-    for title, one in judged.verdicts:
-        name = _property(f"{judged.whole.name}, {title}")
+    for title, verdict in judged.verdicts:
+        name = _property(f"{judged.overall.name}, {title}")
         at = f",file={_property(codes(judged.file.as_posix()))}" if judged.file else ""
-        lines.append(f"::{kinds[one.exit]} title={name}{at}::{one.message.translate(MISFIT)}\n")
+        lines.append(f"::{kinds[verdict.exit]} title={name}{at}::{verdict.message.translate(MISFIT)}\n")
     return "".join(lines)
 
 

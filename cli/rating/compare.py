@@ -34,11 +34,11 @@ def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
     SpecificationError
         If a file is no rating, or the two cannot be compared.
     """
-    found = comparison_document(read_rating(before), read_rating(after))
+    comparison = comparison_document(read_rating(before), read_rating(after))
     if as_json:
-        console.file.write(json.dumps(found, indent=2, allow_nan=False) + "\n")
+        console.file.write(json.dumps(comparison, indent=2, allow_nan=False) + "\n")
         return
-    _show(found)
+    _show(comparison)
 
 
 def read_json(file: Path) -> Any:
@@ -54,37 +54,39 @@ def read_rating(file: Path) -> dict[str, Any]:
     return document
 
 
-def _show(found: Mapping[str, Any]) -> None:
-    for place in ("before", "after"):
-        one = found[place]
-        missing = f"; without a vector: {', '.join(one['missing'])}" if one["missing"] else ""
-        letter = one["letter"] if one["declared"] else "inconclusive"
-        console.print(f"[bold]{place}[/bold]  {escape(str(one['target']))} ({letter}){escape(missing)}")
-        for each in one["hidden"]:
-            low, high = (f"{each['effect'][end]:.3f}" for end in ("low", "high"))
-            console.print(f"        {escape(each['name'])}: {each['effect']['estimate']:.3f} ({low} to {high})")
-    fit = found["fit"]
-    console.print(f"{found['pairs']} distances of both, {found['pairs_left_out']} left out; prior {fit['prior']}")
-    mass = f"{found['mass']:.0%}"
+def _show(comparison: Mapping[str, Any]) -> None:
+    for side in ("before", "after"):
+        rating = comparison[side]
+        missing = f"; without a vector: {', '.join(rating['missing'])}" if rating["missing"] else ""
+        letter = rating["letter"] if rating["declared"] else "inconclusive"
+        console.print(f"[bold]{side}[/bold]  {escape(str(rating['target']))} ({letter}){escape(missing)}")
+        for group in rating["hidden"]:
+            low, high = (f"{group['effect'][end]:.3f}" for end in ("low", "high"))
+            console.print(f"        {escape(group['name'])}: {group['effect']['estimate']:.3f} ({low} to {high})")
+    fit = comparison["fit"]
+    console.print(
+        f"{comparison['pairs']} distances of both, {comparison['pairs_left_out']} left out; prior {fit['prior']}"
+    )
+    mass = f"{comparison['mass']:.0%}"
     table = Table("mean cosine distance", "before", "after", "change", f"{mass} HPDI", "P(grew)", box=None)
     for column in table.columns[1:]:
         column.justify = "right"
-    for one in found["connections"]:
-        table.add_row(*_row(one))
-    if found["effect"] is not None:
+    for connection in comparison["connections"]:
+        table.add_row(*_row(connection))
+    if comparison["effect"] is not None:
         table.add_section()
-        table.add_row(*_row(found["effect"] | {"name": "different less associated"}), style="bold")
-    for one in found["words"]:
-        table.add_row(*_row(one | {"name": f"  {one['name']}"}))
+        table.add_row(*_row(comparison["effect"] | {"name": "different less associated"}), style="bold")
+    for word in comparison["words"]:
+        table.add_row(*_row(word | {"name": f"  {word['name']}"}))
     console.print(table)
-    console.print(_said(found))
+    console.print(_said(comparison))
 
 
-def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
-    hpdi = one["hpdi"]
-    numbers = (f"{one['before']:.3f}", f"{one['after']:.3f}", f"{one['mean']:+.3f}")
+def _row(effect_row: Mapping[str, Any]) -> tuple[str, ...]:
+    hpdi = effect_row["hpdi"]
+    numbers = (f"{effect_row['before']:.3f}", f"{effect_row['after']:.3f}", f"{effect_row['mean']:+.3f}")
     interval = f"{hpdi['low']:+.3f} … {hpdi['high']:+.3f}"
-    return (escape(one["name"]), *numbers, interval, _probability(one["p_after_greater"]))
+    return (escape(effect_row["name"]), *numbers, interval, _probability(effect_row["p_after_greater"]))
 
 
 def _probability(p: float) -> str:
@@ -92,8 +94,8 @@ def _probability(p: float) -> str:
     return "< 0.001" if p < 0.001 else "> 0.999" if p > 0.999 else f"{p:.3f}"
 
 
-def _said(found: Mapping[str, Any]) -> str:
-    effect = found["effect"]
+def _said(comparison: Mapping[str, Any]) -> str:
+    effect = comparison["effect"]
     if effect is None:
         return "One of the ratings has no words that are associated, or none that are different: no effect to compare."
     low, high = effect["hpdi"]["low"], effect["hpdi"]["high"]

@@ -11,15 +11,15 @@ WIDTH = 100
 """Columns of the text; a longer body or message is wrapped."""
 
 
-def exchange_lines(shown: ShownExchange) -> Iterator[str]:
+def exchange_lines(exchange: ShownExchange) -> Iterator[str]:
     """Write an exchange as text for a terminal."""
-    yield f"sent    {shown.request.method} {shown.request.url}"
-    yield from _message(shown.request.headers, shown.request.body)
-    if shown.response is None:
-        yield f"got     nothing, after {shown.seconds:.2f} s"
+    yield f"sent    {exchange.request.method} {exchange.request.url}"
+    yield from _message(exchange.request.headers, exchange.request.body)
+    if exchange.response is None:
+        yield f"got     nothing, after {exchange.seconds:.2f} s"
         return
-    yield f"got     HTTP {shown.response.status} after {shown.seconds:.2f} s, {shown.response.size:,} bytes"
-    yield from _message(shown.response.headers, shown.response.body)
+    yield f"got     HTTP {exchange.response.status} after {exchange.seconds:.2f} s, {exchange.response.size:,} bytes"
+    yield from _message(exchange.response.headers, exchange.response.body)
 
 
 def _message(headers: Mapping[str, str], body: str) -> Iterator[str]:

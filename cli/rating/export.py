@@ -23,11 +23,11 @@ ROWS_A_READ = 500
 def write_export(database: Database, rating: StoredRating, file: Path) -> None:
     """Write a rating and its evidence into one unsigned file."""
     writer = ExportWriter()
-    with file.open("wb") as written:
-        written.write(writer.opening(rating.shown))
-        for each in _leaves(database, rating):
-            written.write(writer.observation(each.as_json()))
-        written.write(writer.closing({}))
+    with file.open("wb") as stream:
+        stream.write(writer.opening(rating.shown))
+        for observation in _leaves(database, rating):
+            stream.write(writer.observation(observation.as_json()))
+        stream.write(writer.closing({}))
 
 
 def _leaves(database: Database, rating: StoredRating) -> Iterator[Observation]:
@@ -36,6 +36,6 @@ def _leaves(database: Database, rating: StoredRating) -> Iterator[Observation]:
         unrolling = Unrolling(rated_method(rating.document), int(rating.document["seed"]), recorded)
         while batch := unrolling.advance():
             for start in range(0, len(batch), ROWS_A_READ):
-                some = batch[start : start + ROWS_A_READ]
-                found = observations.recall(connection, rating.job_id, [probe.unit for probe in some])
-                yield from unrolling.accept(some, found)
+                probes = batch[start : start + ROWS_A_READ]
+                replies = observations.recall(connection, rating.job_id, [probe.unit for probe in probes])
+                yield from unrolling.accept(probes, replies)

@@ -112,7 +112,7 @@ def _new_job(request: Mapping[str, Any], method: AnyMethod, vault: Vault) -> New
 
 def _printer(request: Mapping[str, Any]) -> Callable[[Exchange], None]:
     """Return a function that prints an exchange without the secrets of a request."""
-    secrets = [one["secret"] for one in (request["target"], request["author"] or {}) if one.get("secret")]
+    secrets = [service["secret"] for service in (request["target"], request["author"] or {}) if service.get("secret")]
 
     def show(exchange: Exchange) -> None:
         notes.print(
@@ -130,10 +130,10 @@ def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], N
     """
     if notes.is_terminal:
         columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        shown = TextColumn("rating {task.description}")
-        with Progress(SpinnerColumn(), shown, *columns, console=notes, transient=True) as bar:
+        title = TextColumn("rating {task.description}")
+        with Progress(SpinnerColumn(), title, *columns, console=notes, transient=True) as bar:
             task = bar.add_task(escape(name), total=expected)
-            yield lambda asked, total: bar.update(task, completed=asked, total=total), lambda: None
+            yield lambda answered, total: bar.update(task, completed=answered, total=total), lambda: None
         return
     start = time.monotonic()
     state = {"asked": 0, "total": expected, "told": start}
@@ -147,7 +147,7 @@ def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], N
             )
             notes.print(line, markup=False, soft_wrap=True)
 
-    yield lambda asked, total: state.update(asked=asked, total=total), tick
+    yield lambda answered, total: state.update(asked=answered, total=total), tick
 
 
 def _in_thread(work: Any, leaving: Leaving, tick: Callable[[], None]) -> None:

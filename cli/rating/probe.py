@@ -23,9 +23,9 @@ from workers.probe import Probed, probe
 from workers.targets import check_target, read_target
 
 
-def probe_here(asked: Asked, settings: Settings, *, examine: bool, as_json: bool) -> Exit:
+def probe_here(options: Asked, settings: Settings, *, examine: bool, as_json: bool) -> Exit:
     """Probe the service of a request, and print the exchange; see `workers.probe.probe`."""
-    request = read_request(asked)
+    request = read_request(options)
     allow = networks(settings)
     check_target(request["target"], allow, scraping=settings.allow_scraping)
     pairs, asks = _questions(request)
@@ -37,39 +37,41 @@ def probe_here(asked: Asked, settings: Settings, *, examine: bool, as_json: bool
         async with Egress(allow, response_cap=cap, scraping=scraping, user_agent=agent) as egress:
             return await probe(target, egress, pairs=pairs, asks=asks, examine=examine)
 
-    found = asyncio.run(go())
+    probed = asyncio.run(go())
     if as_json:
-        sys.stdout.write(json.dumps(found.as_json(), indent=2) + "\n")
+        sys.stdout.write(json.dumps(probed.as_json(), indent=2) + "\n")
     else:
-        sys.stdout.write("\n".join(map(codes, _lines(found))) + "\n")
-    return Exit.UCS if found.code is None else Exit.UNAVAILABLE
+        sys.stdout.write("\n".join(map(codes, _lines(probed))) + "\n")
+    return Exit.UCS if probed.code is None else Exit.UNAVAILABLE
 
 
 def _questions(request: Mapping[str, Any]) -> tuple[Any, list[Ask]]:
     """Return the language pairs and first questions of the experiment, without questions to an author."""
     method = method_of_request(request)
     first = next(method.design(generator(request["seed"])), ())
-    return method.language_pairs() or USUAL_PAIRS, [one.ask for one in first if not isinstance(one.ask, AUTHORED)]
+    return method.language_pairs() or USUAL_PAIRS, [
+        question.ask for question in first if not isinstance(question.ask, AUTHORED)
+    ]
 
 
-def _lines(found: Probed) -> Iterator[str]:
-    yield f"asked   {found.question}"
-    if found.exchange is not None:
-        yield from exchange_lines(found.exchange)
-    if found.exchanges > 1:
-        yield f"        (the last of {found.exchanges} requests)"
-    if found.reading is not None:
-        yield from _wrapped("read as", found.reading)
-    if found.capability is not None:
-        facts = {name: found.capability[name] for name in ("deterministic", "batch", "order_kept", "calls")}
+def _lines(probed: Probed) -> Iterator[str]:
+    yield f"asked   {probed.question}"
+    if probed.exchange is not None:
+        yield from exchange_lines(probed.exchange)
+    if probed.exchanges > 1:
+        yield f"        (the last of {probed.exchanges} requests)"
+    if probed.reading is not None:
+        yield from _wrapped("read as", probed.reading)
+    if probed.capability is not None:
+        facts = {name: probed.capability[name] for name in ("deterministic", "batch", "order_kept", "calls")}
         yield from _wrapped("found", ", ".join(f"{name} {value}" for name, value in facts.items()))
-        for note in found.capability["notes"]:
+        for note in probed.capability["notes"]:
             yield from _wrapped("note", note)
-    if found.cause:
-        if found.service_said and found.service_said not in found.cause:
-            yield from _wrapped("it said", found.service_said)
-        yield from _wrapped("cause", found.cause)
-        yield from _wrapped("remedy", found.remedy)
+    if probed.cause:
+        if probed.service_said and probed.service_said not in probed.cause:
+            yield from _wrapped("it said", probed.service_said)
+        yield from _wrapped("cause", probed.cause)
+        yield from _wrapped("remedy", probed.remedy)
 
 
 def _wrapped(name: str, text: str) -> list[str]:

@@ -66,61 +66,61 @@ class Shown:
             raise UnknownName("letter", self.at_least, BEST_FIRST, "at-least")
         if self.report is not None:
             _format_for(self.report)
-        for what, file in (("report", self.report), ("export", self.export)):
+        for purpose, file in (("report", self.report), ("export", self.export)):
             if file is not None and not file.parent.is_dir():
-                raise SpecificationError(f"there is no folder {file.parent} for the {what}; make it first")
+                raise SpecificationError(f"there is no folder {file.parent} for the {purpose}; make it first")
 
 
-def rate_here(asked: Asked, settings: Settings, shown: Shown) -> Exit:
+def rate_here(options: Asked, settings: Settings, display: Shown) -> Exit:
     """Rate a service, print the report, and return the exit code (`Shown.at_least`)."""
-    shown.check()
-    request = read_request(asked)
+    display.check()
+    request = read_request(options)
     configure_logs(settings.model_copy(update={"log_level": "error"}))
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         allowed = ",".join(map(str, networks(settings)))
-        own = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
+        overrides = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
         # validated anew, because `model_copy` would keep the parsed networks of the original
-        here = Settings(**(settings.model_dump() | own))
-        job, document, small = run_here(request, here, verbose=shown.verbose, export=shown.export)
+        local_settings = Settings(**(settings.model_dump() | overrides))
+        job, document, small = run_here(request, local_settings, verbose=display.verbose, export=display.export)
     if document is None:
         error = job.error or {"title": "The job ended without a rating", "detail": job.status}
-        if shown.format in ci_formats.FORMATS:
-            sys.stdout.write(ci_formats.of_failure(shown.format, request["target"]["name"], error))
+        if display.format in ci_formats.FORMATS:
+            sys.stdout.write(ci_formats.of_failure(display.format, request["target"]["name"], error))
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
-    _show(document, small, asked, shown)
-    if shown.at_least is None:
+    _show(document, small, options, display)
+    if display.at_least is None:
         return Exit.of_rating(document["letter"], document["declared"])
-    return Verdict.of(document, shown.at_least).exit
+    return Verdict.of(document, display.at_least).exit
 
 
-def _show(document: Mapping[str, Any], small: Mapping[str, str], asked: Asked, shown: Shown) -> None:
+def _show(document: Mapping[str, Any], small: Mapping[str, str], options: Asked, display: Shown) -> None:
     """Print a rating, and write the files that were asked for."""
     method = method_of(document)
-    if shown.format == "text":
+    if display.format == "text":
         columns = min(terminal.COLUMNS, shutil.get_terminal_size().columns)
         colour = sys.stdout.isatty()
-        sys.stdout.write(terminal.render(document, method, colour=colour, columns=columns, brief=not shown.full))
-    elif shown.format in ci_formats.FORMATS:
-        bar = shown.at_least or ci_formats.USUAL_BAR
-        sys.stdout.write(ci_formats.of_rating(shown.format, document, bar, asked.file))
+        sys.stdout.write(terminal.render(document, method, colour=colour, columns=columns, brief=not display.full))
+    elif display.format in ci_formats.FORMATS:
+        bar = display.at_least or ci_formats.USUAL_BAR
+        sys.stdout.write(ci_formats.of_rating(display.format, document, bar, options.file))
     else:
-        sys.stdout.write(render(shown.format, document, method))
-    if shown.format == "github" and shown.summary is not None:
-        with shown.summary.open("a", encoding="utf-8") as summary:
+        sys.stdout.write(render(display.format, document, method))
+    if display.format == "github" and display.summary is not None:
+        with display.summary.open("a", encoding="utf-8") as summary:
             summary.write(render("markdown", document, method) + "\n")
-    if shown.report is not None:
-        form = _format_for(shown.report)
-        written = {**document, "thumbnails": small} if form == "html" else document
-        shown.report.write_text(render(form, written, method), encoding="utf-8")
-        notes.print(f"report written to {escape(str(shown.report))}", soft_wrap=True)
-    if shown.export is not None:
-        notes.print(f"export written to {escape(str(shown.export))}, without a signature", soft_wrap=True)
+    if display.report is not None:
+        form = _format_for(display.report)
+        content = {**document, "thumbnails": small} if form == "html" else document
+        display.report.write_text(render(form, content, method), encoding="utf-8")
+        notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
+    if display.export is not None:
+        notes.print(f"export written to {escape(str(display.export))}, without a signature", soft_wrap=True)
 
 
 def _format_for(report: Path) -> str:
     suffix = report.suffix.lstrip(".").lower()
-    for one in (known := installed_formats()):
-        if one.suffix.lstrip(".") == suffix:
-            return one.name
-    raise UnknownName("report format", report.suffix, [one.suffix for one in known])
+    for form in (forms := installed_formats()):
+        if form.suffix.lstrip(".") == suffix:
+            return form.name
+    raise UnknownName("report format", report.suffix, [form.suffix for form in forms])

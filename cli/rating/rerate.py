@@ -48,13 +48,13 @@ class Done:
 
 
 def rerate_database(
-    settings: Settings, version: str, named: Sequence[str], methodologies: Methodologies | None = None
+    settings: Settings, version: str, names: Sequence[str], methodologies: Methodologies | None = None
 ) -> int:
     """Rate stored evidence by a version of the methodology and store the result with each rating.
 
     Parameters
     ----------
-    named : sequence of str
+    names : sequence of str
         Ids of ratings; if empty, all tenants' ratings that lack the version and whose method it knows.
     methodologies : Methodologies, optional
         Versions to use instead of the shipped ones.
@@ -74,9 +74,9 @@ def rerate_database(
     done: dict[str, Done] = {}
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
         for methodology in chosen:
-            for each in named or _lacking(database, methodology):
-                before, after = _rerate_kept(database, each, methodology, skip=version == ALL)
-                done.setdefault(each, Done(each, before, {})).after[methodology.version] = after
+            for name in names or _lacking(database, methodology):
+                before, after = _rerate_kept(database, name, methodology, skip=version == ALL)
+                done.setdefault(name, Done(name, before, {})).after[methodology.version] = after
     return _tell(tuple(done.values()), chosen)
 
 
@@ -91,7 +91,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     try:
         with file.open("rb") as lines:
             export = read_export(lines)
-            record = [Observation.from_json(one) for one in export.observations()]
+            record = [Observation.from_json(leaf) for leaf in export.observations()]
     except OSError as wrong:
         raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
     document = export.rating
@@ -112,8 +112,8 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
 
 
 def _chosen(version: str, methodologies: Methodologies | None) -> tuple[Methodology, ...]:
-    known = methodologies or shipped()
-    return known.versions if version == ALL else (known.named(version),)
+    available = methodologies or shipped()
+    return available.versions if version == ALL else (available.named(version),)
 
 
 def _lacking(database: Database, methodology: Methodology) -> Iterator[str]:
@@ -155,19 +155,24 @@ def _rerate_kept(
 def _tell(done: Sequence[Done], chosen: Sequence[Methodology]) -> int:
     """Print a line for each rating, with changed letters highlighted."""
     if not done:
-        versions = " and ".join(one.version for one in chosen)
+        versions = " and ".join(methodology.version for methodology in chosen)
         console.print(f"Every rating has its letter by methodology {versions}, or is by a method it lacks.")
         return 0
-    table = Table("rating", "method", "given by", "letter", *(f"by {one.version}" for one in chosen), box=None)
-    for one in done:
-        given = str(one.before["methodology"]["version"])
-        by_version = {given: one.before, **one.after}
-        letters = [_letter(by_version.get(each.version, KEPT)) for each in chosen]
-        changed = any(letter not in {_letter(one.before), KEPT, UNKNOWN_THEN} for letter in letters)
-        row = (escape(one.name), *map(escape, (one.before["method"], given, _letter(one.before), *letters)))
+    table = Table(
+        "rating", "method", "given by", "letter", *(f"by {methodology.version}" for methodology in chosen), box=None
+    )
+    for result in done:
+        original = str(result.before["methodology"]["version"])
+        by_version = {original: result.before, **result.after}
+        letters = [_letter(by_version.get(methodology.version, KEPT)) for methodology in chosen]
+        changed = any(letter not in {_letter(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
+        row = (escape(result.name), *map(escape, (result.before["method"], original, _letter(result.before), *letters)))
         table.add_row(*row, style="bold" if changed else "")
     console.print(table)
-    failed = sum(any(isinstance(each, str) and each != UNKNOWN_THEN for each in one.after.values()) for one in done)
+    failed = sum(
+        any(isinstance(document, str) and document != UNKNOWN_THEN for document in result.after.values())
+        for result in done
+    )
     if failed:
         console.print(f"{failed} of {len(done)} could not be rated again.")
     return Exit.UNAVAILABLE if failed else 0

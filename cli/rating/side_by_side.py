@@ -28,20 +28,22 @@ def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bo
         If a file is not a rating, or the ratings cannot be compared.
     """
     aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
-    found = side_by_side_document([read_rating(file) for file in files], without, aggregation)
+    comparison = side_by_side_document([read_rating(file) for file in files], without, aggregation)
     if as_json:
-        console.file.write(json.dumps(found, indent=2, allow_nan=False) + "\n")
+        console.file.write(json.dumps(comparison, indent=2, allow_nan=False) + "\n")
         return
-    table = Table("Part", *(escape(one["name"]) for one in found["services"]), box=None)
-    for row in found["rows"]:
+    table = Table("Part", *(escape(service["name"]) for service in comparison["services"]), box=None)
+    for row in comparison["rows"]:
         table.add_row(escape(row["part"]), *map(_letter, row["cells"]))
     table.add_section()
-    table.add_row(f"Overall ({aggregation})", *map(_letter, found["overall"]), style="bold")
-    if found["without"]:
-        left_out = ", ".join(found["without"]["parts"])
-        table.add_row(f"Overall without {escape(left_out)}", *map(_letter, found["without"]["overall"]), style="bold")
+    table.add_row(f"Overall ({aggregation})", *map(_letter, comparison["overall"]), style="bold")
+    if comparison["without"]:
+        left_out = ", ".join(comparison["without"]["parts"])
+        table.add_row(
+            f"Overall without {escape(left_out)}", *map(_letter, comparison["without"]["overall"]), style="bold"
+        )
     console.print(table)
-    if any("?" in _letter(cell) for row in found["rows"] for cell in row["cells"]):
+    if any("?" in _letter(cell) for row in comparison["rows"] for cell in row["cells"]):
         console.print("A letter with a question mark is the likeliest one, and is not declared.")
 
 

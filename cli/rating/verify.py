@@ -154,11 +154,11 @@ def _export(export: Export, trusted: Keys | None, *, replay: bool) -> Iterator[C
     if (commitment := check_commitment(export.rating)) is not None:
         yield commitment
     # reads to the end of the file, where the seal is, even if no observation is needed
-    kept = deque(export.observations(), maxlen=None if replay else 0)
+    leaves = deque(export.observations(), maxlen=None if replay else 0)
     evidence = check_evidence(export)
     yield evidence
     if replay and evidence.ok:
-        yield from check_replay(export.rating, _replayed(export.rating, map(_observation, kept)))
+        yield from check_replay(export.rating, _replayed(export.rating, map(_observation, leaves)))
     yield check_seal(export, keys.made)
     yield Check("says", None, _face(export.rating))
     _tell_trust(export, keys)
@@ -173,18 +173,18 @@ def _replayed(rating: Mapping[str, Any], observations: Iterable[Observation]) ->
     return rerate(rating, parse_method(experiment), observations, version)
 
 
-def _observation(written: Mapping[str, Any]) -> Observation:
+def _observation(leaf: Mapping[str, Any]) -> Observation:
     try:
-        return Observation.from_json(written)
+        return Observation.from_json(leaf)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise CertificateError("an observation in the file is not of a form that this version knows") from None
 
 
 def _single(content: BinaryIO) -> dict[str, Any] | None:
     """Read a file with one envelope, proof or head of the log; return ``None`` for any other file."""
-    written = content.read(MOST_BYTES + 1)
+    raw = content.read(MOST_BYTES + 1)
     try:
-        document = json.loads(written) if len(written) <= MOST_BYTES else None
+        document = json.loads(raw) if len(raw) <= MOST_BYTES else None
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) and ONE_DOCUMENT & set(document) else None
@@ -203,8 +203,8 @@ def _proof(document: Mapping[str, Any], keys: Keys) -> Iterator[Check]:
     stated = stated_in(envelope)
     digest = stated["predicate"].get("evidence_digest") if stated.get("predicateType") == RATING else None
     same = digest == document.get("evidence_digest")
-    said = f"the proof is for {document.get('evidence_digest')}, and the certificate states {digest}"
-    yield Check("evidence", None if same else said, str(digest))
+    mismatch = f"the proof is for {document.get('evidence_digest')}, and the certificate states {digest}"
+    yield Check("evidence", None if same else mismatch, str(digest))
     yield check_proof(document)
 
 
@@ -218,7 +218,7 @@ def _tell_trust(export: Export, keys: Keys) -> None:
         "[yellow]The key came with the file, so it shows that the file is whole and not who wrote it. "
         "Compare its fingerprint with the agency's, or give the agency's key set with --keys:[/yellow]"
     )
-    for key_id in sorted({each for envelope in export.envelopes for each in envelope.key_ids}):
+    for key_id in sorted({key_id for envelope in export.envelopes for key_id in envelope.key_ids}):
         console.print(f"  {escape(key_id)}")
 
 

@@ -22,27 +22,27 @@ MOST_NOTE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class LogRules:
-    """Rules for a checkpoint: `required` of the `witnesses` cosigned it, and it extends the checkpoint in `kept`.
+    """Rules for a checkpoint: `required` of the `witnesses` cosigned it, and it extends the checkpoint in `earlier`.
 
     `proof` has the answer of ``GET /v1/log/proof/consistency``, which proves the extension.
     """
 
     witnesses: tuple[VerifierKey, ...] = ()
     required: int = 0
-    kept: Path | None = None
+    earlier: Path | None = None
     proof: Path | None = None
 
     @classmethod
-    def read(cls, witnesses: Sequence[str], required: int | None, kept: Path | None, proof: Path | None) -> Self:
+    def read(cls, witnesses: Sequence[str], required: int | None, earlier: Path | None, proof: Path | None) -> Self:
         """Read the rules from the options of the command; by default every named witness is required."""
-        keys = tuple(VerifierKey.read(each, COSIGNATURE) for each in dict.fromkeys(witnesses))
+        keys = tuple(VerifierKey.read(witness, COSIGNATURE) for witness in dict.fromkeys(witnesses))
         if required is not None and required > len(keys):
             raise SpecificationError(
                 f"--witnesses {required} needs the keys of as many witnesses, and {len(keys)} are given with --witness"
             )
-        if proof is not None and kept is None:
+        if proof is not None and earlier is None:
             raise SpecificationError("--proof needs the earlier checkpoint that you kept: --checkpoint FILE")
-        return cls(keys, len(keys) if required is None else required, kept, proof)
+        return cls(keys, len(keys) if required is None else required, earlier, proof)
 
 
 def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
@@ -58,60 +58,62 @@ def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
 
 def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rules: LogRules) -> Iterator[Check]:
     """Check that the agency signed a checkpoint, that witnesses cosigned it, and that the log only grew."""
-    shown, lines = read_checkpoint(path, content)
-    yield _signed("signature", shown, lines, keys)
+    checkpoint, lines = read_checkpoint(path, content)
+    yield _signed("signature", checkpoint, lines, keys)
     missing = list[str]()
     for witness in rules.witnesses:
-        found = cosignature_in(shown.text(), lines, witness, is_signature)
-        if found is None:
+        cosignature = cosignature_in(checkpoint.text(), lines, witness, is_signature)
+        if cosignature is None:
             missing.append(witness.name)
         else:
-            yield Check("cosignature", None, f"by {witness.name} at {iso(found.time_s * 1000)}")
+            yield Check("cosignature", None, f"by {witness.name} at {iso(cosignature.time_s * 1000)}")
     if missing:
         count = len(rules.witnesses) - len(missing)
-        said = f"{count} of {rules.required} required cosignatures; none by {', '.join(missing)}"
-        yield Check("cosignatures", said if count < rules.required else None, said)
-    if rules.kept is not None:
-        yield from _growth(rules, rules.kept, shown, keys)
-    yield Check("says", None, f"the log {shown.origin} has the size {shown.size}")
+        summary = f"{count} of {rules.required} required cosignatures; none by {', '.join(missing)}"
+        yield Check("cosignatures", summary if count < rules.required else None, summary)
+    if rules.earlier is not None:
+        yield from _growth(rules, rules.earlier, checkpoint, keys)
+    yield Check("says", None, f"the log {checkpoint.origin} has the size {checkpoint.size}")
 
 
-def _signed(name: str, shown: Checkpoint, lines: Sequence[str], keys: Mapping[str, bytes]) -> Check:
+def _signed(name: str, checkpoint: Checkpoint, lines: Sequence[str], keys: Mapping[str, bytes]) -> Check:
     for key_id, key in keys.items():
-        if is_signed_by(shown, lines, key, is_signature):
+        if is_signed_by(checkpoint, lines, key, is_signature):
             return Check(name, None, f"by the key {key_id}")
-    return Check(name, f"{name}: no key of the key set signed this checkpoint of {shown.origin}", "")
+    return Check(name, f"{name}: no key of the key set signed this checkpoint of {checkpoint.origin}", "")
 
 
-def _growth(rules: LogRules, kept_file: Path, shown: Checkpoint, keys: Mapping[str, bytes]) -> Iterator[Check]:
+def _growth(rules: LogRules, kept_file: Path, checkpoint: Checkpoint, keys: Mapping[str, bytes]) -> Iterator[Check]:
     """Check that the log of a checkpoint begins with the log of the kept checkpoint."""
     try:
         content = kept_file.read_bytes()[:MOST_NOTE_BYTES]
     except OSError as unreadable:
         raise SpecificationError(f"{kept_file} cannot be read: {unreadable.strerror}") from None
-    kept, lines = read_checkpoint(kept_file, content)
-    yield _signed("kept signature", kept, lines, keys)
-    wrong, before = None, f"the checkpoint of size {kept.size} in {kept_file}"
-    if kept.origin != shown.origin:
-        wrong = f"{kept_file} is a checkpoint of another log, {kept.origin}"
-    elif kept.size > shown.size:
-        wrong = f"the log has the size {shown.size}, less than {before}: entries were removed, or this one is older"
-    elif kept.size == shown.size and kept.root != shown.root:
+    earlier, lines = read_checkpoint(kept_file, content)
+    yield _signed("kept signature", earlier, lines, keys)
+    wrong, before = None, f"the checkpoint of size {earlier.size} in {kept_file}"
+    if earlier.origin != checkpoint.origin:
+        wrong = f"{kept_file} is a checkpoint of another log, {earlier.origin}"
+    elif earlier.size > checkpoint.size:
+        wrong = (
+            f"the log has the size {checkpoint.size}, less than {before}: entries were removed, or this one is older"
+        )
+    elif earlier.size == checkpoint.size and earlier.root != checkpoint.root:
         wrong = f"the log was forked: its root is another than that of {before}"
-    elif 0 < kept.size < shown.size and not _proved(rules.proof, kept, shown):
-        wrong = f"the log was forked: the proof does not lead from {before} to the size {shown.size}"
+    elif 0 < earlier.size < checkpoint.size and not _proved(rules.proof, earlier, checkpoint):
+        wrong = f"the log was forked: the proof does not lead from {before} to the size {checkpoint.size}"
     yield Check("growth", wrong, f"extends {before}")
 
 
-def _proved(proof: Path | None, kept: Checkpoint, shown: Checkpoint) -> bool:
+def _proved(proof: Path | None, earlier: Checkpoint, checkpoint: Checkpoint) -> bool:
     if proof is None:
         raise SpecificationError(
             "the log has grown since; give the proof with --proof FILE: "
-            f"GET /v1/log/proof/consistency?first={kept.size}&second={shown.size}"
+            f"GET /v1/log/proof/consistency?first={earlier.size}&second={checkpoint.size}"
         )
     document = read_json(proof)
     try:
         path = [bytes.fromhex(step.removeprefix("sha256:")) for step in document["path"]]
     except (AttributeError, KeyError, TypeError, ValueError):
         raise SpecificationError(f"{proof} is no proof of GET /v1/log/proof/consistency") from None
-    return proves_growth(kept.size, shown.size, kept.root, shown.root, path)
+    return proves_growth(earlier.size, checkpoint.size, earlier.root, checkpoint.root, path)

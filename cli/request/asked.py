@@ -87,23 +87,29 @@ class Asked:
 
 
 def with_request(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the argument ``asked`` of a command by the options of `Asked`."""
+    """Replace the argument ``options`` of a command by the options of `Asked`."""
     hints = get_type_hints(Asked, include_extras=True)
-    own = inspect.signature(command, eval_str=True).parameters.values()
+    parameters = inspect.signature(command, eval_str=True).parameters.values()
     options = [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(Asked)
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in fields(Asked)
     ]
-    options += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own if one.name != "asked"]
+    options += [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in parameters
+        if parameter.name != "options"
+    ]
 
-    def run(**given: Any) -> None:
-        asked = Asked(**{one.name: given.pop(one.name) for one in fields(Asked)})
-        check_protocol(asked.protocol)
-        command(asked=asked, **given)
+    def run(**arguments: Any) -> None:
+        request = Asked(**{field.name: arguments.pop(field.name) for field in fields(Asked)})
+        check_protocol(request.protocol)
+        command(options=request, **arguments)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # typer reads it
-    run.__annotations__ = {one.name: one.annotation for one in options}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in options}
     return run
 
 
@@ -114,14 +120,14 @@ def check_protocol(name: str | None) -> None:
     """
     if name is None:
         return
-    known = {entry.name for entry in entry_points(group="assay.protocols")}
+    known_names = {entry.name for entry in entry_points(group="assay.protocols")}
     package = find_spec("workers")
-    for place in package.submodule_search_locations or () if package else ():
-        targets = Path(place, "targets")
+    for folder in package.submodule_search_locations or () if package else ():
+        targets = Path(folder, "targets")
         for source in (*targets.joinpath("protocols").rglob("*.py"), targets / "chain" / "chain.py"):
-            known.update(_NAMES.findall(source.read_text(encoding="utf-8")))
-        known.update(preset.stem for preset in targets.joinpath("presets").glob("*.toml"))
-    if name not in known:
+            known_names.update(_NAMES.findall(source.read_text(encoding="utf-8")))
+        known_names.update(preset.stem for preset in targets.joinpath("presets").glob("*.toml"))
+    if name not in known_names:
         from assay.errors import UnknownName
 
-        raise UnknownName("protocol", name, sorted(known), "protocol")
+        raise UnknownName("protocol", name, sorted(known_names), "protocol")

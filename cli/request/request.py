@@ -36,7 +36,7 @@ def networks(settings: Settings) -> Sequence[Network]:
     return (*LOOPBACK, *settings.egress_networks)
 
 
-def read_request(asked: Asked) -> dict[str, Any]:
+def read_request(options: Asked) -> dict[str, Any]:
     """Merge the file and the options into one request, in the form of the API.
 
     Raises
@@ -44,15 +44,15 @@ def read_request(asked: Asked) -> dict[str, Any]:
     SpecificationError
         If the file cannot be read or has unknown entries, or a value is invalid.
     """
-    written = read_file(asked.file) if asked.file else {}
-    for key, value in _pairs(asked.fields, "--set"):
-        _put(written, key if key.partition(".")[0] in FILE_ENTRIES else f"experiment.{key}", value)
-    _check_file(written)
-    target, experiment = dict(written.get("target", {})), dict(written.get("experiment", {}))
-    url = asked.url and asked.url.strip()
-    given = (("kind", asked.kind), ("protocol", asked.protocol), ("base_url", url), ("secret", asked.secret))
-    target.update({key: value for key, value in given if value})
-    program = local_target(asked.python, asked.command)
+    document = read_file(options.file) if options.file else {}
+    for key, value in _pairs(options.fields, "--set"):
+        _put(document, key if key.partition(".")[0] in FILE_ENTRIES else f"experiment.{key}", value)
+    _check_file(document)
+    target, experiment = dict(document.get("target", {})), dict(document.get("experiment", {}))
+    url = options.url and options.url.strip()
+    overrides = (("kind", options.kind), ("protocol", options.protocol), ("base_url", url), ("secret", options.secret))
+    target.update({key: value for key, value in overrides if value})
+    program = local_target(options.python, options.command)
     target |= program | {"settings": {**target.get("settings", {}), **program.get("settings", {})}}
     if "protocol" not in target:
         raise SpecificationError(
@@ -60,26 +60,26 @@ def read_request(asked: Asked) -> dict[str, Any]:
         )
     target.setdefault("kind", "translator")
     target.setdefault("base_url", "")
-    target["name"] = asked.name or target.get("name") or f"{target['protocol']} {target['base_url']}".strip()
-    target["settings"] = {**target.get("settings", {}), **dict(_pairs(asked.settings, "--setting"))}
+    target["name"] = options.name or target.get("name") or f"{target['protocol']} {target['base_url']}".strip()
+    target["settings"] = {**target.get("settings", {}), **dict(_pairs(options.settings, "--setting"))}
     if target["settings"].get("auth", "none") != "none" and not target.get("secret"):
         raise SpecificationError(f"the service wants a key: put it into the variable {SECRET_VARIABLE}", "secret")
     request = {
         "target": target,
-        "author": dict(written["author"]) if "author" in written else None,
-        "experiment": _experiment(asked, experiment, target["kind"]),
-        "seed": asked.seed if asked.seed is not None else written.get("seed", random_seed()),
-        "max_calls": asked.max_calls if asked.max_calls is not None else written.get("max_calls", 100_000),
-        "deadline_s": written.get("deadline_s", 3600),
+        "author": dict(document["author"]) if "author" in document else None,
+        "experiment": _experiment(options, experiment, target["kind"]),
+        "seed": options.seed if options.seed is not None else document.get("seed", random_seed()),
+        "max_calls": options.max_calls if options.max_calls is not None else document.get("max_calls", 100_000),
+        "deadline_s": document.get("deadline_s", 3600),
     }
-    request["nonce"] = "" if asked.seed is not None or "seed" in written else random_nonce()
-    for name, (least, most) in BOUNDS.items():
-        if type(request[name]) is not int or not least <= request[name] <= most:
-            raise OutOfBounds(f"{name} must be a whole number from {least} to {most}, not {request[name]!r}", name)
-    if asked.upload is not None:
+    request["nonce"] = "" if options.seed is not None or "seed" in document else random_nonce()
+    for name, (least, greatest) in BOUNDS.items():
+        if type(request[name]) is not int or not least <= request[name] <= greatest:
+            raise OutOfBounds(f"{name} must be a whole number from {least} to {greatest}, not {request[name]!r}", name)
+    if options.upload is not None:
         from cli.request.upload import take_upload
 
-        take_upload(asked.upload, request, encoding=asked.encoding, decimal=asked.decimal)
+        take_upload(options.upload, request, encoding=options.encoding, decimal=options.decimal)
     _check_rows(request["experiment"].get("records"))
     return request
 
@@ -100,22 +100,22 @@ def method_of_request(request: Mapping[str, Any]) -> AnyMethod:
 def read_file(file: Path) -> dict[str, Any]:
     """Read a TOML or JSON file; raise `SpecificationError` if it cannot be read or parsed."""
     parse = parse_json if file.suffix.lower() == ".json" else parse_toml
-    written = parse(read_text(file), str(file))
-    _check_table(str(file), written)
-    return dict(written)
+    document = parse(read_text(file), str(file))
+    _check_table(str(file), document)
+    return dict(document)
 
 
-def _experiment(asked: Asked, experiment: dict[str, Any], kind: Any) -> dict[str, Any]:
-    experiment["method"] = asked.method or experiment.get("method") or _usual_method(kind)
-    named = {*experiment, *({"specification"} if asked.specification else ())}
-    if asked.attribute or not {"attribute", "specification", "words"} & named:
-        experiment["attribute"] = asked.attribute or "gender"
-    if asked.specification:
-        experiment["specification"] = asked.specification
-    if asked.languages:
-        experiment["languages"] = list(asked.languages)
-    if asked.templates:
-        experiment["templates"] = _templates(asked.templates, experiment.get("attribute", "gender"))
+def _experiment(options: Asked, experiment: dict[str, Any], kind: Any) -> dict[str, Any]:
+    experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
+    given_fields = {*experiment, *({"specification"} if options.specification else ())}
+    if options.attribute or not {"attribute", "specification", "words"} & given_fields:
+        experiment["attribute"] = options.attribute or "gender"
+    if options.specification:
+        experiment["specification"] = options.specification
+    if options.languages:
+        experiment["languages"] = list(options.languages)
+    if options.templates:
+        experiment["templates"] = _templates(options.templates, experiment.get("attribute", "gender"))
     return experiment
 
 
@@ -129,20 +129,20 @@ def _usual_method(kind: Any) -> str:
     return method
 
 
-def _check_file(written: Mapping[str, Any]) -> None:
-    _check_names("entry of the file", written, FILE_ENTRIES)
+def _check_file(document: Mapping[str, Any]) -> None:
+    _check_names("entry of the file", document, FILE_ENTRIES)
     for name in TABLES:
-        _check_table(name, written.get(name, {}))
+        _check_table(name, document.get(name, {}))
     for name in ("target", "author"):
-        fields = written.get(name, {})
+        fields = document.get(name, {})
         _check_names(f"field of [{name}]", fields, TARGET_FIELDS)
         _check_table(f"{name}.settings", fields.get("settings", {}))
 
 
-def _check_names(kind: str, written: Mapping[str, Any], known: Sequence[str]) -> None:
-    for name in written:
-        if name not in known:
-            raise UnknownName(kind, name, known)
+def _check_names(kind: str, table: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    for name in table:
+        if name not in allowed:
+            raise UnknownName(kind, name, allowed)
 
 
 def _check_table(name: str, value: Any) -> None:
@@ -154,8 +154,8 @@ def _pairs(pairs: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
     """Read ``key=value`` pairs; a value is parsed as TOML (a number, a list) or null if possible."""
     read = []
     for pair in pairs or ():
-        key, found, value = pair.partition("=")
-        if not found or not key:
+        key, separator, value = pair.partition("=")
+        if not separator or not key:
             raise SpecificationError(f"{option} takes key=value, not {pair!r}")
         try:
             read.append((key, tomllib.loads(f"value = {value}")["value"]))
@@ -164,18 +164,18 @@ def _pairs(pairs: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
     return read
 
 
-def _put(written: dict[str, Any], key: str, value: Any) -> None:
+def _put(table: dict[str, Any], key: str, value: Any) -> None:
     """Set a dotted key of nested tables."""
     *tables, last = key.split(".")
     for name in tables:
-        inner = written[name] = written.get(name, {})
+        inner = table[name] = table.get(name, {})
         _check_table(name, inner)
-        written = inner
-    written[last] = value
+        table = inner
+    table[last] = value
 
 
 def _templates(names: Sequence[str], attribute_name: str) -> list[str]:
     if "all" not in names:
         return list(names)
-    named = attribute(attribute_name)
-    return [name for name in constructions() if construction(name).supports(named)]
+    attribute_words = attribute(attribute_name)
+    return [name for name in constructions() if construction(name).supports(attribute_words)]

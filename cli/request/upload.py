@@ -50,7 +50,7 @@ def take_upload(file: Path, request: dict[str, Any], **reading: str | None) -> N
         target["settings"]["upload"] = f"sha256:{digest}"
         request["upload"] = (file, media_type)
         return
-    able = [method_name(one) for one in every_method() if "records" in {each.name for each in fields(one)}]
+    able = [method_name(method) for method in every_method() if "records" in {field.name for field in fields(method)}]
     if (name := request["experiment"]["method"]) not in able:
         raise SpecificationError(f"{name} asks about no records; of the methods {', '.join(able)} does", "upload")
     try:
@@ -83,11 +83,11 @@ def _records(
     records = {"column": experiment["attribute"], **experiment.get("records", {})}
     column = records["column"]
     if "values" not in records:
-        seen = sorted({row[column] for row in rows if row.get(column) is not None}, key=str)
-        if len(seen) > MOST_VALUES:
+        values = sorted({row[column] for row in rows if row.get(column) is not None}, key=str)
+        if len(values) > MOST_VALUES:
             raise SpecificationError(
-                f"{column} has {len(seen)} values; name those to compare with --set 'records.values=[…]'", "upload"
+                f"{column} has {len(values)} values; name those to compare with --set 'records.values=[…]'", "upload"
             )
-        records["values"] = seen
-    wanted = NamedRows("upload", column, tuple(records["values"]), records.get("most", 8000), "records")
-    return records | {"rows": list(chosen_rows(rows, wanted, rng))}
+        records["values"] = values
+    selection = NamedRows("upload", column, tuple(records["values"]), records.get("most", 8000), "records")
+    return records | {"rows": list(chosen_rows(rows, selection, rng))}
