@@ -59,8 +59,15 @@ CASES = {
 
 
 NOT_JUDGED = {
-    **{"strata": False, "delta_individual": None, "delta_loss": None, "scale": "linear", "repeats": 0},
-    **{"look_growth": 2.0, "balanced_occupations": False, "versions_apart": False, "of_two": "last"},
+    "strata": False,
+    "delta_individual": None,
+    "delta_loss": None,
+    "scale": "linear",
+    "repeats": 0,
+    "look_growth": 2.0,
+    "balanced_occupations": False,
+    "versions_apart": False,
+    "of_two": "last",
 }
 
 
