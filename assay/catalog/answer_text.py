@@ -116,7 +116,7 @@ def label_key(label: str) -> str:
     """
     folded = normalize("NFC", plain_label(label).casefold().replace("i\u0307", "i").replace("\u0131", "i"))
     joined = _JOINED.sub(" ", folded)
-    return whole[1] if (whole := _WHOLE.fullmatch(joined)) else joined
+    return quoted[1] if (quoted := _WHOLE.fullmatch(joined)) else joined
 
 
 def refuses_in_words(text: str) -> bool:

@@ -51,9 +51,9 @@ class ChoiceWords(Bounded):
         check_words("cues", cues, unique=False)
         check_words("concepts", tuple(self.concepts))
         check_words("controls", self.controls)
-        for place, (one, other) in enumerate(self.cues):
-            if one == other:
-                raise SpecificationError(f"both cues are {one!r}; they must differ", f"cues.{place}")
+        for index, (first, second) in enumerate(self.cues):
+            if first == second:
+                raise SpecificationError(f"both cues are {first!r}; they must differ", f"cues.{index}")
         for word, share in self.concepts.items():
             if share is not None and not 0 <= share <= 1:
                 raise OutOfBounds(f"a share lies between 0 and 1, not at {share}", f"concepts.{word}")
@@ -103,25 +103,25 @@ class AssociationWords(Bounded):
                 "attributes",
             )
         for field_, lists in (("protected", self.protected), ("attributes", self.attributes)):
-            for group, listed in lists.items():
-                check_words(f"{field_}.{group}", listed, least=1)
+            for group, words in lists.items():
+                check_words(f"{field_}.{group}", words, least=1)
         check_words("human", self.human)
         check_words("neutral", self.neutral)
         if not self.human and not self.neutral:
             raise SpecificationError("control words are needed: human, neutral or both", "neutral")
-        if twice := repeated(word for listed in self.protected.values() for word in listed):
+        if twice := repeated(word for words in self.protected.values() for word in words):
             raise SpecificationError(f"{twice[0]!r} names two groups; a protected word names one", "protected")
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Return all lists by name, without empty lists of control words."""
         return {
-            **{f"{group} (protected)": tuple(listed) for group, listed in self.protected.items()},
-            **{f"{group} (stereotype)": tuple(listed) for group, listed in self.attributes.items()},
-            **{name: tuple(listed) for name, listed in (("human", self.human), ("neutral", self.neutral)) if listed},
+            **{f"{group} (protected)": tuple(words) for group, words in self.protected.items()},
+            **{f"{group} (stereotype)": tuple(words) for group, words in self.attributes.items()},
+            **{name: tuple(words) for name, words in (("human", self.human), ("neutral", self.neutral)) if words},
         }
 
     @property
     def every(self) -> tuple[str, ...]:
         """All words, each once."""
-        return tuple(dict.fromkeys(word for listed in self.groups.values() for word in listed))
+        return tuple(dict.fromkeys(word for words in self.groups.values() for word in words))

@@ -113,8 +113,8 @@ class InclusiveForms:
         if not marks:
             return False
         (_, end, value), *others = marks
-        for begin, other_end, other in others:
-            if other == value or begin - end > LONGEST_BETWEEN:
+        for begin, other_end, other_form in others:
+            if other_form == value or begin - end > LONGEST_BETWEEN:
                 continue
             if self._between.fullmatch(text[end:begin]) or _same_noun(text, end, begin, other_end):
                 return True

@@ -45,9 +45,9 @@ def check_language(code: str, field: str) -> str:
     UnknownName
         If there is no such language.
     """
-    known = languages()
+    known_languages = languages()
     tag = _TAG.fullmatch(code)
-    if tag is None or tag[1].lower() not in known:
-        first = dict.fromkeys((*COMMON, *known))
-        raise UnknownName("language", code, (f"{code} ({known[code]})" for code in first), field)
+    if tag is None or tag[1].lower() not in known_languages:
+        first = dict.fromkeys((*COMMON, *known_languages))
+        raise UnknownName("language", code, (f"{code} ({known_languages[code]})" for code in first), field)
     return tag[1].lower()

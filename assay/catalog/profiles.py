@@ -28,14 +28,14 @@ def people(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
     """
     table = read_table("profiles")["people"]
     names = read_table("profiles").get("names", {}).get(attribute.name, {})
-    listed = {}
+    names_of_values = {}
     for value in attribute.values:
         nouns = table.get(attribute.name, {}).get(value.name, ())
         if "adjective" in value.forms:
             nouns = (*nouns, *(noun.replace("{adjective}", value.forms["adjective"]) for noun in table["nouns"]))
-        listed[value.name] = (*nouns, *value.people, *names.get(value.name, ()))
-    fewest = min(len(words) for words in listed.values())
-    return {name: words[:fewest] for name, words in listed.items()} if fewest else {}
+        names_of_values[value.name] = (*nouns, *value.people, *names.get(value.name, ()))
+    fewest = min(len(words) for words in names_of_values.values())
+    return {name: words[:fewest] for name, words in names_of_values.items()} if fewest else {}
 
 
 def write_profile(frame: str, person: str, content: str) -> str:

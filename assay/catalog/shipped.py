@@ -48,15 +48,15 @@ def specifications() -> Mapping[str, Specification]:
 
     Raise `TypeError` if a package offers something that is no `Specification`.
     """
-    known = {name: _read(name) for name in _SHIPPED}
+    specifications_by_name = {name: _read(name) for name in _SHIPPED}
     for entry in entry_points(group=GROUP):
         offered = entry.load()
         if not isinstance(offered, Specification):
             raise TypeError(
                 f"{entry.value} in the entry-point group {GROUP} is {offered!r}; it must be a Specification"
             )
-        known.setdefault(offered.name, offered)
-    return known
+        specifications_by_name.setdefault(offered.name, offered)
+    return specifications_by_name
 
 
 def is_shipped(name: str | None) -> bool:
@@ -69,7 +69,11 @@ def shipped_words(kind: type[W], name: str | None, attribute: str) -> W:
 
     Raise `UnknownName` if there are no such words, or if the specification is of another kind.
     """
-    of_kind = {known: one.words for known, one in specifications().items() if isinstance(one.words, kind)}
+    of_kind = {
+        name: specification.words
+        for name, specification in specifications().items()
+        if isinstance(specification.words, kind)
+    }
     if name is not None:
         if name not in of_kind:
             raise UnknownName(f"specification for {kind.kind}", name, of_kind, "specification")
@@ -89,48 +93,53 @@ def _read(name: str) -> Specification:
     return Specification(name, table["title"], kind, table["language"], table["citation"], words)
 
 
-def _frozen(written: Any) -> Any:
+def _frozen(raw: Any) -> Any:
     """Convert lists to tuples, recursively."""
-    if isinstance(written, dict):
-        return {key: _frozen(value) for key, value in written.items()}
-    return tuple(map(_frozen, written)) if isinstance(written, list | tuple) else written
+    if isinstance(raw, dict):
+        return {key: _frozen(value) for key, value in raw.items()}
+    return tuple(map(_frozen, raw)) if isinstance(raw, list | tuple) else raw
 
 
-def _choices(written: Mapping[str, Any]) -> dict[str, Any]:
-    concepts = written["concepts"]
+def _choices(raw: Mapping[str, Any]) -> dict[str, Any]:
+    concepts = raw["concepts"]
     shares: dict[str, float | None]
     if concepts == "occupations":  # stands for all occupations of the catalog whose share of women is known
-        shares = {one.name: one.share_women for one in occupations() if one.share_women is not None}
+        shares = {
+            occupation.name: occupation.share_women
+            for occupation in occupations()
+            if occupation.share_women is not None
+        }
     else:
         shares = dict.fromkeys(concepts)
-    return {**written, "concepts": shares, "controls": _controls(written["controls"])}
+    return {**raw, "concepts": shares, "controls": _controls(raw["controls"])}
 
 
-def _association(written: Mapping[str, Any]) -> dict[str, Any]:
+def _association(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Fill in the control words, except words that a group already has."""
-    own = {word for field in ("protected", "attributes") for listed in written[field].values() for word in listed}
+    group_words = {word for field in ("protected", "attributes") for words in raw[field].values() for word in words}
     controls = {
-        kind: [word for word in _controls(written.get(kind, kind)) if word not in own] for kind in ("human", "neutral")
+        kind: [word for word in _controls(raw.get(kind, kind)) if word not in group_words]
+        for kind in ("human", "neutral")
     }
-    return {**written, **controls}
+    return {**raw, **controls}
 
 
-def _stereotype(written: Mapping[str, Any]) -> dict[str, Any]:
+def _stereotype(raw: Mapping[str, Any]) -> dict[str, Any]:
     shared = read_table("words/stereotypes")
-    frames = shared["frames"][written["frames"]] if "frames" in written else ()
-    return {**written, "neutral": shared[written["neutral"]], "frames": frames}
+    frames = shared["frames"][raw["frames"]] if "frames" in raw else ()
+    return {**raw, "neutral": shared[raw["neutral"]], "frames": frames}
 
 
-def _visual(written: Mapping[str, Any]) -> dict[str, Any]:
+def _visual(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Fill in the terms of both sides: attribute words or group words of the specification that `terms_of` names."""
-    of = read_table(f"words/{written['terms_of']}")["words"]
-    groups = written["terms"] == "groups"
+    of = read_table(f"words/{raw['terms_of']}")["words"]
+    groups = raw["terms"] == "groups"
     first, second = zip(*of["pairs"], strict=True) if groups else (of["first_terms"], of["second_terms"])
     filled = {
-        **written,
+        **raw,
         "first_terms": first,
         "second_terms": second,
-        "neutral": read_table("words/stereotypes")[written["neutral"]],
+        "neutral": read_table("words/stereotypes")[raw["neutral"]],
     }
     return {field: value for field, value in filled.items() if field not in {"terms_of", "terms"}}
 
@@ -144,7 +153,7 @@ _FILL_IN: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 """For each kind, the function that replaces names of shared lists by the lists."""
 
 
-def _controls(written: str | list[str]) -> list[str]:
+def _controls(raw: str | list[str]) -> list[str]:
     """Return control words as they are, or the shared list of that name."""
-    found: list[str] = read_table("words/controls")[written] if isinstance(written, str) else written
-    return found
+    controls: list[str] = read_table("words/controls")[raw] if isinstance(raw, str) else raw
+    return controls

@@ -97,14 +97,14 @@ class StereotypeWords(TermLists):
     def __post_init__(self) -> None:
         """Raise if the lists do not allow a stereotype score."""
         super().__post_init__()
-        object.__setattr__(self, "pairs", tuple((spelt(one), spelt(other)) for one, other in self.pairs))
+        object.__setattr__(self, "pairs", tuple((spelt(first), spelt(second)) for first, second in self.pairs))
         for where in ("first_terms", "second_terms", "neutral", "telling"):
             object.__setattr__(self, where, tuple(map(spelt, getattr(self, where))))
         groups = tuple(term for pair in self.pairs for term in pair)
         refuse_shared({"pairs": groups, **self.lists, "telling": self.telling})
         self.refuse_neutral_only("an attribute term that the stereotype gives to a group is needed")
-        for place, frame in enumerate(self.frames):
-            check_frame(frame, f"frames.{place}")
+        for index, frame in enumerate(self.frames):
+            check_frame(frame, f"frames.{index}")
 
 
 @dataclass(frozen=True)

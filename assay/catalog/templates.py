@@ -109,7 +109,7 @@ def construction(name: str, field: str = "templates") -> Construction:
 def _construction(name: str) -> Construction:
     """Create a construction from its entry, once."""
     entry = read_table("constructions")[name]
-    frames = tuple(Frame(f"{name}/{place}", pattern) for place, pattern in enumerate(entry["frames"], start=1))
+    frames = tuple(Frame(f"{name}/{number}", pattern) for number, pattern in enumerate(entry["frames"], start=1))
     return Construction(name, entry["title"], entry["source"], frames)
 
 

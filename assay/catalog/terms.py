@@ -46,39 +46,39 @@ def normalised(text: str) -> str:
 
 def any_of(terms: Iterable[str], flags: int = 0) -> re.Pattern[str]:
     """Build a pattern that matches any term as a whole word; of overlapping terms, the longest matches."""
-    written = _alternatives(sorted(terms, key=lambda term: (-len(term), term)))
+    pattern = _alternatives(sorted(terms, key=lambda term: (-len(term), term)))
     # the fast check (?<!\w) excludes most positions within words before the slow one for combining marks
-    return re.compile(rf"(?<!\w)(?<![{marks()}])(?:{written})(?![\w{marks()}])", flags)
+    return re.compile(rf"(?<!\w)(?<![{marks()}])(?:{pattern})(?![\w{marks()}])", flags)
 
 
-def _alternatives(longest_first: Sequence[str], place: int = 0) -> str:
+def _alternatives(longest_first: Sequence[str], position: int = 0) -> str:
     """Return terms as regular-expression alternatives, in groups that check the next character first.
 
     Without the groups each of 6,000 terms is compared at each word: 1,000 sentences took half a minute.
     """
-    if len(longest_first) <= FEW or place == LOOKED_AT:
+    if len(longest_first) <= FEW or position == LOOKED_AT:
         return "|".join(GAP.join(map(re.escape, re.split(GAP, term))) for term in longest_first)
     groups: dict[str, list[str]] = {}
     for term in longest_first:
-        groups.setdefault(_group(term, place), []).append(term)
+        groups.setdefault(_group(term, position), []).append(term)
     # a term that ends here is tried last, because all others are longer
-    written = []
+    patterns = []
     for key in sorted(groups, key=lambda key: (key == "", key == GAP)):
         if key in {"", GAP}:
-            written.append(_alternatives(groups[key], LOOKED_AT))
+            patterns.append(_alternatives(groups[key], LOOKED_AT))
         else:
-            characters = "".join(sorted({re.escape(term[place]) for term in groups[key]}))
-            written.append(rf"(?=.{{{place}}}[{characters}])(?:{_alternatives(groups[key], place + 1)})")
-    return "|".join(written)
+            characters = "".join(sorted({re.escape(term[position]) for term in groups[key]}))
+            patterns.append(rf"(?=.{{{position}}}[{characters}])(?:{_alternatives(groups[key], position + 1)})")
+    return "|".join(patterns)
 
 
-def _group(term: str, place: int) -> str:
+def _group(term: str, position: int) -> str:
     """Return the group of a term by its character at a place, ignoring case; `GAP` for a gap, "" after the end."""
-    if place >= len(term):
+    if position >= len(term):
         return ""
-    if _GAPS.match(term, place):
+    if _GAPS.match(term, position):
         return GAP
-    return term[place].replace("\u0131", "i").casefold()[:1]  # regular expressions take a dotless i for an i
+    return term[position].replace("\u0131", "i").casefold()[:1]  # regular expressions take a dotless i for an i
 
 
 @cache

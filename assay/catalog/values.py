@@ -205,7 +205,7 @@ def _attribute(name: str) -> Attribute:
         name=name,
         title=table["title"],
         source=table["source"],
-        values=tuple(Value(one["name"], one["forms"], tuple(one.get("names", ()))) for one in table["values"]),
+        values=tuple(Value(value["name"], value["forms"], tuple(value.get("names", ()))) for value in table["values"]),
         residual=table["residual"],
         lexicons={language: Lexicon(words) for language, words in table["lexicon"].items()},
         one_hop={language: Lexicon(words) for language, words in table.get("one_hop", {}).items()},

@@ -34,19 +34,21 @@ def repeated(words: Iterable[str]) -> list[str]:
     return sorted(word for word, times in Counter(words).items() if times > 1)
 
 
-def refuse_overlap(where: str, words: Sequence[str], other: str, others: Mapping[str, object]) -> None:
+def refuse_overlap(where: str, words: Sequence[str], other_name: str, others: Mapping[str, object]) -> None:
     """Raise `SpecificationError` if two lists share a word."""
     if shared := [word for word in words if word in others]:
-        raise SpecificationError(f"{shared[0]!r} is among the {where} and the {other}; it can be one of them", where)
+        raise SpecificationError(
+            f"{shared[0]!r} is among the {where} and the {other_name}; it can be one of them", where
+        )
 
 
 def refuse_shared(lists: Mapping[str, Sequence[str]]) -> None:
     """Raise `SpecificationError` if a word occurs twice, in one list or in two, ignoring case and hyphens."""
     owner: dict[str, str] = {}
-    for where, listed in lists.items():
-        keys = tuple(map(folded, listed))
+    for where, words in lists.items():
+        keys = tuple(map(folded, words))
         check_words(where, keys)
-        for key, word in zip(keys, listed, strict=True):
+        for key, word in zip(keys, words, strict=True):
             if key in owner:
                 raise SpecificationError(
                     f"{word!r} is among the {owner[key]} and the {where}; it can be one of them", where

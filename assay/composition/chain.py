@@ -82,22 +82,22 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     chain = tuple(letters)
     readings: dict[tuple[int, int], dict[Letters, Bracketing]] = {}
-    for place, letter in enumerate(chain):
+    for index, letter in enumerate(chain):
         alone = Bracketing(letter.value, (), frozenset({letter}))
-        readings[place, place + 1] = {alone.possible: alone}
+        readings[index, index + 1] = {alone.possible: alone}
     for length in range(2, len(chain) + 1):
         for start in range(len(chain) - length + 1):
             stop = start + length
-            found: dict[Letters, Bracketing] = {}
+            bracketings: dict[Letters, Bracketing] = {}
             for middle in range(stop - 1, start, -1):  # descending, so that bracketings from the left come first
-                for one, other in product(readings[start, middle].values(), readings[middle, stop].values()):
-                    possible = _compose_sets(one.possible, other.possible, table)
-                    if possible not in found:
-                        found[possible] = _joined(one, other, table)
-            readings[start, stop] = found
+                for first, second in product(readings[start, middle].values(), readings[middle, stop].values()):
+                    possible = _compose_sets(first.possible, second.possible, table)
+                    if possible not in bracketings:
+                        bracketings[possible] = _joined(first, second, table)
+            readings[start, stop] = bracketings
     answers = tuple(readings[0, len(chain)].values())
-    common = frozenset(Letter).intersection(*(one.possible for one in answers))
-    possible = common or frozenset[Letter]().union(*(one.possible for one in answers))
+    common = frozenset(Letter).intersection(*(answer.possible for answer in answers))
+    possible = common or frozenset[Letter]().union(*(answer.possible for answer in answers))
     return ChainAnswer(chain, table, possible, contradiction=not common, bracketings=answers)
 
 
@@ -116,8 +116,8 @@ def _joined(first: Bracketing, second: Bracketing, table: TableName) -> Bracketi
     return Bracketing(f"{step.first} * {step.second}", (*first.steps, *second.steps, step), possible)
 
 
-def _in_brackets(one: Bracketing) -> str:
-    return f"({one.written})" if one.steps else one.written
+def _in_brackets(bracketing: Bracketing) -> str:
+    return f"({bracketing.written})" if bracketing.steps else bracketing.written
 
 
 def _in_order(letters: Letters) -> tuple[Letter, ...]:

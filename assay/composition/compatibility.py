@@ -35,9 +35,9 @@ class Incompatible(SpecificationError):
 
     code = "incompatible"
 
-    def __init__(self, place: int, message: str) -> None:
-        super().__init__(message, str(place))
-        self.place = place
+    def __init__(self, index: int, message: str) -> None:
+        super().__init__(message, str(index))
+        self.place = index
 
 
 def check_length(length: int) -> None:
@@ -52,19 +52,19 @@ def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
     Raise `OutOfBounds` if there are too few or too many links, `Incompatible` if two neighbours do not fit.
     """
     check_length(len(kinds))
-    for place, (first, second) in enumerate(pairwise(kinds), start=1):
+    for index, (first, second) in enumerate(pairwise(kinds), start=1):
         if Kind.EMBEDDER in {first, second}:
-            why = "vectors have no place in a chain, since an embedder is rated by single words"
+            reason = "vectors have no place in a chain, since an embedder is rated by single words"
         elif GIVES[first] != "a text":
-            why = f"the {first} before it gives {GIVES[first]}, which no service here takes"
+            reason = f"the {first} before it gives {GIVES[first]}, which no service here takes"
         elif second not in ENDS:
-            why = f"a {second} is not asked about a text that another service wrote"
+            reason = f"a {second} is not asked about a text that another service wrote"
         else:
             continue
         can = ", ".join(sorted(ENDS))
         raise Incompatible(
-            place,
-            f"link {place + 1} ({second}) cannot follow link {place} ({first}): {why}; "
+            index,
+            f"link {index + 1} ({second}) cannot follow link {index} ({first}): {reason}; "
             f"translators, and after them one of {can}, would do",
         )
     return kinds[-1]

@@ -87,12 +87,12 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     if not probabilities:
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     mass: dict[Word, float] = {(): 1.0}
-    for one in probabilities:
-        _check(one)
+    for service in probabilities:
+        _check(service)
         grown: dict[Word, float] = {}
         for (word, weight), letter in product(mass.items(), Letter):
             longer = _shortened((*word, letter), table)
-            grown[longer] = grown.get(longer, 0.0) + weight * one.of(letter)
+            grown[longer] = grown.get(longer, 0.0) + weight * service.of(letter)
         mass = grown
     of_letter = dict.fromkeys(Letter, 0.0)
     silent = contradicted = 0.0
@@ -115,7 +115,7 @@ def _shortened(word: Word, table: TableName) -> Word:
     return word
 
 
-def _check(one: Probabilities) -> None:
-    shares = (one.BS, one.DSBS, one.UCS)
+def _check(letters: Probabilities) -> None:
+    shares = (letters.BS, letters.DSBS, letters.UCS)
     if not all(isfinite(share) and 0 <= share <= 1 for share in shares) or abs(sum(shares) - 1) > 1e-6:
         raise BadDistribution(f"the probabilities of BS, DSBS and UCS must sum to one, not {shares}")

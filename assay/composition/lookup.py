@@ -35,8 +35,8 @@ class Part:
     @property
     def candidates(self) -> Probabilities:
         """Letters that cannot be excluded (probability at least ``1 - confidence``), with equal weights."""
-        left = [one for one in Letter if self._is_possible(one)]
-        return Probabilities(**{one.value: (1 / len(left) if one in left else 0.0) for one in Letter})
+        possible = [letter for letter in Letter if self._is_possible(letter)]
+        return Probabilities(**{letter.value: (1 / len(possible) if letter in possible else 0.0) for letter in Letter})
 
     def _is_possible(self, letter: Letter) -> bool:
         if self.settled:
@@ -46,12 +46,12 @@ class Part:
 
 def part_of(rating: Mapping[str, Any]) -> Part:
     """Read the letter, the probabilities and the confidence of a service from its rating document."""
-    given = rating.get("probabilities")
+    probabilities = rating.get("probabilities")
     letter = rating.get("letter")
     return Part(
         letter=None if letter is None else Letter(letter),
         declared=bool(rating.get("declared")),
-        probabilities=None if given is None else Probabilities.from_json(given).located(),
+        probabilities=None if probabilities is None else Probabilities.from_json(probabilities).located(),
         confidence=float(rating.get("confidence", DEFAULT_CONFIDENCE)),
     )
 
@@ -59,19 +59,19 @@ def part_of(rating: Mapping[str, Any]) -> Part:
 def tables_document(parts: Sequence[Part], table: TableName = "published") -> dict[str, Any]:
     """Look a chain up in both tables and return the results; those of `table` are the headline."""
     looked_up = {name: _look_up(parts, name) for name in TABLES}
-    answers = {name: one.as_json() for name, one in looked_up.items()}
+    answers = {name: answer.as_json() for name, answer in looked_up.items()}
     headline, notes = answers[table], []
     if answers["published"]["possible"] != answers["revised"]["possible"]:
-        told = {name: " or ".join(answer["possible"]) for name, answer in answers.items()}
-        notes.append(note("tables-differ", **told))
+        possible = {name: " or ".join(answer["possible"]) for name, answer in answers.items()}
+        notes.append(note("tables-differ", **possible))
     for name, answer in answers.items():
         if answer["contradiction"]:
             notes.append(note("contradiction", table=name))
-    for place, one in enumerate(parts, start=1):
-        if one.letter is None:
-            notes.append(note("link-unmeasured", link=place))
-        elif not one.declared:
-            notes.append(note("link-inconclusive", link=place, leaning=one.letter.value))
+    for number, part in enumerate(parts, start=1):
+        if part.letter is None:
+            notes.append(note("link-unmeasured", link=number))
+        elif not part.declared:
+            notes.append(note("link-inconclusive", link=number, leaning=part.letter.value))
     return {
         "table": table,
         "possible": headline["possible"],
@@ -108,33 +108,33 @@ class LookedUp:
 
 
 def _look_up(parts: Sequence[Part], table: TableName) -> LookedUp:
-    letters = [one.letter for one in parts if one.letter is not None and one.settled]
+    letters = [part.letter for part in parts if part.letter is not None and part.settled]
     answer = compose_chain(letters, table) if len(letters) == len(parts) else None
-    given = [one.probabilities for one in parts if one.probabilities is not None]
-    weighed = combine(given, table) if len(given) == len(parts) else None
+    known_probabilities = [part.probabilities for part in parts if part.probabilities is not None]
+    weighed = combine(known_probabilities, table) if len(known_probabilities) == len(parts) else None
     return LookedUp(_of_candidates(parts, table) if answer is None else answer.possible, answer, weighed)
 
 
 def _explained(published: LookedUp, revised: LookedUp, headline: LookedUp) -> list[str]:
-    said = list(explain_chain(headline.answer)) if headline.answer is not None else []
+    sentences = list(explain_chain(headline.answer)) if headline.answer is not None else []
     if published.answer is not None and revised.answer is not None:
-        said += [sentence for sentence in [explain_difference(published.answer, revised.answer)] if sentence]
-    return said + (list(explain_probabilities(headline.weighed)) if headline.weighed is not None else [])
+        sentences += [sentence for sentence in [explain_difference(published.answer, revised.answer)] if sentence]
+    return sentences + (list(explain_probabilities(headline.weighed)) if headline.weighed is not None else [])
 
 
 def _of_candidates(parts: Sequence[Part], table: TableName) -> frozenset[Letter]:
     """Return the possible letters of a chain: look up every combination of its services' candidate letters."""
-    weighed = combine([one.candidates for one in parts], table)
+    weighed = combine([part.candidates for part in parts], table)
     if weighed.must_be_measured > 0:
         return frozenset(Letter)
-    return frozenset(one for one in Letter if weighed.of(one) > 0)
+    return frozenset(letter for letter in Letter if weighed.of(letter) > 0)
 
 
 def _bracketings(answer: ChainAnswer) -> list[dict[str, Any]]:
     return [
         {
-            "written": one.written,
-            "possible": _in_order(one.possible),
+            "written": bracketing.written,
+            "possible": _in_order(bracketing.possible),
             "steps": [
                 {
                     "first": step.first,
@@ -145,16 +145,19 @@ def _bracketings(answer: ChainAnswer) -> list[dict[str, Any]]:
                         for entry in step.entries
                     ],
                 }
-                for step in one.steps
+                for step in bracketing.steps
             ],
         }
-        for one in answer.bracketings
+        for bracketing in answer.bracketings
     ]
 
 
 def _probabilities(combined: ChainProbabilities) -> dict[str, float]:
-    return {**{one.value: combined.of(one) for one in WORST_FIRST}, "must_be_measured": combined.must_be_measured}
+    return {
+        **{letter.value: combined.of(letter) for letter in WORST_FIRST},
+        "must_be_measured": combined.must_be_measured,
+    }
 
 
 def _in_order(letters: frozenset[Letter]) -> list[str]:
-    return [one.value for one in WORST_FIRST if one in letters]
+    return [letter.value for letter in WORST_FIRST if letter in letters]

@@ -65,20 +65,24 @@ def explain_chain(answer: ChainAnswer) -> tuple[str, ...]:
     if len(answer.letters) == 1:
         return (f"A chain of one service is what that service is: {answer.letters[0]}.",)
     if answer.contradiction:
-        said = [CONTRADICTION.format(possible=_either(answer.possible))]
+        sentences = [CONTRADICTION.format(possible=_either(answer.possible))]
     elif answer.letter is None:
-        said = [f"By {table} no letter can be inferred: it must be measured. Possible: {_either(answer.possible)}."]
+        sentences = [
+            f"By {table} no letter can be inferred: it must be measured. Possible: {_either(answer.possible)}."
+        ]
     else:
         meaning = LETTERS[answer.letter].title
-        said = [f"The letter {answer.letter} ({meaning}) is inferred by {table}; the composite itself was not called."]
+        sentences = [
+            f"The letter {answer.letter} ({meaning}) is inferred by {table}; the composite itself was not called."
+        ]
     several = len(answer.bracketings) > 1
-    for one in answer.bracketings:
-        before = f"Read as {one.written}: " if several else ""
-        sentence = f"{before}{'; then '.join(_steps(one, answer.table))}."
-        said.append(sentence[:1].upper() + sentence[1:])
+    for bracketing in answer.bracketings:
+        before = f"Read as {bracketing.written}: " if several else ""
+        sentence = f"{before}{'; then '.join(_steps(bracketing, answer.table))}."
+        sentences.append(sentence[:1].upper() + sentence[1:])
     if several and not answer.contradiction:
-        said.append(f"Only what every bracketing allows is kept: {_either(answer.possible)}.")
-    return tuple(said)
+        sentences.append(f"Only what every bracketing allows is kept: {_either(answer.possible)}.")
+    return tuple(sentences)
 
 
 def explain_difference(published: ChainAnswer, revised: ChainAnswer) -> str | None:
@@ -91,10 +95,10 @@ def explain_difference(published: ChainAnswer, revised: ChainAnswer) -> str | No
 def explain_probabilities(weighed: ChainProbabilities) -> tuple[str, ...]:
     """Explain the probability of each inferred letter, and the share that the table leaves open."""
     parts = [f"{letter} with {chance(weighed.of(letter))}" for letter in WORST_FIRST if weighed.of(letter) > 0]
-    known = (
+    inferred = (
         f"Inferred by {TITLES[weighed.table]} from the probabilities of the parts: {listed(parts)}." if parts else ""
     )
-    left = (
+    open_share = (
         f"For {chance(weighed.must_be_measured)} the table has no answer; that part is not shared out, "
         f"it must be measured."
         if weighed.must_be_measured > 0
@@ -105,35 +109,37 @@ def explain_probabilities(weighed: ChainProbabilities) -> tuple[str, ...]:
         if weighed.contradicted > 0
         else ""
     )
-    return tuple(sentence for sentence in (known, left, against) if sentence)
+    return tuple(sentence for sentence in (inferred, open_share, against) if sentence)
 
 
 def explain_prediction(prediction: Prediction) -> tuple[str, ...]:
     """Explain the prediction from the matrices of the parts, and its reliability, the result first."""
-    said = [_headline(prediction)]
+    sentences = [_headline(prediction)]
     if prediction.basis == "content-stratified":
-        said.append(
+        sentences.append(
             f"The services were asked the same sentences, so that {share(prediction.matched)} of them could be "
             f"followed from one recorded answer to the next."
         )
     else:
-        said.append("The services' transition matrices were multiplied; errors at the same occupations are not seen.")
+        sentences.append(
+            "The services' transition matrices were multiplied; errors at the same occupations are not seen."
+        )
     if prediction.emits_other:
         lost = [
-            f"service {place}: {share(part)}" for place, part in enumerate(prediction.residual, start=1) if part > 0
+            f"service {number}: {share(part)}" for number, part in enumerate(prediction.residual, start=1) if part > 0
         ]
-        said.append(EMITS_OTHER.format(where=listed(lost)))
+        sentences.append(EMITS_OTHER.format(where=listed(lost)))
     if prediction.probabilities.unlocated >= LEAST_TOLD:
-        said.append(
+        sentences.append(
             f"With {chance(prediction.probabilities.unlocated)}, effects that a mean hides in single services add up "
             f"beyond their limit: matrices do not show whether one service makes good what another does."
         )
     if prediction.differing:
-        named = listed([name.replace("_", " ") for name in prediction.differing])
-        said.append(
-            f"The parts were judged by different settings ({named}); the composite is judged as the first part."
+        settings = listed([name.replace("_", " ") for name in prediction.differing])
+        sentences.append(
+            f"The parts were judged by different settings ({settings}); the composite is judged as the first part."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def _headline(prediction: Prediction) -> str:
@@ -151,9 +157,9 @@ def _headline(prediction: Prediction) -> str:
     )
 
 
-def _steps(one: Bracketing, table: TableName) -> Iterable[str]:
+def _steps(bracketing: Bracketing, table: TableName) -> Iterable[str]:
     """Describe the table cells that each step looked up."""
-    for step in one.steps:
+    for step in bracketing.steps:
         if len(step.entries) == 1:
             yield _cell(step.entries[0], table)
         else:

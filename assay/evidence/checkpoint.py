@@ -110,10 +110,10 @@ def open_checkpoint(note: str, public_key: bytes, is_signature: IsSignature) -> 
     BadCheckpoint
         If the note is not a checkpoint, or is not signed by the key.
     """
-    found, lines = read_note(note)
-    if not is_signed_by(found, lines, public_key, is_signature):
-        raise BadCheckpoint(f"the checkpoint of {found.origin} has no signature of the key that was given")
-    return found
+    checkpoint, lines = read_note(note)
+    if not is_signed_by(checkpoint, lines, public_key, is_signature):
+        raise BadCheckpoint(f"the checkpoint of {checkpoint.origin} has no signature of the key that was given")
+    return checkpoint
 
 
 def _read(text: str) -> Checkpoint:
@@ -123,15 +123,15 @@ def _read(text: str) -> Checkpoint:
     root = decode_base64(lines[2])
     if len(root) != HASH_BYTES:
         raise BadCheckpoint(f"the root has {len(root)} bytes and not {HASH_BYTES}")
-    found = Checkpoint(lines[0], int(lines[1][:MOST_DIGITS]), root, "".join(f"{line}\n" for line in lines[3:]))
-    if not found.origin or found.text() != text + "\n":
+    checkpoint = Checkpoint(lines[0], int(lines[1][:MOST_DIGITS]), root, "".join(f"{line}\n" for line in lines[3:]))
+    if not checkpoint.origin or checkpoint.text() != text + "\n":
         raise BadCheckpoint("the checkpoint is not written as it would be signed; was a line added or a blank?")
-    return found
+    return checkpoint
 
 
-def decode_base64(written: str) -> bytes:
+def decode_base64(encoded: str) -> bytes:
     """Decode base64 of a note; raise `BadCheckpoint` if the text is not base64."""
     try:
-        return base64.b64decode(written, validate=True)
+        return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
-        raise BadCheckpoint(f"{written[:60]!r} is not base64") from None
+        raise BadCheckpoint(f"{encoded[:60]!r} is not base64") from None

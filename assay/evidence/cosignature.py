@@ -52,25 +52,23 @@ class VerifierKey:
     public_key: bytes
 
     @classmethod
-    def read(cls, written: str, kind: bytes) -> Self:
+    def read(cls, line: str, kind: bytes) -> Self:
         """Parse a verifier key; raise `SpecificationError` if it is malformed, or of another id or kind than stated."""
-        name, _, rest = written.partition("+")
-        key_id, _, encoded = rest.partition("+")
+        name, _, encoded_key = line.partition("+")
+        key_id, _, encoded = encoded_key.partition("+")
         try:
             key = base64.b64decode(encoded, validate=True)
         except (binascii.Error, ValueError):
             key = b""
-        found = cls(name, key[:1], key[1:])
-        if not name or len(found.public_key) != KEY_BYTES or found.key_id.hex() != key_id.lower():
+        verifier = cls(name, key[:1], key[1:])
+        if not name or len(verifier.public_key) != KEY_BYTES or verifier.key_id.hex() != key_id.lower():
+            raise SpecificationError(f"{line[:200]!r} is no verifier key, which is NAME+ID+KEY with the id of its key")
+        if verifier.kind != kind:
             raise SpecificationError(
-                f"{written[:200]!r} is no verifier key, which is NAME+ID+KEY with the id of its key"
-            )
-        if found.kind != kind:
-            raise SpecificationError(
-                f"the verifier key {written[:200]!r} is of type {found.kind.hex()} and not {kind.hex()}; "
+                f"the verifier key {line[:200]!r} is of type {verifier.kind.hex()} and not {kind.hex()}; "
                 "01 is the key of a log, and 04 that of a witness"
             )
-        return found
+        return verifier
 
     @property
     def key_id(self) -> bytes:

@@ -75,18 +75,18 @@ def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> 
     }
 
 
-def opened(written: Any) -> Opened:
+def opened(raw: Any) -> Opened:
     """Parse an envelope without verifying its signatures; raise `CertificateError` if it is malformed.
 
     Only the form that `envelope` writes is accepted: no other members, and strict base64. So no byte of
     an envelope can be changed unnoticed.
     """
-    if not isinstance(written, Mapping) or set(written) != {"payload", "payloadType", "signatures"}:
+    if not isinstance(raw, Mapping) or set(raw) != {"payload", "payloadType", "signatures"}:
         raise CertificateError("this is no DSSE envelope, which has payload, payloadType and signatures")
-    kind, signatures = written["payloadType"], written["signatures"]
+    kind, signatures = raw["payloadType"], raw["signatures"]
     if not isinstance(kind, str) or not isinstance(signatures, list):
         raise CertificateError("the envelope's payloadType is no text, or its signatures are no list")
-    return Opened(kind, _read("payload", written["payload"]), tuple(map(_signature, signatures)))
+    return Opened(kind, _read("payload", raw["payload"]), tuple(map(_signature, signatures)))
 
 
 def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
@@ -109,22 +109,22 @@ def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
     raise CertificateError(f"the signature by the key {' or '.join(envelope.key_ids)} is not one of what is shown")
 
 
-def _signature(written: Any) -> tuple[str, bytes]:
-    if not isinstance(written, Mapping) or set(written) != {"keyid", "sig"} or not isinstance(written["keyid"], str):
+def _signature(raw: Any) -> tuple[str, bytes]:
+    if not isinstance(raw, Mapping) or set(raw) != {"keyid", "sig"} or not isinstance(raw["keyid"], str):
         raise CertificateError("a signature of the envelope lacks its keyid or sig")
-    return written["keyid"], _read("sig", written["sig"])
+    return raw["keyid"], _read("sig", raw["sig"])
 
 
 def _write(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-def _read(name: str, written: Any) -> bytes:
+def _read(name: str, raw: Any) -> bytes:
     try:
-        content = base64.b64decode(written, validate=True)
+        content = base64.b64decode(raw, validate=True)
     except (TypeError, ValueError, binascii.Error):
         raise CertificateError(f"the envelope's {name} is not base64") from None
     # different texts can decode to the same bytes, because the last character has unused bits
-    if _write(content) != written:
+    if _write(content) != raw:
         raise CertificateError(f"the envelope's {name} is not base64 in its strict form")
     return content

@@ -78,10 +78,10 @@ class ExportWriter:
         return line({"part": "end", "seal": envelope(SEAL_TYPE, payload, signers)})
 
     def _write(self, value: Mapping[str, Any]) -> bytes:
-        written = line(value)
-        self._digest.update(written)
+        raw = line(value)
+        self._digest.update(raw)
         self._lines += 1
-        return written
+        return raw
 
 
 @dataclass
@@ -116,7 +116,7 @@ def read_export(lines: Iterable[bytes]) -> Export:
     if head.get("format") != FORMAT:
         raise BrokenExport(f"this reads {FORMAT}, and the file is {str(head.get('format'))[:80]!r}")
     rating = _member(_next(parts, "rating"), "rating", dict)
-    envelopes = [opened(one) for one in _member(_next(parts, "certificate"), "envelopes", list)]
+    envelopes = [opened(envelope) for envelope in _member(_next(parts, "certificate"), "envelopes", list)]
     keys = {"keys": _member(_next(parts, "keys"), "keys", list)}
     return Export(rating, envelopes, keys, parts)
 
@@ -124,33 +124,33 @@ def read_export(lines: Iterable[bytes]) -> Export:
 def _parts(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Yield the part in each line; compare the seal in the last line with the digest of all lines before it."""
     digest, number, ended = hashlib.sha256(), 0, False
-    for written in lines:
+    for raw in lines:
         if ended:
             raise BrokenExport(f"the file goes on after its end, in line {number + 1}")
-        part = _read(written, number + 1)
+        part = _read(raw, number + 1)
         if part.get("part") == "end":
             seal = opened(part.get("seal"))
             if (seal.payload_type, seal.payload) != (SEAL_TYPE, _sealed(digest.hexdigest(), number)):
                 raise BrokenExport(f"the file was altered: the {number} lines before its seal have another digest")
             part, ended = {"part": "end", "seal": seal}, True
         yield part
-        digest.update(written)
+        digest.update(raw)
         number += 1
     if not ended:
         raise BrokenExport(f"the file is cut short: its {number} lines do not end with a seal")
 
 
-def _read(written: bytes, number: int) -> dict[str, Any]:
-    if len(written) > LONGEST_LINE:
+def _read(raw: bytes, number: int) -> dict[str, Any]:
+    if len(raw) > LONGEST_LINE:
         raise BrokenExport(f"line {number} is longer than {LONGEST_LINE} bytes")
-    if not written.endswith(b"\n"):
+    if not raw.endswith(b"\n"):
         raise BrokenExport(f"the file is cut short in line {number}")
     try:
-        part = json.loads(written)
+        part = json.loads(raw)
         canonical = line(part)
     except (ValueError, RecursionError):
         raise BrokenExport(f"line {number} was altered: it is not JSON") from None
-    if not isinstance(part, dict) or canonical != written:
+    if not isinstance(part, dict) or canonical != raw:
         raise BrokenExport(f"line {number} was altered: it is not in its canonical form")
     return part
 

@@ -49,13 +49,15 @@ def read_jwks(document: Any) -> dict[str, bytes]:
     UnreadableKeys
         If the document is not a key set, or has no Ed25519 key.
     """
-    listed = document.get("keys", [document]) if isinstance(document, Mapping) else None
-    if not isinstance(listed, list):
+    raw_keys = document.get("keys", [document]) if isinstance(document, Mapping) else None
+    if not isinstance(raw_keys, list):
         raise UnreadableKeys('a key set is an object with a list under "keys"; GET /.well-known/jwks.json gives one')
-    found = [key for key in map(_public_key, listed) if key is not None]
-    if not found:
-        raise UnreadableKeys(f"none of the {len(listed)} keys is an Ed25519 key (kty OKP, crv Ed25519, x of 32 bytes)")
-    return {thumbprint(key): key for key in found}
+    keys = [key for key in map(_public_key, raw_keys) if key is not None]
+    if not keys:
+        raise UnreadableKeys(
+            f"none of the {len(raw_keys)} keys is an Ed25519 key (kty OKP, crv Ed25519, x of 32 bytes)"
+        )
+    return {thumbprint(key): key for key in keys}
 
 
 def encode(content: bytes) -> str:
@@ -63,9 +65,9 @@ def encode(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
 
 
-def decode(written: str) -> bytes:
+def decode(encoded: str) -> bytes:
     """Decode base64url without padding; raise `ValueError` if the text is not base64url."""
-    padded = written + "=" * (-len(written) % 4)
+    padded = encoded + "=" * (-len(encoded) % 4)
     return base64.b64decode(padded, altchars=b"-_", validate=True)
 
 
@@ -73,11 +75,11 @@ def _members(public_key: bytes) -> dict[str, str]:
     return {"crv": "Ed25519", "kty": "OKP", "x": encode(public_key)}
 
 
-def _public_key(written: Any) -> bytes | None:
-    if not isinstance(written, Mapping) or (written.get("kty"), written.get("crv")) != ("OKP", "Ed25519"):
+def _public_key(raw: Any) -> bytes | None:
+    if not isinstance(raw, Mapping) or (raw.get("kty"), raw.get("crv")) != ("OKP", "Ed25519"):
         return None
     try:
-        key = decode(str(written.get("x")))
+        key = decode(str(raw.get("x")))
     except (binascii.Error, ValueError):
         return None
     return key if len(key) == KEY_BYTES else None

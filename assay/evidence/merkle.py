@@ -38,8 +38,8 @@ def nodes_from(leaves: Sequence[bytes]) -> Node:
     while len(levels[-1]) > 1:
         below = levels[-1]
         pairs = range(0, len(below) - 1, 2)
-        levels.append([node_hash(below[place], below[place + 1]) for place in pairs])
-    return lambda level, place: levels[level][place]
+        levels.append([node_hash(below[index], below[index + 1]) for index in pairs])
+    return lambda level, index: levels[level][index]
 
 
 # ---------------------------------------------------------------------------- tree heads
@@ -57,17 +57,17 @@ def nodes_of(span: Span) -> list[tuple[int, int]]:
         ``(level, place)``, at most one per level, highest level first.
     """
     start, stop = span
-    found = []
+    nodes = []
     while start < stop:
         level = (stop - start).bit_length() - 1
-        found.append((level, start >> level))
+        nodes.append((level, start >> level))
         start += 1 << level
-    return found
+    return nodes
 
 
 def span_head(span: Span, node: Node) -> bytes:
     """Compute the hash of a span of leaves from its complete subtrees (see `nodes_of`)."""
-    parts = [node(level, place) for level, place in nodes_of(span)]
+    parts = [node(level, index) for level, index in nodes_of(span)]
     if not parts:
         return EMPTY_HEAD
     head = parts.pop()
@@ -98,16 +98,16 @@ def inclusion_spans(index: int, size: int) -> list[Span]:
     if not 0 <= index < size:
         raise IndexError(f"a tree of {size} leaves has no leaf {index}")
     start, stop = 0, size
-    found: list[Span] = []
+    spans: list[Span] = []
     while stop - start > 1:
         middle = start + _split(stop - start)
         if index < middle:
-            found.append((middle, stop))
+            spans.append((middle, stop))
             stop = middle
         else:
-            found.append((start, middle))
+            spans.append((start, middle))
             start = middle
-    return found[::-1]
+    return spans[::-1]
 
 
 def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
@@ -123,18 +123,18 @@ def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     """
     if not 0 <= index < size:
         return False
-    place, last, found = index, size - 1, leaf
+    position, last, head = index, size - 1, leaf
     for step in proof:
         if last == 0:
             return False
-        if place & 1 or place == last:
-            found = node_hash(step, found)
-            while not place & 1 and place:
-                place, last = place >> 1, last >> 1
+        if position & 1 or position == last:
+            head = node_hash(step, head)
+            while not position & 1 and position:
+                position, last = position >> 1, last >> 1
         else:
-            found = node_hash(found, step)
-        place, last = place >> 1, last >> 1
-    return last == 0 and found == tree_head
+            head = node_hash(head, step)
+        position, last = position >> 1, last >> 1
+    return last == 0 and head == tree_head
 
 
 # ---------------------------------------------------------------------------- consistency proofs
@@ -146,19 +146,19 @@ def consistency_spans(before: int, after: int) -> list[Span]:
     if not 0 < before <= after:
         raise IndexError(f"a tree of {after} leaves did not grow from one of {before}")
     # `whole` stays true if the last span is the whole older tree, whose hash the verifier knows
-    start, stop, whole = 0, after, True
-    found: list[Span] = []
+    start, stop, is_whole = 0, after, True
+    spans: list[Span] = []
     while before < stop:
         middle = start + _split(stop - start)
         if before <= middle:
-            found.append((middle, stop))
+            spans.append((middle, stop))
             stop = middle
         else:
-            found.append((start, middle))
-            start, whole = middle, False
-    if not whole:
-        found.append((start, stop))
-    return found[::-1]
+            spans.append((start, middle))
+            start, is_whole = middle, False
+    if not is_whole:
+        spans.append((start, stop))
+    return spans[::-1]
 
 
 def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof: Sequence[bytes]) -> bool:
@@ -173,20 +173,20 @@ def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof
     path = list(proof) if before & (before - 1) else [older_head, *proof]
     if not path:
         return False
-    place, last = before - 1, after - 1
-    while place & 1:
-        place, last = place >> 1, last >> 1
+    position, last = before - 1, after - 1
+    while position & 1:
+        position, last = position >> 1, last >> 1
     older = newer = path[0]
     for step in path[1:]:
         if last == 0:
             return False
-        if place & 1 or place == last:
+        if position & 1 or position == last:
             older, newer = node_hash(step, older), node_hash(step, newer)
-            while not place & 1 and place:
-                place, last = place >> 1, last >> 1
+            while not position & 1 and position:
+                position, last = position >> 1, last >> 1
         else:
             newer = node_hash(newer, step)
-        place, last = place >> 1, last >> 1
+        position, last = position >> 1, last >> 1
     return last == 0 and older == older_head and newer == head
 
 

@@ -37,16 +37,16 @@ class Unrolling:
                 return batch
         return ()
 
-    def accept(self, some: Sequence[Probe], found: Mapping[str, Observation]) -> list[Observation]:
+    def accept(self, probes: Sequence[Probe], recorded: Mapping[str, Observation]) -> list[Observation]:
         """Return the records of the batch's next probes in order; raise `RecordIncomplete` if one does not match."""
-        observations = [_of(probe, found) for probe in some]
+        observations = [_of(probe, recorded) for probe in probes]
         if self._left > 0:
-            self._replies += [each.reply for each in observations]
+            self._replies += [observation.reply for observation in observations]
         return observations
 
 
-def _of(probe: Probe, found: Mapping[str, Observation]) -> Observation:
-    observation = found.get(probe.unit)
+def _of(probe: Probe, recorded: Mapping[str, Observation]) -> Observation:
+    observation = recorded.get(probe.unit)
     if observation is None or observation.probe != probe:
         raise RecordIncomplete(probe.unit)
     return observation

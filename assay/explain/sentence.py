@@ -110,10 +110,10 @@ def explain(reason: Reason, vocabulary: Vocabulary) -> str:
 
 def _parts(reason: Reason) -> dict[str, list[str]]:
     """Return the components that a sentence lists; a component named `WHOLE` is called "the output"."""
-    named = reason.facts.get("components")
-    if not isinstance(named, list | tuple):
+    components = reason.facts.get("components")
+    if not isinstance(components, list | tuple):
         return {}
-    return {"components": ["the output" if name == WHOLE else str(name) for name in named]}
+    return {"components": ["the output" if name == WHOLE else str(name) for name in components]}
 
 
 def _where(reason: Reason) -> str:
@@ -150,10 +150,10 @@ def fill(template: str, facts: Mapping[str, Any], vocabulary: Vocabulary) -> str
 
 def listed(names: Sequence[str]) -> str:
     """Join names, at most eight of them: "es", "es and fr", "es, fr, … and 32 more"."""
-    shown = list(names)
-    if len(shown) > _NAMES_SHOWN:
-        shown[_NAMES_SHOWN:] = [f"{len(shown) - _NAMES_SHOWN} more"]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    visible = list(names)
+    if len(visible) > _NAMES_SHOWN:
+        visible[_NAMES_SHOWN:] = [f"{len(visible) - _NAMES_SHOWN} more"]
+    return " and ".join([", ".join(visible[:-1]), visible[-1]] if len(visible) > 1 else visible)
 
 
 class _FactUnknown(Exception):
@@ -175,8 +175,8 @@ class _Sentence(Formatter):
 
     def first_known(self, alternatives: Sequence[str], facts: Mapping[str, Any]) -> str:
         """Fill the first alternative whose facts are all known; return an empty text if there is none."""
-        spelt = (self.spell(one, facts) for one in alternatives)
-        return next((one for one in spelt if one is not None), "")
+        spelt = (self.spell(alternative, facts) for alternative in alternatives)
+        return next((text for text in spelt if text is not None), "")
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002
         """Look up a fact; return ``None`` for a missing one."""
@@ -184,10 +184,10 @@ class _Sentence(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Format a fact by the name of its format."""
-        written = self._writers[format_spec](value)
-        if written is None:
+        text = self._writers[format_spec](value)
+        if text is None:
             raise _FactUnknown
-        return written
+        return text
 
 
 # ---------------------------------------------------------------------------- formatting of one fact
@@ -206,8 +206,8 @@ def _number(value: Any) -> float | None:
 
 def _writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Writer:
     def written(value: Any) -> str | None:
-        known = read(value)
-        return None if known is None else write(known)
+        cleaned = read(value)
+        return None if cleaned is None else write(cleaned)
 
     return written
 

@@ -228,9 +228,9 @@ class Vocabulary:
 
     def cause(self, code: str) -> str:
         """Return a clause that says why a reply was lost; an unknown code is written with blanks instead of hyphens."""
-        known = CAUSES.get(code) or self.phrases.get(code)
-        if known is not None:
-            return known
+        cause = CAUSES.get(code) or self.phrases.get(code)
+        if cause is not None:
+            return cause
         if status := re.fullmatch(r"http-(\d{3})", code):
             return f"the service answered with HTTP status {status[1]}"
         return code.replace("-", " ")

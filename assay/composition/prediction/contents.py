@@ -39,38 +39,40 @@ def with_contents(
     return replace(evidence, contents=read_contents(observations, evidence.name, attribute(attribute_name)))
 
 
-def read_contents(observations: Iterable[Observation], component: str, named: Attribute) -> Contents:
+def read_contents(observations: Iterable[Observation], component: str, attribute: Attribute) -> Contents:
     """Count outputs by content and value, for one component of a round trip.
 
     Texts that were lost on the way out or back are left out, as in the rating.
     """
     there: dict[str, Observation] = {}
     back: dict[str, Observation] = {}
-    for one in observations:
-        name, _, way = one.probe.unit.rpartition("/")
+    for observation in observations:
+        name, _, way = observation.probe.unit.rpartition("/")
         # names look like es/U/0001/out or es/possessive/B1/0001/out
         if name.rsplit("/", 2)[0] == component and way in {"out", "back"}:
-            (there if way == "out" else back)[name] = one
-    found: Counts = {}
+            (there if way == "out" else back)[name] = observation
+    counts: Counts = {}
     for name, out in there.items():
         if name in back:
-            _count(found, out, back[name], named)
-    return found
+            _count(counts, out, back[name], attribute)
+    return counts
 
 
-def _count(found: Counts, out: Observation, back: Observation, named: Attribute) -> None:
-    asked = out.probe.ask
-    if not isinstance(asked, Translate) or read_hop(asked.text, out.reply):
+def _count(found: Counts, out: Observation, back: Observation, attribute: Attribute) -> None:
+    question = out.probe.ask
+    if not isinstance(question, Translate) or read_hop(question.text, out.reply):
         return
     if read_hop(str(out.reply.value), back.reply):
         return
-    sentences = split_sentences(asked.text)
-    outputs = read_text(str(back.reply.value), len(sentences), named).values or ()
+    sentences = split_sentences(question.text)
+    outputs = read_text(str(back.reply.value), len(sentences), attribute).values or ()
     for sentence, output in zip(sentences, outputs, strict=bool(outputs)):
-        counts = found.setdefault(_content_of(sentence, named), {}).setdefault(named.read(sentence), {})
+        counts = found.setdefault(_content_of(sentence, attribute), {}).setdefault(attribute.read(sentence), {})
         counts[output] = counts.get(output, 0) + 1
 
 
-def _content_of(sentence: str, named: Attribute) -> str:
+def _content_of(sentence: str, attribute: Attribute) -> str:
     """Replace each word that names a value by ``_``, and write the other words in lower case."""
-    return _WORD.sub(lambda word: "_" if named.read(word[0]) != named.residual else word[0].casefold(), sentence)
+    return _WORD.sub(
+        lambda word: "_" if attribute.read(word[0]) != attribute.residual else word[0].casefold(), sentence
+    )

@@ -96,7 +96,9 @@ def read_evidence(document: Mapping[str, Any]) -> tuple[TransitionEvidence, ...]
     """
     if document["method"] != METHOD:
         return ()
-    return tuple(_of_component(one, document) for one in document["components"] if one["letter"] is not None)
+    return tuple(
+        _of_component(component, document) for component in document["components"] if component["letter"] is not None
+    )
 
 
 def _of_component(component: Mapping[str, Any], document: Mapping[str, Any]) -> TransitionEvidence:

@@ -34,9 +34,9 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
     unmeasured = np.zeros(transitions.shape[:2])
     for service in others:
         unmeasured += transitions[:, :, -1]
-        whole = draw_square(service, rng, draws)
-        content = _carried(transitions, content, whole, _own_content(service, whole[:, : len(service.rows)], rng))
-        transitions = transitions @ whole
+        square = draw_square(service, rng, draws)
+        content = _carried(transitions, content, square, _own_content(service, square[:, : len(service.rows)], rng))
+        transitions = transitions @ square
     return Chained(transitions, content, np.minimum(unmeasured, 1.0))
 
 
@@ -56,7 +56,7 @@ def _own_content(service: TransitionEvidence, transitions: Floats, rng: np.rando
     return draw_excess_concordance(service.equal, service.pairs, transitions, rng)
 
 
-def _carried(before: Floats, content: Floats | None, after: Floats, own: Floats | None) -> Floats | None:
+def _carried(before: Floats, content: Floats | None, after: Floats, own_concordance: Floats | None) -> Floats | None:
     """Excess concordance of a service called on the outputs of a chain; shape (draws,).
 
     Two sentences with the same content and two values leave the chain with one value or with two. With
@@ -71,14 +71,14 @@ def _carried(before: Floats, content: Floats | None, after: Floats, own: Floats 
         Excess concordance of the chain so far.
     after : ndarray, shape (draws, outputs, outputs)
         Transition matrix of the service.
-    own : ndarray or None
+    own_concordance : ndarray or None
         Excess concordance of the service.
     """
-    if content is None or own is None:
+    if content is None or own_concordance is None:
         return None
-    whole = before @ after
+    square = before @ after
     alike = after @ after.transpose(0, 2, 1)  # element (i, j): probability that the values i and j get the same answer
-    alike = np.clip(alike + own[:, None, None], 0.0, 1.0)
+    alike = np.clip(alike + own_concordance[:, None, None], 0.0, 1.0)
     pairs = list(combinations(range(before.shape[1]), 2))
     excess = np.zeros(len(before))
     for a, b in pairs:
@@ -87,7 +87,7 @@ def _carried(before: Floats, content: Floats | None, after: Floats, own: Floats 
         two_values = 1.0 - one_value
         merged = np.clip(one_value + content, 0.0, 1.0)
         answered_alike = np.einsum("dij,dij->d", joint, alike) - np.einsum("dii,dii->d", joint, alike)
-        rest = np.divide(1.0 - merged, two_values, out=np.zeros_like(merged), where=two_values > 0)
-        by_chance = np.einsum("dv,dv->d", whole[:, a], whole[:, b])
-        excess += merged + rest * answered_alike - by_chance
+        remaining = np.divide(1.0 - merged, two_values, out=np.zeros_like(merged), where=two_values > 0)
+        by_chance = np.einsum("dv,dv->d", square[:, a], square[:, b])
+        excess += merged + remaining * answered_alike - by_chance
     return np.asarray(excess / len(pairs), dtype=float)

@@ -103,9 +103,9 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
     probabilities = weigh(evidence, first.delta, first.content_delta)
     letter = probabilities.likeliest
     assured = _assured(letter, evidence, chained, first)
-    intervals = step_intervals(effects, chained.transitions, first.unbiased, first.biased, seen=_reached(services))
+    intervals = step_intervals(effects, chained.transitions, first.unbiased, first.biased, observed=_reached(services))
     return Prediction(
-        names=tuple(one.name for one in services),
+        names=tuple(service.name for service in services),
         transitions=_named(chained, first),
         outputs=_expected(chained.transitions, first),
         effects=intervals if content is None else {**intervals, "content": interval_of(content)},
@@ -115,7 +115,7 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
         declared=assured >= first.confidence,
         basis=basis,
         matched=matched,
-        residual=tuple(one.residual_share for one in services[:-1]),
+        residual=tuple(service.residual_share for service in services[:-1]),
         differing=_differing(services),
         hidden=hidden,
     )
@@ -131,18 +131,18 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     """
     added: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
-    for one in (one for service in services for one in service.hidden):
+    for one in (effect for service in services for effect in service.hidden):
         key, effect = (str(one["kind"]), str(one["name"])), one["effect"]
         error = (effect["high"] - effect["low"]) / (2 * NORMAL_95)
-        drawn = np.maximum(0.0, effect["estimate"] + error * rng.standard_normal(draws))
+        samples = np.maximum(0.0, effect["estimate"] + error * rng.standard_normal(draws))
         if key[0] == "content":
-            added[key] = np.minimum(added.get(key, drawn), drawn)
+            added[key] = np.minimum(added.get(key, samples), samples)
         elif key[1].startswith("a typical"):
-            added[key] = np.hypot(added.get(key, 0.0), drawn)
+            added[key] = np.hypot(added.get(key, 0.0), samples)
         else:
-            added[key] = added.get(key, np.zeros(draws)) + drawn
+            added[key] = added.get(key, np.zeros(draws)) + samples
         limits.setdefault(key, one["limit"])
-    return tuple(HiddenEffect(*key, drawn, limits[key], bound=True) for key, drawn in added.items())
+    return tuple(HiddenEffect(*key, samples, limits[key], bound=True) for key, samples in added.items())
 
 
 def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
@@ -180,9 +180,9 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     SpecificationError
         If there are more than `MOST_COMBINATIONS` chains.
     """
-    by_name = [{one.name: one for one in components} for components in ratings]
-    if by_name and all(set(named) == set(by_name[0]) for named in by_name):
-        return tuple(tuple(named[name] for named in by_name) for name in by_name[0])
+    by_name = [{component.name: component for component in components} for components in ratings]
+    if by_name and all(set(services) == set(by_name[0]) for services in by_name):
+        return tuple(tuple(services[name] for services in by_name) for name in by_name[0])
     many = math.prod(map(len, ratings))
     if many > MOST_COMBINATIONS:
         raise SpecificationError(
@@ -197,12 +197,12 @@ def check_links(services: Sequence[TransitionEvidence]) -> None:
     """Raise `SpecificationError` if a service cannot be called on the output of the one before it."""
     if len(services) < 2:
         raise SpecificationError(f"a composite needs two services or more, not {len(services)}", "chain")
-    for place, (before, after) in enumerate(pairwise(services), start=1):
+    for number, (before, after) in enumerate(pairwise(services), start=1):
         if before.outputs != after.outputs:
             raise SpecificationError(
-                f"link {place} breaks: service {place} returns {', '.join(before.outputs)}, "
-                f"and service {place + 1} was measured with {', '.join(after.outputs)}",
-                f"chain.{place}",
+                f"link {number} breaks: service {number} returns {', '.join(before.outputs)}, "
+                f"and service {number + 1} was measured with {', '.join(after.outputs)}",
+                f"chain.{number}",
             )
 
 
@@ -233,12 +233,12 @@ def _named(chained: Chained, first: TransitionEvidence) -> dict[str, dict[str, f
 
 def _expected(transitions: Floats, first: TransitionEvidence) -> dict[str, dict[str, float]]:
     """Return the expected shares of the outputs for each data block, by its name (``U`` unbiased, ``B1`` … biased)."""
-    names = ["U"] if len(first.unbiased) == 1 else [f"U{place + 1}" for place in range(len(first.unbiased))]
-    names += [f"B{place + 1}" for place in range(len(first.biased))]
+    names = ["U"] if len(first.unbiased) == 1 else [f"U{index + 1}" for index in range(len(first.unbiased))]
+    names += [f"B{index + 1}" for index in range(len(first.biased))]
     mean = outputs_under(transitions, [*first.unbiased, *first.biased]).mean(axis=0)
     return {name: dict(zip(first.outputs, row.tolist(), strict=True)) for name, row in zip(names, mean, strict=True)}
 
 
 def _differing(services: Sequence[TransitionEvidence]) -> tuple[str, ...]:
-    judged = ("delta", "confidence", "content_delta", "unbiased", "biased")
-    return tuple(name for name in judged if len({getattr(one, name) for one in services}) > 1)
+    settings = ("delta", "confidence", "content_delta", "unbiased", "biased")
+    return tuple(name for name in settings if len({getattr(service, name) for service in services}) > 1)

@@ -63,9 +63,9 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
                 ends = ends + np.array(lost) @ onward
                 unmeasured[:, way.row] += weight * (visit @ np.array(lost))
         summed[:, way.row] += weight[:, None] * ends
-    whole = summed.sum(axis=2)
-    transitions = summed / whole[:, :, None]
-    return Chained(transitions, _content(contents, matrices, transitions, rng), np.minimum(unmeasured / whole, 1.0))
+    square = summed.sum(axis=2)
+    transitions = summed / square[:, :, None]
+    return Chained(transitions, _content(contents, matrices, transitions, rng), np.minimum(unmeasured / square, 1.0))
 
 
 def _contents(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:
@@ -92,8 +92,8 @@ def _ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
             continue
         at, lost = np.array(shares), []
         for stage in others:
-            known = np.array([answer is not None for answer in stage])
-            lost.append(tuple(np.where(known, 0.0, at).tolist()))
+            is_known = np.array([answer is not None for answer in stage])
+            lost.append(tuple(np.where(is_known, 0.0, at).tolist()))
             at = at @ _filled(stage, np.zeros((len(stage), len(stage))))
         yield Way(row, tuple(at.tolist()), tuple(lost))
 
@@ -126,9 +126,9 @@ def _content(
     equal, by_rows = 0.0, Counter[tuple[int, int]]()
     for (first, *others), many in Counter(contents).items():
         filled = [_filled(stage, matrix) for stage, matrix in zip(others, expected, strict=True)]
-        for (a, one), (b, other) in combinations(enumerate(first), 2):
-            if one is not None and other is not None:
-                equal += many * _answered_alike(np.array(one), np.array(other), filled)
+        for (a, first_values), (b, second_values) in combinations(enumerate(first), 2):
+            if first_values is not None and second_values is not None:
+                equal += many * _answered_alike(np.array(first_values), np.array(second_values), filled)
                 by_rows[a, b] += many
     return draw_excess_concordance(round(equal), by_rows.total(), transitions, rng, by_rows or None)
 
@@ -146,6 +146,6 @@ def _answered_alike(first: Floats, second: Floats, stages: Sequence[Floats]) -> 
     """Return the probability that two sentences of one content get equal outputs; once equal, they stay equal."""
     joint = np.outer(first, second)
     for stage in stages:
-        one = np.diagonal(joint)
-        joint = stage.T @ (joint - np.diag(one)) @ stage + np.diag(one @ stage)
+        diagonal = np.diagonal(joint)
+        joint = stage.T @ (joint - np.diag(diagonal)) @ stage + np.diag(diagonal @ stage)
     return float(np.trace(joint))

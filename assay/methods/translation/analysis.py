@@ -294,7 +294,7 @@ def _intervals(found: Translations, posterior: Posterior) -> dict[str, Interval 
             posterior.transitions,
             found.shares("unbiased"),
             found.shares("biased"),
-            seen=found.pooled() > 0,
+            observed=found.pooled() > 0,
             neutral=found.neutral,
         )
     )

@@ -70,8 +70,8 @@ class SharesPosterior:
     def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
         """Return the share of every kind with its interval. Kinds with equal counts are drawn once."""
         of = self._counts
-        drawn = self._draw(of.distinct[:, 0], of.distinct[:, 1], rng, draws)
-        limits = [interval_of(column, level) for column in drawn.T]
+        samples = self._draw(of.distinct[:, 0], of.distinct[:, 1], rng, draws)
+        limits = [interval_of(column, level) for column in samples.T]
         return tuple(
             Interval(float(mean), limits[at].low, limits[at].high, level)
             for mean, at in zip(self.means, of.which, strict=True)
@@ -148,7 +148,7 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
 
 
 def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Counts:
-    won, lost = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (successes, failures))
+    won, lost = (np.atleast_1d(np.asarray(counts, dtype=float)) for counts in (successes, failures))
     tied = np.atleast_1d(np.asarray(ties, dtype=float))
     if won.ndim != 1 or won.shape != lost.shape or tied.shape not in {won.shape, (1,)}:
         raise OutOfBounds(f"successes, failures and ties must be as many, not {won.shape}, {lost.shape}, {tied.shape}")
@@ -177,14 +177,14 @@ def _relative_variance(votes: Floats, trials: Floats, tied: Floats) -> float:
 def _refined(counts: _Counts) -> Grid:
     """Narrow the grid while counting more and more of the trials; then compute it with fine cells."""
     within: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
-    counted, every = 0.0, float(counts.trials.sum())
-    while counted < every:
-        counted = min(every, counted * MORE or FIRST_TRIALS)
+    counted, trials = 0.0, float(counts.trials.sum())
+    while counted < trials:
+        counted = min(trials, counted * MORE or FIRST_TRIALS)
         narrower = True
         # one narrowing is not enough: if the kinds are alike, rho is of order 1 / trials, not 1 / sqrt(trials)
         while narrower:
             before = within
-            grid = _posterior(counts, within, COARSE, share=counted / every)
+            grid = _posterior(counts, within, COARSE, share=counted / trials)
             within = grid.narrowed(NEGLIGIBLE)
             narrower = any(2 * (b[1] - b[0]) < a[1] - a[0] for a, b in zip(before, within, strict=True))
     return _posterior(counts, within, FINE)

@@ -52,8 +52,8 @@ class Cells:
     def of(cls, distance: Floats, words: list[str]) -> Cells:
         """Summarise rows, each a distance and its protected word."""
         names = sorted(set(words))
-        place = {name: at for at, name in enumerate(names)}
-        cell = np.fromiter(map(place.__getitem__, words), dtype=np.int64, count=len(words))
+        index = {name: at for at, name in enumerate(names)}
+        cell = np.fromiter(map(index.__getitem__, words), dtype=np.int64, count=len(words))
         rows = np.bincount(cell)
         means = np.bincount(cell, weights=distance) / rows
         sizes, size_of = np.unique(rows, return_inverse=True)

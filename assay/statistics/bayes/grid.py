@@ -39,7 +39,9 @@ class Grid:
 
     def margin(self, axis: int) -> Floats:
         """Marginal masses along an axis: sums over all other axes."""
-        return np.asarray(self.mass.sum(axis=tuple(other for other in range(self.mass.ndim) if other != axis)))
+        return np.asarray(
+            self.mass.sum(axis=tuple(axis_index for axis_index in range(self.mass.ndim) if axis_index != axis))
+        )
 
     def quantiles(self, axis: int, levels: ArrayLike) -> Floats:
         """Quantiles of the marginal distribution along an axis."""

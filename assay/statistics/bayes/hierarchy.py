@@ -111,9 +111,9 @@ class Posterior:
 
         Raise `TooFewObservations` if the word has no row of that connection.
         """
-        part, place = self._placed(connection, word)
-        drawn: Floats = part.beta[place]
-        return drawn
+        part, row = self._placed(connection, word)
+        samples: Floats = part.beta[row]
+        return samples
 
     def cell_by_itself(self, connection: str, word: str) -> Floats:
         """Return draws of the word's mean distance from its own rows alone, without shrinkage; shape (draws,).
@@ -122,11 +122,11 @@ class Posterior:
         with 40 control words by a twentieth, which is half of its uncertainty. Here words share only the residual. Each
         draw has the same random noise as the draw of `cell`, and the errors are the same.
         """
-        part, place = self._placed(connection, word)
-        error = part.sigma**2 / part.rows[place]
+        part, row = self._placed(connection, word)
+        error = part.sigma**2 / part.rows[row]
         trust = part.tau**2 / (part.tau**2 + error)
-        noise = part.beta[place] - part.mu - trust * (part.seen[place] - part.mu)
-        return np.asarray(part.seen[place] + noise / np.sqrt(trust))
+        noise = part.beta[row] - part.mu - trust * (part.seen[row] - part.mu)
+        return np.asarray(part.seen[row] + noise / np.sqrt(trust))
 
     def _placed(self, connection: str, word: str) -> tuple[ConnectionDraws, int]:
         part = self.part(connection)
@@ -212,7 +212,7 @@ def _cells(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> 
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(connections):
         rows.setdefault(name, []).append(row)
-    if short := sorted(name for name, listed in rows.items() if len(listed) < 2):
+    if short := sorted(name for name, values in rows.items() if len(values) < 2):
         raise TooFewObservations(
             f"a mean with an interval needs two distances or more; there is one of each of: {', '.join(short)}"
         )
@@ -256,20 +256,20 @@ def _fit(cells: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws
     _check_variance(cells)
     sigma, taus = SpreadGrid.around(list(cells.values()), prior).draw(rng, draws)
     parts = []
-    for (name, one), tau in zip(cells.items(), taus, strict=True):
-        mu = one.draw_mean(sigma, tau, prior, rng)
-        beta = one.draw_cells(mu, sigma, tau, rng)
-        parts.append(ConnectionDraws(name, one.words, one.rows, one.means, mu, tau, sigma, beta))
+    for (name, statistics), tau in zip(cells.items(), taus, strict=True):
+        mu = statistics.draw_mean(sigma, tau, prior, rng)
+        beta = statistics.draw_cells(mu, sigma, tau, rng)
+        parts.append(ConnectionDraws(name, statistics.words, statistics.rows, statistics.means, mu, tau, sigma, beta))
     return parts
 
 
 def _check_variance(cells: dict[str, Cells]) -> None:
     """Raise `ZeroVariance` if the residual variance is zero, which would shrink every interval to a point."""
-    names, df = ", ".join(cells), sum(one.df for one in cells.values())
-    if df > 0 and sum(one.within for one in cells.values()) <= NO_SPREAD**2 * df:
+    names, df = ", ".join(cells), sum(statistics.df for statistics in cells.values())
+    if df > 0 and sum(statistics.within for statistics in cells.values()) <= NO_SPREAD**2 * df:
         raise ZeroVariance(
             f"all distances of a protected word are equal, in every word of: {names}; "
             "a residual needs distances that differ"
         )
-    if df == 0 and any(np.ptp(one.means) <= NO_SPREAD for one in cells.values()):
+    if df == 0 and any(np.ptp(statistics.means) <= NO_SPREAD for statistics in cells.values()):
         raise ZeroVariance(f"all distances are equal in one of: {names}; a residual needs distances that differ")

@@ -93,14 +93,18 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
         If a number is not finite, a proposed density is not positive, or every probability is zero, so that
         the service says yes to no input.
     """
-    given = np.asarray(probability, dtype=float)
-    if given.ndim != 1 or given.size == 0:
-        raise TooFewObservations(f"weights need a row of probabilities, one for each input, not {given.shape}")
-    if not np.isfinite(given).all():
-        raise EvidenceError(f"{int((~np.isfinite(given)).sum())} of {given.size} probabilities are not finite numbers")
-    if given.min() < -SLACK or given.max() > 1 + SLACK:
-        raise OutOfBounds(f"probabilities lie in [0, 1], not from {given.min():g} to {given.max():g}", "probability")
-    raw = np.clip(given, 0.0, 1.0) / _proposed(proposed, given.size)
+    probabilities = np.asarray(probability, dtype=float)
+    if probabilities.ndim != 1 or probabilities.size == 0:
+        raise TooFewObservations(f"weights need a row of probabilities, one for each input, not {probabilities.shape}")
+    if not np.isfinite(probabilities).all():
+        raise EvidenceError(
+            f"{int((~np.isfinite(probabilities)).sum())} of {probabilities.size} probabilities are not finite numbers"
+        )
+    if probabilities.min() < -SLACK or probabilities.max() > 1 + SLACK:
+        raise OutOfBounds(
+            f"probabilities lie in [0, 1], not from {probabilities.min():g} to {probabilities.max():g}", "probability"
+        )
+    raw = np.clip(probabilities, 0.0, 1.0) / _proposed(proposed, probabilities.size)
     if (largest := float(raw.max())) == 0:
         raise EvidenceError(f"the service gave the answer a probability of zero for each of {raw.size} inputs")
     scaled = raw / largest  # scaled, because squares of tiny weights would underflow to 0

@@ -95,8 +95,8 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     grid = _posterior(points, frame, within)
     cells = rng.choice(grid.mass.size, draws, p=grid.mass.ravel())
     away, share = (
-        edges[place] + (edges[1] - edges[0]) * rng.random(draws)
-        for edges, place in zip(grid.edges, np.unravel_index(cells, grid.mass.shape), strict=True)
+        edges[indices] + (edges[1] - edges[0]) * rng.random(draws)
+        for edges, indices in zip(grid.edges, np.unravel_index(cells, grid.mass.shape), strict=True)
     )
     sd = frame.sd(share)
     return Population(frame.mean(away, sd), sd)
@@ -114,20 +114,20 @@ class _Frame:
 
     @classmethod
     def around(cls, points: Sequence[Margin]) -> _Frame:
-        means, noise = (np.array([getattr(one, name) for one in points]) for name in ("mean", "variance"))
-        breadth = max(one.edges[-1] for one in points) - min(one.edges[0] for one in points)
+        means, noise = (np.array([getattr(grid_point, name) for grid_point in points]) for name in ("mean", "variance"))
+        breadth = max(grid_point.edges[-1] for grid_point in points) - min(grid_point.edges[0] for grid_point in points)
         scale = math.sqrt(means.var(ddof=1) + noise.mean())
         return cls(float(means.mean()), scale, float(noise.mean()), len(points), float(breadth))
 
     def sd(self, share: Floats) -> Floats:
         """Map [0, 1] to a standard deviation from 0 to `widest`, with finer steps for smaller values."""
-        most = self.widest / (self.widest + self.scale)
-        return np.asarray(self.scale * most * share / (1 - most * share))
+        largest = self.widest / (self.widest + self.scale)
+        return np.asarray(self.scale * largest * share / (1 - largest * share))
 
     def sd_by_share(self, share: Floats) -> Floats:
         """Return the derivative of `sd`, up to a factor: a flat prior of the sd has this density over shares."""
-        most = self.widest / (self.widest + self.scale)
-        return np.asarray((1 - most * share) ** -2.0)
+        largest = self.widest / (self.widest + self.scale)
+        return np.asarray((1 - largest * share) ** -2.0)
 
     def error(self, sd: Floats) -> Floats:
         """Standard error of the plain mean, given the population's sd."""
@@ -145,9 +145,9 @@ def _posterior(points: Sequence[Margin], frame: _Frame, within: Sequence[Range])
     mean = frame.mean(away[:, None], sd)
     log_mass = np.broadcast_to(np.log(frame.sd_by_share(share) * frame.error(sd)), mean.shape).copy()
     for start in range(0, len(points), POINTS_AT_ONCE):
-        some = points[start : start + POINTS_AT_ONCE]
-        at = np.stack([one.edges for one in some])
-        density = np.stack([one.mass for one in some]) / np.diff(at)
+        selected = points[start : start + POINTS_AT_ONCE]
+        at = np.stack([grid_point.edges for grid_point in selected])
+        density = np.stack([grid_point.mass for grid_point in selected]) / np.diff(at)
         # the likelihood of a point integrates its posterior over the population; as a difference of the normal CDF,
         # it is exact even if sd is far smaller than the posterior's cells
         below = special.ndtr((at - mean[..., None, None]) / sd[:, None, None])

@@ -70,14 +70,14 @@ class PredictiveCheck:
             "grid": _rounded(self.grid),
             "connections": [
                 {
-                    "connection": one.connection,
-                    "rows": one.rows,
-                    "share_50": one.share_50,
-                    "share_89": one.share_89,
-                    "observed": _rounded(one.observed),
-                    "predicted": _rounded(one.predicted),
+                    "connection": connection.connection,
+                    "rows": connection.rows,
+                    "share_50": connection.share_50,
+                    "share_89": connection.share_89,
+                    "observed": _rounded(connection.observed),
+                    "predicted": _rounded(connection.predicted),
                 }
-                for one in self.connections
+                for connection in self.connections
             ],
         }
 
@@ -104,13 +104,13 @@ def predictive_check(
     rows = _by_cell(distance, connection, protected)
     for name in rows:
         posterior.part(name)  # called only for its error if the connection was not fitted
-    y = np.concatenate([one for cells in rows.values() for one in cells.values()])
+    y = np.concatenate([values for cells in rows.values() for values in cells.values()])
     margin = 3 * max(_smoothing(posterior.part(name), cells) for name, cells in rows.items())
     grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
     checks = tuple(_check(posterior, name, rows[name], grid) for name in posterior.connections if name in rows)
     return PredictiveCheck(
-        share_50=sum(one.share_50 * one.rows for one in checks) / y.size,
-        share_89=sum(one.share_89 * one.rows for one in checks) / y.size,
+        share_50=sum(check.share_50 * check.rows for check in checks) / y.size,
+        share_89=sum(check.share_89 * check.rows for check in checks) / y.size,
         grid=grid,
         connections=checks,
     )
@@ -119,16 +119,20 @@ def predictive_check(
 def _check(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> ConnectionCheck:
     """Check the observed distances of one connection, given by protected word."""
     part, y = posterior.part(name), np.concatenate(list(cells.values()))
-    drawn = {word: posterior.cell(name, word) for word in cells}
-    half, most = np.sum([_inside(drawn[word], part.sigma, one) for word, one in cells.items()], axis=0) / y.size
-    smoothing, every = _smoothing(part, cells), max(1, posterior.draws // DENSITY_DRAWS)
-    spread = np.hypot(part.sigma[::every], smoothing)
-    predicted = [_density(grid, drawn[word][::every], spread) * (one.size / y.size) for word, one in cells.items()]
+    samples = {word: posterior.cell(name, word) for word in cells}
+    half, share_89 = (
+        np.sum([_inside(samples[word], part.sigma, values) for word, values in cells.items()], axis=0) / y.size
+    )
+    smoothing, step = _smoothing(part, cells), max(1, posterior.draws // DENSITY_DRAWS)
+    spread = np.hypot(part.sigma[::step], smoothing)
+    predicted = [
+        _density(grid, samples[word][::step], spread) * (values.size / y.size) for word, values in cells.items()
+    ]
     return ConnectionCheck(
         connection=name,
         rows=y.size,
         share_50=float(half),
-        share_89=float(most),
+        share_89=float(share_89),
         observed=_density(grid, y, np.full(y.size, smoothing)),
         predicted=np.sum(predicted, axis=0),
     )
@@ -138,8 +142,8 @@ def _inside(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
     """Count a word's distances in the intervals of its predictions: of mass `HALF`, and of mass `MOST`."""
     # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
     predicted = beta + sigma * special.ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
-    half, most = (hpdi(predicted, mass) for mass in (HALF, MOST))
-    return _count_in(half, distances), _count_in(most, distances)
+    half, inside_89 = (hpdi(predicted, mass) for mass in (HALF, MOST))
+    return _count_in(half, distances), _count_in(inside_89, distances)
 
 
 def _count_in(limits: IntervalEnds, distances: Floats) -> int:
@@ -148,7 +152,7 @@ def _count_in(limits: IntervalEnds, distances: Floats) -> int:
 
 def _smoothing(part: ConnectionDraws, cells: Mapping[str, Floats]) -> float:
     """Kernel width of both densities: Silverman's rule with the residual sd as spread."""
-    return float(0.9 * part.sigma.mean() * sum(one.size for one in cells.values()) ** -0.2)
+    return float(0.9 * part.sigma.mean() * sum(values.size for values in cells.values()) ** -0.2)
 
 
 def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
@@ -162,7 +166,7 @@ def _by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -
     rows: dict[str, dict[str, list[float]]] = {}
     for y, name, word in zip(*checked_columns(distance, connection, protected), strict=True):
         rows.setdefault(name, {}).setdefault(word, []).append(y)
-    return {name: {word: np.array(listed) for word, listed in cells.items()} for name, cells in rows.items()}
+    return {name: {word: np.array(values) for word, values in cells.items()} for name, cells in rows.items()}
 
 
 def _rounded(values: Floats) -> list[float]:

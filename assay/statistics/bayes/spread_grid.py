@@ -55,8 +55,8 @@ class LogAxis:
 
     def narrowed(self, log_density: Floats) -> LogAxis:
         """Return an axis over the cells with more than a negligible density, and one more cell on either side."""
-        kept = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
-        first, last = max(int(kept[0]) - 1, 0), min(int(kept[-1]) + 2, self.points)
+        relevant = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
+        first, last = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)
         return LogAxis(self.low + self.step * first, self.low + self.step * last, self.points)
 
     def within(self, cells: Integers, rng: np.random.Generator) -> Floats:
@@ -88,8 +88,8 @@ class SpreadGrid:
         sigma, taus = _widest_sigma(cells), (LogAxis(math.log(LEAST), math.log(MOST), LOOK_POINTS),) * len(cells)
         for _ in range(MOST_LOOKS):
             before = (sigma, *taus)
-            sigma, *rest = cls._tabulated(sigma, taus, cells, prior).narrowed()
-            taus = tuple(rest)
+            sigma, *narrowed_taus = cls._tabulated(sigma, taus, cells, prior).narrowed()
+            taus = tuple(narrowed_taus)
             if all(new.step > old.step / 2 for new, old in zip((sigma, *taus), before, strict=True)):
                 break
         sigma = LogAxis(sigma.low, sigma.high, SIGMA_POINTS)
@@ -99,13 +99,13 @@ class SpreadGrid:
     @classmethod
     def _tabulated(cls, sigma: LogAxis, taus: tuple[LogAxis, ...], cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
         at = sigma.values
-        df, within = sum(one.df for one in cells), sum(one.within for one in cells)
+        df, within = sum(cell.df for cell in cells), sum(cell.within for cell in cells)
         # 1 - df instead of -df, because the density is over log(sigma) (Jacobian sigma)
         log_sigma = (1 - df) * np.log(at) - within / (2 * at**2) - prior.residual_rate * at
         log_tau = []
-        for axis, one in zip(taus, cells, strict=True):
+        for axis, cell in zip(taus, cells, strict=True):
             tau = axis.values
-            table = one.log_evidence(at, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
+            table = cell.log_evidence(at, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
             total = _log_sum(table) + math.log(axis.step)
             log_sigma = log_sigma + total
             log_tau.append(table - (total - math.log(axis.step))[:, None])
@@ -131,7 +131,7 @@ class SpreadGrid:
 
 def _widest_sigma(cells: Sequence[Cells]) -> LogAxis:
     """Return a generous range of sigma, outside which the likelihood is negligible."""
-    df, within = sum(one.df for one in cells), sum(one.within for one in cells)
+    df, within = sum(cell.df for cell in cells), sum(cell.within for cell in cells)
     if df == 0:
         return LogAxis(math.log(LEAST), math.log(MOST), LOOK_POINTS)
     # below sd * sqrt(df) / 40 the likelihood has a factor of exp(-800), which is negligible
@@ -141,8 +141,8 @@ def _widest_sigma(cells: Sequence[Cells]) -> LogAxis:
 
 def _log_sum(table: Floats) -> Floats:
     """Log-sum-exp of a table over its columns; shape (rows,)."""
-    most = table.max(axis=1)
-    return np.asarray(most + np.log(np.exp(table - most[:, None]).sum(axis=1)), dtype=float)
+    largest = table.max(axis=1)
+    return np.asarray(largest + np.log(np.exp(table - largest[:, None]).sum(axis=1)), dtype=float)
 
 
 def _draw_points(log_weights: Floats, row: Integers, rng: np.random.Generator) -> Integers:

@@ -77,12 +77,12 @@ class NormalPrior:
         matrix = as_vectors(vectors, "the inputs", least=2)
         mean = matrix.mean(axis=0)
         _, spread, axes = np.linalg.svd(matrix - mean, full_matrices=False)
-        kept = spread > NEGLIGIBLE * max(spread[0], np.abs(mean).max(initial=0.0))
-        if not kept.any():
+        relevant = spread > NEGLIGIBLE * max(spread[0], np.abs(mean).max(initial=0.0))
+        if not relevant.any():
             raise ZeroVariance(f"all {len(matrix)} inputs are the same vector; a prior needs inputs that differ")
         # the sign of an axis depends on the processor; its largest coordinate is made positive
         axes = axes * np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
-        return cls(mean, axes[kept].T * (spread[kept] / np.sqrt(len(matrix) - 1)))
+        return cls(mean, axes[relevant].T * (spread[relevant] / np.sqrt(len(matrix) - 1)))
 
     @property
     def rank(self) -> int:
@@ -123,13 +123,13 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
         If every probability is 0 or every one is 1: such replies do not say where the answer changes.
     """
     inputs = as_vectors(vectors, "the inputs", least=2)
-    said = _probabilities(probability, len(inputs))
+    probabilities = _probabilities(probability, len(inputs))
     if not 0 < ridge < np.inf:
         raise OutOfBounds(f"the ridge is a positive number, not {ridge}", "ridge")
     mean, sd = inputs.mean(axis=0), inputs.std(axis=0)
     # a constant dimension gets an infinite sd, so that its weight is 0
     sd = np.where(sd > NEGLIGIBLE * np.maximum(1.0, np.abs(mean)), sd, np.inf)
-    fitted = _fit((inputs - mean) / sd, said, ridge)
+    fitted = _fit((inputs - mean) / sd, probabilities, ridge)
     weights = fitted[:-1] / sd
     return Surrogate(weights, float(fitted[-1] - weights @ mean))
 
@@ -178,21 +178,27 @@ def _along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floa
 
 
 def _probabilities(probability: ArrayLike, count: int) -> Floats:
-    said = np.asarray(probability, dtype=float)
-    if said.shape != (count,):
-        raise OutOfBounds(f"{count} probabilities are needed, one for each input, not {said.shape}", "probability")
-    if not np.isfinite(said).all():
-        raise EvidenceError(f"{int((~np.isfinite(said)).sum())} of {count} probabilities are not finite numbers")
-    if said.min() < 0 or said.max() > 1:
-        raise OutOfBounds(f"probabilities lie in [0, 1], not from {said.min():g} to {said.max():g}", "probability")
-    if (said == 0).all() or (said == 1).all():
-        raise ZeroVariance(
-            f"every one of {count} replies has the probability {said[0]:g}; a surrogate needs replies that differ"
+    probabilities = np.asarray(probability, dtype=float)
+    if probabilities.shape != (count,):
+        raise OutOfBounds(
+            f"{count} probabilities are needed, one for each input, not {probabilities.shape}", "probability"
         )
-    return said
+    if not np.isfinite(probabilities).all():
+        raise EvidenceError(
+            f"{int((~np.isfinite(probabilities)).sum())} of {count} probabilities are not finite numbers"
+        )
+    if probabilities.min() < 0 or probabilities.max() > 1:
+        raise OutOfBounds(
+            f"probabilities lie in [0, 1], not from {probabilities.min():g} to {probabilities.max():g}", "probability"
+        )
+    if (probabilities == 0).all() or (probabilities == 1).all():
+        raise ZeroVariance(
+            f"all {count} replies have the probability {probabilities[0]:g}; a surrogate needs replies that differ"
+        )
+    return probabilities
 
 
-def _fit(inputs: Floats, said: Floats, ridge: float) -> Floats:
+def _fit(inputs: Floats, probabilities: Floats, ridge: float) -> Floats:
     """Minimise the penalised cross-entropy; return the weights and, last, the constant."""
     # slow to import: only fitting needs it
     from scipy.optimize import minimize
@@ -203,20 +209,20 @@ def _fit(inputs: Floats, said: Floats, ridge: float) -> Floats:
 
     def cost(parameters: Floats) -> tuple[float, Floats]:
         score = design @ parameters
-        misfit = -(special.log_expit(score) - (1 - said) * score).sum()
-        gradient = design.T @ (special.expit(score) - said) + penalty * parameters
+        misfit = -(special.log_expit(score) - (1 - probabilities) * score).sum()
+        gradient = design.T @ (special.expit(score) - probabilities) + penalty * parameters
         return float(misfit + penalty @ parameters**2 / 2), gradient
 
     start = np.zeros(design.shape[1])
-    share = np.clip(said.mean(), 1e-9, 1 - 1e-9)
+    share = np.clip(probabilities.mean(), 1e-9, 1 - 1e-9)
     start[-1] = np.log(share / (1 - share))
-    found = minimize(
+    fitted = minimize(
         cost,
         start,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": STEPS, "gtol": FLAT * len(said), "ftol": 0.0, "maxcor": 30},
+        options={"maxiter": STEPS, "gtol": FLAT * len(probabilities), "ftol": 0.0, "maxcor": 30},
     )
-    if np.abs(found.jac).max() > 1e3 * FLAT * len(said):
-        raise EvidenceError(f"the surrogate did not settle in {found.nit} steps; are the inputs on one scale?")
-    return np.asarray(found.x, dtype=float)
+    if np.abs(fitted.jac).max() > 1e3 * FLAT * len(probabilities):
+        raise EvidenceError(f"the surrogate did not settle in {fitted.nit} steps; are the inputs on one scale?")
+    return np.asarray(fitted.x, dtype=float)

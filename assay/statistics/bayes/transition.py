@@ -54,10 +54,10 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
     OutOfBounds
         If a count is negative.
     """
-    seen = np.asarray(counts, dtype=float)
-    if seen.ndim != 2 or seen.size == 0 or not np.isfinite(seen).all() or (seen < 0).any():
-        raise OutOfBounds(f"a table (rows, outputs) of non-negative counts is needed, not {seen.tolist()}")
-    return np.stack([rng.dirichlet(row, draws) for row in seen + 1.0 / seen.shape[1]], axis=1)
+    observed = np.asarray(counts, dtype=float)
+    if observed.ndim != 2 or observed.size == 0 or not np.isfinite(observed).all() or (observed < 0).any():
+        raise OutOfBounds(f"a table (rows, outputs) of non-negative counts is needed, not {observed.tolist()}")
+    return np.stack([rng.dirichlet(row, draws) for row in observed + 1.0 / observed.shape[1]], axis=1)
 
 
 def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
@@ -101,9 +101,11 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
     unbiased, biased : array_like, shape (blocks, rows)
         Declared distributions of the blocks of each step.
     """
-    named = transitions[:, :, :-1] if neutral else transitions
-    fair = pad_to(unbiased, named.shape[2])
-    step_1, step_2 = (_worst_block(outputs_under(named, blocks), fair, neutral) for blocks in (unbiased, biased))
+    value_transitions = transitions[:, :, :-1] if neutral else transitions
+    fair = pad_to(unbiased, value_transitions.shape[2])
+    step_1, step_2 = (
+        _worst_block(outputs_under(value_transitions, blocks), fair, neutral) for blocks in (unbiased, biased)
+    )
     return StepEffects(step_1, step_2)
 
 
@@ -167,9 +169,11 @@ def draw_excess_concordance(
 
 def _pair_shares(rows: int, weights: Mapping[RowPair, float] | None) -> dict[RowPair, float]:
     """Return the share of each pair of rows; the shares sum to one."""
-    given = dict.fromkeys(combinations(range(rows), 2), 1.0) if weights is None else dict(weights)
-    known = all(0 <= row < rows for pair in given for row in pair)
-    total = sum(given.values())
-    if not known or total <= 0 or any(weight < 0 for weight in given.values()):
-        raise OutOfBounds(f"weights must be non-negative, of pairs of the {rows} rows, and not all zero, not {given}")
-    return {pair: weight / total for pair, weight in given.items()}
+    pair_weights = dict.fromkeys(combinations(range(rows), 2), 1.0) if weights is None else dict(weights)
+    are_rows = all(0 <= row < rows for pair in pair_weights for row in pair)
+    total = sum(pair_weights.values())
+    if not are_rows or total <= 0 or any(weight < 0 for weight in pair_weights.values()):
+        raise OutOfBounds(
+            f"weights must be non-negative, of pairs of the {rows} rows, and not all zero, not {pair_weights}"
+        )
+    return {pair: weight / total for pair, weight in pair_weights.items()}

@@ -93,20 +93,20 @@ def mean_average_cosine(
     .. [2] P2, section 2.
     """
     values, words = as_sample(distance), np.asarray(protected)
-    named = np.zeros(values.size, dtype=int) if sets is None else np.asarray(sets)
+    set_ids = np.zeros(values.size, dtype=int) if sets is None else np.asarray(sets)
     check_paired(values, words)
-    check_paired(values, named)
+    check_paired(values, set_ids)
     distinct, at_word = np.unique(words, return_inverse=True)
-    kinds, at_set = np.unique(named, return_inverse=True)
+    kinds, at_set = np.unique(set_ids, return_inverse=True)
     cell = at_word * kinds.size + at_set
-    seen, at_cell, counts = np.unique(cell, return_inverse=True, return_counts=True)
+    distinct_cells, at_cell, counts = np.unique(cell, return_inverse=True, return_counts=True)
     means = np.bincount(at_cell, weights=values) / counts
-    of_word = seen // kinds.size
+    of_word = distinct_cells // kinds.size
     by_word = np.bincount(of_word, weights=means) / np.bincount(of_word)
     return MeanAverageCosine(
         float(means.mean()),
         int(distinct.size),
-        int(seen.size),
+        int(distinct_cells.size),
         dict(zip((str(word) for word in distinct), by_word.tolist(), strict=True)),
     )
 

@@ -89,13 +89,13 @@ def negative_sentiment_bias(
         raise OutOfBounds(f"the weight of the data is a positive number, not {strength}", "strength")
     good = as_vectors(positive, "the positive words")
     bad = as_vectors(negative, "the negative words", dims=good.shape[1])
-    judged = as_vectors(targets, "the targets", least=2, dims=good.shape[1])
+    target_vectors = as_vectors(targets, "the targets", least=2, dims=good.shape[1])
     words, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
     # the optimal weights lie in the span of the words, so at most one unknown per word is needed
     span = np.linalg.svd(words, full_matrices=False)[2]
     penalty = np.append(np.ones(len(span)), 1.0 if constant == "penalised" else 0.0)
     weights = _fit_logistic(_with_constant(words @ span.T), is_negative, strength, penalty)
-    probability = special.expit(_with_constant(judged @ span.T) @ weights)
+    probability = special.expit(_with_constant(target_vectors @ span.T) @ weights)
     if probability.sum() <= 0:
         raise EvidenceError("the classifier gives every target a probability of zero; there is nothing to compare")
     shares = probability / probability.sum()

@@ -57,18 +57,18 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:
         If all vectors are the same.
     """
     matrix = as_vectors(vectors, "the vectors", least=2)
-    most = min(len(matrix) - 1, matrix.shape[1])
-    if not 1 <= components <= most:
-        raise OutOfBounds(f"vectors of this shape have 1 to {most} components, not {components}", "components")
+    largest = min(len(matrix) - 1, matrix.shape[1])
+    if not 1 <= components <= largest:
+        raise OutOfBounds(f"vectors of this shape have 1 to {largest} components, not {components}", "components")
     centre = matrix.mean(axis=0)
     if (matrix == matrix[0]).all():
         raise ZeroVariance(f"all {len(matrix)} vectors are the same; there is no direction in which they differ")
     _, spread, axes = np.linalg.svd(matrix - centre, full_matrices=False)
-    kept = axes[:components]
-    sizes = np.abs(kept)
+    leading = axes[:components]
+    sizes = np.abs(leading)
     # the first of equally large loadings fixes the axis's sign: mutually exclusive words have loadings that are
     # equal up to rounding
     first = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
-    furthest = np.take_along_axis(kept, first[:, None], axis=1)
+    furthest = np.take_along_axis(leading, first[:, None], axis=1)
     explained = spread[:components] ** 2 / (spread**2).sum()
-    return Projection(centre, kept * np.where(furthest < 0, -1.0, 1.0), explained)
+    return Projection(centre, leading * np.where(furthest < 0, -1.0, 1.0), explained)

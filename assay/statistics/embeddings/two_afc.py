@@ -73,20 +73,30 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
     ----------
     .. [1] "Artificial mental phenomena" (FAT* 2020), the two-alternative forced choice task.
     """
-    one, other, said = (np.asarray(each, dtype=float) for each in (first, second, concepts))
-    if one.shape != other.shape or one.ndim != 2 or said.ndim != 2 or one.shape[1] != said.shape[1]:
-        raise OutOfBounds(f"cues {one.shape} and {other.shape} and concepts {said.shape} do not fit each other")
-    lengths = np.linalg.norm(one, axis=1), np.linalg.norm(other, axis=1)
+    first_vectors, second_vectors, concept_vectors = (
+        np.asarray(vectors, dtype=float) for vectors in (first, second, concepts)
+    )
+    if (
+        first_vectors.shape != second_vectors.shape
+        or first_vectors.ndim != 2
+        or concept_vectors.ndim != 2
+        or first_vectors.shape[1] != concept_vectors.shape[1]
+    ):
+        raise OutOfBounds(
+            f"cues {first_vectors.shape} and {second_vectors.shape} and concepts {concept_vectors.shape} do not fit "
+            "each other"
+        )
+    lengths = np.linalg.norm(first_vectors, axis=1), np.linalg.norm(second_vectors, axis=1)
     if (empty := np.flatnonzero((lengths[0] == 0) | (lengths[1] == 0))).size:
         raise ZeroVariance(f"a cue of pair {int(empty[0]) + 1} is the zero vector and has no direction")
-    axis = other / lengths[1][:, None] - one / lengths[0][:, None]
-    along = np.einsum("pd,pd->p", other - one, axis)  # equals (|c1| + |c2|) (1 - cos(c1, c2))
+    axis = second_vectors / lengths[1][:, None] - first_vectors / lengths[0][:, None]
+    along = np.einsum("pd,pd->p", second_vectors - first_vectors, axis)  # equals (|c1| + |c2|) (1 - cos(c1, c2))
     if (same := np.flatnonzero(along <= SAME * (lengths[0] + lengths[1]))).size:
         raise NoTransition(f"the cues of pair {int(same[0]) + 1} point the same way: no mixture changes the answer")
-    leaning = np.einsum("pd,pd->p", one, axis)[:, None] + weight * (axis @ said.T)
+    leaning = np.einsum("pd,pd->p", first_vectors, axis)[:, None] + weight * (axis @ concept_vectors.T)
     points = -leaning / along[:, None]
     if (beyond := np.argwhere(~(np.abs(points) <= FARTHEST))).size:
-        pair, word = (int(place) + 1 for place in beyond[0])
+        pair, word = (int(index) + 1 for index in beyond[0])
         raise NoTransition(f"beside concept {word} the cues of pair {pair} are so short that no mixture matters")
     return np.asarray(points)
 

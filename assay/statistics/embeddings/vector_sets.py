@@ -9,12 +9,12 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Floats
 
 
-def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | None = None) -> Floats:
+def as_vectors(vectors: ArrayLike, name: str, *, least: int = 1, dims: int | None = None) -> Floats:
     """Check a set of word vectors.
 
     Parameters
     ----------
-    what : str
+    name : str
         Name of the set in error messages (``"the first targets"``).
 
     Returns
@@ -32,24 +32,24 @@ def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | Non
     """
     matrix = np.asarray(vectors, dtype=float)
     if matrix.ndim != 2:
-        raise OutOfBounds(f"{what} must be a matrix with a row for each word, not an array of shape {matrix.shape}")
+        raise OutOfBounds(f"{name} must be a matrix with a row for each word, not an array of shape {matrix.shape}")
     if len(matrix) < least:
-        raise TooFewObservations(f"{what} hold {len(matrix)} vectors; at least {least} are needed")
+        raise TooFewObservations(f"{name} hold {len(matrix)} vectors; at least {least} are needed")
     if dims is not None and matrix.shape[1] != dims:
-        raise OutOfBounds(f"{what} have vectors of {matrix.shape[1]} numbers where others have {dims}")
+        raise OutOfBounds(f"{name} have vectors of {matrix.shape[1]} numbers where others have {dims}")
     if not (finite := np.isfinite(matrix).all(axis=1)).all():
-        raise EvidenceError(f"{int((~finite).sum())} of the {len(matrix)} vectors of {what} hold numbers not finite")
+        raise EvidenceError(f"{int((~finite).sum())} of the {len(matrix)} vectors of {name} hold numbers not finite")
     return matrix
 
 
-def unit_vectors(vectors: ArrayLike, what: str = "the words") -> Floats:
+def unit_vectors(vectors: ArrayLike, name: str = "the words") -> Floats:
     """Scale vectors to length one; raise `EvidenceError` if a vector is all zero, and the errors of `as_vectors`."""
-    matrix = as_vectors(vectors, what)
+    matrix = as_vectors(vectors, name)
     # divide by the largest number first, because squares of very large or small numbers overflow or underflow
     largest = np.abs(matrix).max(axis=1, initial=0.0, keepdims=True)
     if not (directed := largest > 0).all():
         raise EvidenceError(
-            f"{int((~directed).sum())} of the {len(matrix)} vectors of {what} are all zero and have no direction; "
+            f"{int((~directed).sum())} of the {len(matrix)} vectors of {name} are all zero and have no direction; "
             "leave those words out"
         )
     scaled = matrix / largest

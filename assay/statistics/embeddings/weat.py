@@ -75,7 +75,7 @@ def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
     return np.clip(a @ b.T, -1.0, 1.0)
 
 
-def associations(targets: ArrayLike, own: ArrayLike, other: ArrayLike) -> Floats:
+def associations(targets: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
     """Return s(t, A, B) of each target: its mean cosine with A less its mean cosine with B.
 
     Returns
@@ -88,11 +88,16 @@ def associations(targets: ArrayLike, own: ArrayLike, other: ArrayLike) -> Floats
     OutOfBounds, TooFewObservations, EvidenceError
         As for `cosines`.
     """
-    return np.asarray(cosines(targets, own).mean(axis=1) - cosines(targets, other).mean(axis=1), dtype=float)
+    return np.asarray(cosines(targets, first).mean(axis=1) - cosines(targets, second).mean(axis=1), dtype=float)
 
 
 def weat(
-    first: ArrayLike, second: ArrayLike, own: ArrayLike, other: ArrayLike, *, rng: np.random.Generator | None = None
+    first: ArrayLike,
+    second: ArrayLike,
+    first_attribute: ArrayLike,
+    second_attribute: ArrayLike,
+    *,
+    rng: np.random.Generator | None = None,
 ) -> Weat:
     """Test whether two sets of target words are associated with different sets of attribute words.
 
@@ -100,7 +105,7 @@ def weat(
     ----------
     first, second : array_like, shape (words, dims)
         Vectors of the two target sets X and Y.
-    own, other : array_like, shape (words, dims)
+    first_attribute, second_attribute : array_like, shape (words, dims)
         Vectors of the two attribute sets A and B.
     rng : Generator, optional
         As for `partition_test`: needed above forty target words.
@@ -125,7 +130,11 @@ def weat(
        contain human-like biases", Science 356.
     .. [2] P2, equations 1 to 3.
     """
-    return weat_of_associations(associations(first, own, other), associations(second, own, other), rng=rng)
+    return weat_of_associations(
+        associations(first, first_attribute, second_attribute),
+        associations(second, first_attribute, second_attribute),
+        rng=rng,
+    )
 
 
 def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator | None = None) -> Weat:

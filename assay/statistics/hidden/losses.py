@@ -54,21 +54,21 @@ def loss_difference(
     ndarray, shape (draws,)
         All 0 if nothing was refused and failed calls do not count, unless `anyway` is true.
     """
-    refusals = {name: (one.refused, one.asked - one.failed) for name, one in groups.items()}
+    refusals = {name: (group.refused, group.asked - group.failed) for name, group in groups.items()}
     refused = _largest(refusals, rng, draws, anyway=anyway)
-    failed = _largest({name: (one.failed, one.asked) for name, one in groups.items()}, rng, draws)
+    failed = _largest({name: (group.failed, group.asked) for name, group in groups.items()}, rng, draws)
     if float((failed > limit).mean()) < confidence:
         return refused
-    return _largest({name: (one.refused + one.failed, one.asked) for name, one in groups.items()}, rng, draws)
+    return _largest({name: (group.refused + group.failed, group.asked) for name, group in groups.items()}, rng, draws)
 
 
 def _largest(
     counts: Mapping[str, tuple[int, int]], rng: np.random.Generator, draws: int, *, anyway: bool = False
 ) -> Floats:
-    known = {name: one for name, one in counts.items() if one[1]}
-    if len(known) < 2 or not (anyway or any(lost for lost, _ in known.values())):
+    nonempty = {name: count for name, count in counts.items() if count[1]}
+    if len(nonempty) < 2 or not (anyway or any(lost for lost, _ in nonempty.values())):
         return np.zeros(draws)
-    shares = [rng.beta(lost + PRIOR, asked - lost + PRIOR, draws) for lost, asked in known.values()]
+    shares = [rng.beta(lost + PRIOR, total - lost + PRIOR, draws) for lost, total in nonempty.values()]
     return np.asarray(np.max([np.abs(a - b) for a, b in combinations(shares, 2)], axis=0))
 
 
@@ -78,18 +78,20 @@ def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
     Fisher's exact test of the groups with the largest and the smallest share, of refusals and of failed calls, at the
     level of `assay.statistics.hidden.chance`; each of several pairs of groups may err.
     """
-    refused = [(one.refused, one.asked - one.failed) for one in groups.values() if one.asked > one.failed]
-    failed = [(one.failed, one.asked) for one in groups.values() if one.asked]
+    refused = [(group.refused, group.asked - group.failed) for group in groups.values() if group.asked > group.failed]
+    failed = [(group.failed, group.asked) for group in groups.values() if group.asked]
     return not any(_clearly_apart(counts) for counts in (refused, failed))
 
 
 def _clearly_apart(counts: Sequence[tuple[int, int]]) -> bool:
     if len(counts) < 2:
         return False
-    (most, of_most), (least, of_least) = (pick(counts, key=lambda each: each[0] / each[1]) for pick in (max, min))
-    lost, asked = most + least, of_most + of_least
-    could = np.arange(most, min(lost, of_most) + 1)
-    tail = np.exp(_log_comb(of_most, could) + _log_comb(of_least, lost - could) - _log_comb(asked, lost)).sum()
+    (most_lost, of_most), (least, of_least) = (
+        pick(counts, key=lambda count: count[0] / count[1]) for pick in (max, min)
+    )
+    lost, total = most_lost + least, of_most + of_least
+    could = np.arange(most_lost, min(lost, of_most) + 1)
+    tail = np.exp(_log_comb(of_most, could) + _log_comb(of_least, lost - could) - _log_comb(total, lost)).sum()
     pairs = len(counts) * (len(counts) - 1) / 2
     return bool(2 * pairs * tail <= 1 - CLEAR)
 

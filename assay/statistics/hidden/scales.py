@@ -71,8 +71,8 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
     if scale == "logit":
         return np.asarray(np.log(outputs) - np.log1p(-outputs))
     if scale == "rank":
-        _, place, count = np.unique(outputs, return_inverse=True, return_counts=True)
-        return np.asarray((np.cumsum(count) - (count - 1) / 2)[place].reshape(outputs.shape))
+        _, index, count = np.unique(outputs, return_inverse=True, return_counts=True)
+        return np.asarray((np.cumsum(count) - (count - 1) / 2)[index].reshape(outputs.shape))
     return outputs
 
 
@@ -88,12 +88,12 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     # if the outputs are counts or marks, most numbers are common, and the remaining ones are not amounts
     several = counts[often].sum() >= MOSTLY * outputs.size and others.max(initial=0) < COMMON * others.sum()
     usual = numbers[often if several else counts >= MOSTLY * outputs.size]
-    some = np.asarray(((outputs > 0) & ~np.isin(outputs, usual)).all(axis=1))
-    few = (outputs < 0).mean() > NEGATIVE or some.all() or some.sum() < LEAST_AMOUNTS
-    if few or not _as_ratios(outputs[some]):
+    positive = np.asarray(((outputs > 0) & ~np.isin(outputs, usual)).all(axis=1))
+    few = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
+    if few or not _as_ratios(outputs[positive]):
         return None
-    named = " and ".join(f"{number:.6g}" for number in usual if number)
-    return "amounts above 0" + (f" other than {named}" if named else ""), some
+    usual_numbers = " and ".join(f"{number:.6g}" for number in usual if number)
+    return "amounts above 0" + (f" other than {usual_numbers}" if usual_numbers else ""), positive
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:

@@ -62,8 +62,10 @@ class SingleCases:
     @classmethod
     def of_numbers(cls, profiles: Profiles, repeats: Floats | None) -> SingleCases:
         """Divide numbers by their standard deviation; `repeats` has the shape (items, values, 3)."""
-        again = None if repeats is None else repeats[..., None] / profiles.scale
-        return cls(profiles.outputs[..., None] / profiles.scale, again, profiles.clusters, profiles.most_weights)
+        scaled_repeats = None if repeats is None else repeats[..., None] / profiles.scale
+        return cls(
+            profiles.outputs[..., None] / profiles.scale, scaled_repeats, profiles.clusters, profiles.most_weights
+        )
 
     @classmethod
     def of_labels(
@@ -90,8 +92,8 @@ class SingleCases:
         """Draw the squared mean difference between every two values, shape (draws, pairs)."""
         values = range(self.outputs.shape[1])
         apart = np.stack([self.outputs[:, b] - self.outputs[:, a] for a, b in combinations(values, 2)], axis=1)
-        drawn = mean_draws(apart.reshape(len(apart), -1), self.clusters, rng, draws, self.most_weights)
-        return np.asarray((drawn.reshape(draws, *apart.shape[1:]) ** 2).sum(axis=2))
+        samples = mean_draws(apart.reshape(len(apart), -1), self.clusters, rng, draws, self.most_weights)
+        return np.asarray((samples.reshape(draws, *apart.shape[1:]) ** 2).sum(axis=2))
 
     @property
     def noise(self) -> Floats | None:
@@ -133,16 +135,18 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
     """
     squared = cases.squared
     squares = mean_draws(squared, cases.clusters, rng, draws, cases.most_weights)
-    if known := cases.knows_noise(squared.sum(axis=1), limit):
+    if is_measured := cases.knows_noise(squared.sum(axis=1), limit):
         variances = cases.variances
         pairs = combinations(range(variances.shape[1]), 2)
         of_asking = mean_draws(np.stack([variances[:, a] + variances[:, b] for a, b in pairs], axis=1), {}, rng, draws)
         squares = squares - of_asking
-        known = cases.shows_effect(float(of_asking.mean(axis=0).max()), limit)
+        is_measured = cases.shows_effect(float(of_asking.mean(axis=0).max()), limit)
     squares = squares[:, furthest(squares.mean(axis=0))]
     if squares.shape[1] > 1:  # without a joint fit, the largest of several noisy estimates would be too large
         squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).each
-    return HiddenEffect("individual", RECORD, np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not known)
+    return HiddenEffect(
+        "individual", RECORD, np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not is_measured
+    )
 
 
 def text_effect(
@@ -164,37 +168,41 @@ def text_effect(
     if "person" not in cases.clusters:  # the words for a value are always the same, so the whole difference is its own
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT),)
     ids, count = cells
-    some = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
-    persons = {"person": cases.clusters["person"][some]}
+    selected = np.isin(ids, np.flatnonzero(np.bincount(ids) > 1))
+    persons = {"person": cases.clusters["person"][selected]}
     if (
         len(np.unique(persons["person"])) < LEAST_CLUSTERS
-        or (fit := _without_cells_and_persons(cases, ids, some)).freedom < LEAST_FREEDOM
+        or (fit := _without_cells_and_persons(cases, ids, selected)).freedom < LEAST_FREEDOM
     ):
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT, bound=True),)
     pairs = list(combinations(range(cases.outputs.shape[1]), 2))
     of_value = (fit.residuals**2).sum(axis=2)
     chosen = furthest(cases.squared.mean(axis=0)).tolist()
     apart = [fit.residuals[:, b] - fit.residuals[:, a] for a, b in (pairs[at] for at in chosen)]
-    own = np.column_stack([of_value, *((each**2).sum(axis=1) for each in apart)]) * len(of_value) / fit.freedom
-    drawn = mean_draws(own, persons, rng, len(means), cases.most_weights)
+    squared_columns = (
+        np.column_stack([of_value, *((difference**2).sum(axis=1) for difference in apart)])
+        * len(of_value)
+        / fit.freedom
+    )
+    samples = mean_draws(squared_columns, persons, rng, len(means), cases.most_weights)
     noise = np.zeros((len(means), of_value.shape[1]))
-    if known := cases.knows_noise(own[:, of_value.shape[1] :].sum(axis=1), limit):
+    if is_measured := cases.knows_noise(squared_columns[:, of_value.shape[1] :].sum(axis=1), limit):
         noise = mean_draws(cases.variances, {}, rng, len(means))
         # fitted together: few repeated questions do not show that one group's answers are a little noisier
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, len(means)).each
     shared, alone = [], []
-    for place, at in enumerate(chosen):
+    for column, at in enumerate(chosen):
         a, b = pairs[at]
-        difference = drawn[:, of_value.shape[1] + place]
+        difference = samples[:, of_value.shape[1] + column]
         of_texts = _size_draws(*fit.between(a, b, count), limit, 0.5, rng, len(means))
-        known = known and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
-        own_a, own_b = (drawn[:, value] - noise[:, value] for value in (a, b))
+        is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
+        own_a, own_b = (samples[:, value] - noise[:, value] for value in (a, b))
         single = difference - noise[:, a] - noise[:, b] - 2 * (own_a if own_a.mean() < own_b.mean() else own_b)
         shared.append(means[:, at] + of_texts)
         part = ALONE / len(chosen)
         alone.append(_size_draws(float(single.mean()), float(single.var()), 0.0, limit, part, rng, len(means)))
     base, largest = (np.sqrt(np.max(squares, axis=0)) for squares in (shared, np.add(shared, alone)))
-    if known:
+    if is_measured:
         return (HiddenEffect("individual", TEXT, largest, limit),)
     return (
         HiddenEffect("individual", TEXT, base, limit),
@@ -234,12 +242,12 @@ class _Fit:
         return estimate, error + unasked, 4 * residual / total
 
 
-def _without_cells_and_persons(cases: SingleCases, cells: Integers, some: NDArray[np.bool_]) -> _Fit:
-    """Fit the answers of the items in `some`, whose cells have several, by effects of their cells and persons."""
-    _, cell = np.unique(cells[some], return_inverse=True)
-    _, person = np.unique(cases.clusters["person"][some], return_inverse=True)
-    shape = cases.outputs[some].shape
-    outputs = cases.outputs[some].reshape(len(cell), -1)
+def _without_cells_and_persons(cases: SingleCases, cells: Integers, shared: NDArray[np.bool_]) -> _Fit:
+    """Fit the answers of the items in `shared`, whose cells have several, by effects of their cells and persons."""
+    _, cell = np.unique(cells[shared], return_inverse=True)
+    _, person = np.unique(cases.clusters["person"][shared], return_inverse=True)
+    shape = cases.outputs[shared].shape
+    outputs = cases.outputs[shared].reshape(len(cell), -1)
     table = np.zeros((cell.max() + 1, person.max() + 1))
     np.add.at(table, (cell, person), 1)
     sizes, of_person = table.sum(axis=1), table.sum(axis=0)
@@ -268,13 +276,13 @@ def _size_draws(
     error: float,
     by_size: float,
     limit: float,
-    some: float,
+    prior_share: float,
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
     """Draw the square of a size, given an estimate of the square with the variance ``error + by_size * square``.
 
-    With the prior probability `some` the size is half-normal with half of the limit as its scale; otherwise it is 0.
+    With the prior probability `prior_share`, the size is half-normal with half of the limit as its scale, or else 0.
     """
     size = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
     error = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)
@@ -282,7 +290,7 @@ def _size_draws(
     size = np.unique(np.concatenate([size, np.sqrt(near[near > 0]) / (limit / 2)]))
     edges = np.concatenate([[0.0], (size[1:] + size[:-1]) / 2, size[-1:]])
     slab = np.exp(-(size**2) / 2) * np.diff(edges)
-    prior = np.concatenate([[1 - some], some * slab / slab.sum()])
+    prior = np.concatenate([[1 - prior_share], prior_share * slab / slab.sum()])
     away = estimate - (np.concatenate([[0.0], size]) * limit / 2) ** 2
     log_mass = np.log(np.maximum(prior, 1e-300)) - away**2 / error / 2
     mass = np.exp(log_mass - log_mass.max())

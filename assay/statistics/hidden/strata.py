@@ -33,13 +33,13 @@ MOST_PAIRS = 45
 """Maximum number of pairs of values (those of ten values) whose hidden effects are computed; see `furthest`."""
 
 
-def furthest(reach: Floats, most: int = MOST_PAIRS) -> NDArray[np.intp]:
-    """Return the indices of the `most` pairs with the largest `reach`, ascending; shape (at most `most`,).
+def furthest(reach: Floats, limit: int = MOST_PAIRS) -> NDArray[np.intp]:
+    """Return the indices of the `limit` pairs with the largest `reach`, ascending; shape (at most `limit`,).
 
     `reach` is the largest plausible effect of each pair. Whether the largest effect exceeds its limit hardly depends
     on the other pairs, and fifty values make 1,225 pairs.
     """
-    return np.sort(np.argsort(-reach, kind="stable")[:most])
+    return np.sort(np.argsort(-reach, kind="stable")[:limit])
 
 
 def paired_differences(profiles: Profiles) -> dict[str, Floats]:
@@ -71,15 +71,15 @@ def stratum_effects(
     """
     of_pairs = paired_differences(profiles)
     strata = [
-        (family, member, held)
+        (family, member, inside)
         for family, members in families.items()
         for member in sorted({*members.tolist()} - {""})
-        if (held := members == member).sum() >= LEAST_CLUSTERS
+        if (inside := members == member).sum() >= LEAST_CLUSTERS
     ]
     if not strata:
         return ()
     differences = np.stack([*of_pairs.values()], axis=1)
-    shares = np.stack([held / held.mean() for _, _, held in strata], axis=1)
+    shares = np.stack([inside / inside.mean() for _, _, inside in strata], axis=1)
     estimates = differences.T @ shares / len(shares)
     # the influence of each profile on a stratum's mean; the error of that mean is the error of the mean influence
     influences = (differences[:, :, None] - estimates) * shares[:, None]
@@ -90,26 +90,26 @@ def stratum_effects(
     critical = special.stdtrit(error.freedom, 1 - (1 - SURE) / 2 / estimates.size) * np.sqrt(error.variance)
     significant = np.abs(estimates) > critical.reshape(estimates.shape)
     names, effects = list(of_pairs), []
-    for place in furthest(reach).tolist():
-        pair, estimate, covariance = names[place], estimates[place], covariances[place]
+    for index in furthest(reach).tolist():
+        pair, estimate, covariance = names[index], estimates[index], covariances[index]
         for family in families:
             mine = [at for at, (of, _, _) in enumerate(strata) if of == family]
             if len(mine) < 2:
                 continue
-            found = varying_effect(estimate[mine], covariance[np.ix_(mine, mine)], scale, rng, draws)
-            for at, each in zip(mine, found.each.T, strict=True):
+            fitted = varying_effect(estimate[mine], covariance[np.ix_(mine, mine)], scale, rng, draws)
+            for at, samples in zip(mine, fitted.each.T, strict=True):
                 name = f"{family}: {strata[at][1]}"
                 name = name if len(of_pairs) == 1 else f"{name}, {pair}"
-                effects.append(HiddenEffect("stratum", name, np.abs(each), bound=not significant[place, at]))
+                effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, at]))
     return tuple(effects)
 
 
-def fitted_together(drawn: Floats, scale: float, rng: np.random.Generator) -> Floats:
+def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> Floats:
     """Fit the differences between several groups jointly, because the largest of many noisy differences is too large.
 
     Parameters
     ----------
-    drawn : ndarray, shape (draws, pairs)
+    samples : ndarray, shape (draws, pairs)
         Draws of each group less each earlier group (order of `itertools.combinations`); for two groups, not changed.
     scale : float
         Scale of the prior of the spread between the groups.
@@ -118,12 +118,12 @@ def fitted_together(drawn: Floats, scale: float, rng: np.random.Generator) -> Fl
     -------
     ndarray, shape (draws, pairs)
     """
-    count = round((1 + math.sqrt(1 + 8 * drawn.shape[1])) / 2)
+    count = round((1 + math.sqrt(1 + 8 * samples.shape[1])) / 2)
     if count < LEAST_KINDS:
-        return drawn
-    from_first = np.column_stack([np.zeros(len(drawn)), drawn[:, : count - 1]])
-    each = varying_effect(from_first.mean(axis=0), np.cov(from_first.T), scale, rng, len(drawn)).each
-    return np.stack([each[:, b] - each[:, a] for a, b in combinations(range(count), 2)], axis=1)
+        return samples
+    from_first = np.column_stack([np.zeros(len(samples)), samples[:, : count - 1]])
+    fitted = varying_effect(from_first.mean(axis=0), np.cov(from_first.T), scale, rng, len(samples)).each
+    return np.stack([fitted[:, b] - fitted[:, a] for a, b in combinations(range(count), 2)], axis=1)
 
 
 def share_effects(
@@ -141,30 +141,30 @@ def share_effects(
         Scale of the prior of the spread between strata.
     """
     estimates = np.stack([estimate for estimate, _ in strata.values()])
-    drawn = np.stack([draws for _, draws in strata.values()], axis=1)
-    last = int(drawn.var(axis=0).sum(axis=0).argmax())
-    rest, away = np.zeros(drawn.shape[:2]), np.zeros(drawn.shape[:2])
+    samples = np.stack([draws for _, draws in strata.values()], axis=1)
+    last = int(samples.var(axis=0).sum(axis=0).argmax())
+    effect, away = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])
     for value in range(estimates.shape[1]):
         if value != last:  # differences add up to 0: of two opposites, independent draws would partly cancel out
-            covariance = _at_one_share(drawn[:, :, value], float(fair[value]))
-            each = varying_effect(estimates[:, value], covariance, scale, rng, len(drawn)).each
-            rest, away = rest + each, away + np.abs(each) / 2
-    away += np.abs(rest) / 2
+            covariance = _at_one_share(samples[:, :, value], float(fair[value]))
+            fitted = varying_effect(estimates[:, value], covariance, scale, rng, len(samples)).each
+            effect, away = effect + fitted, away + np.abs(fitted) / 2
+    away += np.abs(effect) / 2
     return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, away.T, strict=True))
 
 
-def _at_one_share(drawn: Floats, fair: float) -> Floats:
+def _at_one_share(samples: Floats, fair: float) -> Floats:
     """Return the covariance of the strata's shares as if all strata had the same share, shape (strata, strata).
 
     The estimated error of a share is smallest near 0 and 1. With few answers, a share may be near 0 or 1 by chance, and
     would seem certain: in one of eight simulations, a translator that tossed coins was found biased.
     """
-    covariance = np.atleast_2d(np.cov(drawn.T))
-    shares = np.clip(drawn.mean(axis=0) + fair, 1e-6, 1 - 1e-6)
-    own = shares * (1 - shares)
-    answers = own / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)
+    covariance = np.atleast_2d(np.cov(samples.T))
+    shares = np.clip(samples.mean(axis=0) + fair, 1e-6, 1 - 1e-6)
+    weights = shares * (1 - shares)
+    answers = weights / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)
     pooled = float(answers @ shares / answers.sum())
-    wider = np.sqrt(np.maximum(1.0, pooled * (1 - pooled) / own))
+    wider = np.sqrt(np.maximum(1.0, pooled * (1 - pooled) / weights))
     return np.asarray(covariance * np.outer(wider, wider))
 
 
@@ -198,15 +198,15 @@ def typical_effect(
         ``None`` if fewer than two strata are left, or the strata are confounded with another factor, too.
     """
     _, ids, counts = np.unique(members, return_inverse=True, return_counts=True)
-    kept = (counts >= LEAST_OF_A_KIND)[ids]
+    frequent = (counts >= LEAST_OF_A_KIND)[ids]
     if (counts >= LEAST_OF_A_KIND).sum() < 2:
         return None
-    several = [of[kept] for of in others if np.unique(of[kept]).size > 1]
-    found = adjusted_means(differences[kept], members[kept], several)
-    if bound := found is None:
-        found = adjusted_means(differences[kept], members[kept], several[1:])
-    if found is None:
+    several = [of[frequent] for of in others if np.unique(of[frequent]).size > 1]
+    estimated = adjusted_means(differences[frequent], members[frequent], several)
+    if bound := estimated is None:
+        estimated = adjusted_means(differences[frequent], members[frequent], several[1:])
+    if estimated is None:
         return None
-    each = varying_effect(*found, scale, rng, len(mean)).each
-    apart = each - each.mean(axis=1, keepdims=True)
+    fitted = varying_effect(*estimated, scale, rng, len(mean)).each
+    apart = fitted - fitted.mean(axis=1, keepdims=True)
     return np.asarray(np.sqrt(mean**2 + (apart**2).mean(axis=1))), bound

@@ -66,22 +66,22 @@ def varying_effect(
     .. [1] Gelman (2006), "Prior distributions for variance parameters in hierarchical models", Bayesian Analysis 1.
     .. [2] Gelman, Hill & Yajima (2012), "Why we (usually) don't have to worry about multiple comparisons".
     """
-    found = np.asarray(estimates, dtype=float)
+    effects = np.asarray(estimates, dtype=float)
     errors = np.asarray(covariance, dtype=float)
     errors = np.diag(errors) if errors.ndim == 1 else errors
-    if errors.shape != (found.size, found.size) or not scale > 0:
+    if errors.shape != (effects.size, effects.size) or not scale > 0:
         raise OutOfBounds(
-            f"{found.size} estimates need as many errors and a positive scale, not {errors.shape}, {scale}"
+            f"{effects.size} estimates need as many errors and a positive scale, not {errors.shape}, {scale}"
         )
     # in the basis of the covariance's eigenvectors the errors are independent, and so are the strata's effects
-    own, basis = np.linalg.eigh(errors)
-    own = np.maximum(own, LEAST_VARIANCE * scale**2)
-    ones, turned = basis.T @ np.ones(found.size), basis.T @ found
+    eigenvalues, basis = np.linalg.eigh(errors)
+    eigenvalues = np.maximum(eigenvalues, LEAST_VARIANCE * scale**2)
+    ones, turned = basis.T @ np.ones(effects.size), basis.T @ effects
     grid = scale * np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
     slab = np.exp(-((grid / scale) ** 2) / 2) * (1 + (grid / scale) ** 2)
     grid = np.concatenate([[NONE * scale], grid])
     prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])
-    weight = 1 / (own + grid[:, None] ** 2)
+    weight = 1 / (eigenvalues + grid[:, None] ** 2)
     precision = (weight * ones**2).sum(axis=1)
     centre = (weight * ones * turned).sum(axis=1) / precision
     away = (weight * (turned - centre[:, None] * ones) ** 2).sum(axis=1)
@@ -90,12 +90,12 @@ def varying_effect(
     cell = rng.choice(len(grid), draws, p=mass / mass.sum())
     spread = grid[cell]
     mean = centre[cell] + rng.standard_normal(draws) / np.sqrt(precision[cell])
-    variance = 1 / (1 / own + 1 / grid[:, None] ** 2)
-    middle = variance[cell] * (turned / own + mean[:, None] * ones / spread[:, None] ** 2)
+    variance = 1 / (1 / eigenvalues + 1 / grid[:, None] ** 2)
+    middle = variance[cell] * (turned / eigenvalues + mean[:, None] * ones / spread[:, None] ** 2)
     # drawn in the strata's own basis: eigenvectors may have either sign, which depends on the processor
     noise = rng.standard_normal(middle.shape) @ basis
-    each = middle + noise * np.sqrt(variance)[cell]
-    return Varying(mean, spread, each @ basis.T)
+    samples = middle + noise * np.sqrt(variance)[cell]
+    return Varying(mean, spread, samples @ basis.T)
 
 
 def shared_lean(leans: ArrayLike) -> Floats:
@@ -136,14 +136,14 @@ def cluster_means(values: Floats, kind: Integers, others: tuple[Integers, ...]) 
     tuple of ndarray, shape (clusters,)
         Means, and the variances of their errors.
     """
-    left = values - values.mean()
-    for other in others:
-        sizes = np.bincount(other)
-        left = left - (np.bincount(other, weights=left) / np.maximum(sizes, 1))[other]
+    residuals = values - values.mean()
+    for ids in others:
+        sizes = np.bincount(ids)
+        residuals = residuals - (np.bincount(ids, weights=residuals) / np.maximum(sizes, 1))[ids]
     sizes = np.bincount(kind).astype(float)
-    means = np.bincount(kind, weights=left) / sizes
-    freedom = len(values) - len(sizes) - sum(int(other.max()) for other in others)
-    within = float(((left - means[kind]) ** 2).sum()) / max(1, freedom)
+    means = np.bincount(kind, weights=residuals) / sizes
+    freedom = len(values) - len(sizes) - sum(int(ids.max()) for ids in others)
+    within = float(((residuals - means[kind]) ** 2).sum()) / max(1, freedom)
     return means + values.mean(), within / sizes
 
 
@@ -168,25 +168,27 @@ def adjusted_means(
         the first other kind. ``None`` if a kind is confounded with the strata, or there are too few cases.
     """
     columns = [_indicators(members)]
-    columns += [own[:, :-1] - own[:, -1:] for own in map(_indicators, others)]  # effects that add up to 0
+    columns += [
+        indicators[:, :-1] - indicators[:, -1:] for indicators in map(_indicators, others)
+    ]  # effects that add up to 0
     design = np.column_stack(columns)
     cross = design.T @ design
     if np.linalg.matrix_rank(cross, hermitian=True) < len(cross) or len(values) <= len(cross):
         return None
     inverse = np.linalg.inv(cross)
     fitted = inverse @ (design.T @ values)
-    left = values - design @ fitted
+    residuals = values - design @ fitted
     strata = columns[0].shape[1]
-    covariance = np.asarray(float((left**2).sum()) / (len(values) - len(cross)) * inverse[:strata, :strata])
+    covariance = np.asarray(float((residuals**2).sum()) / (len(values) - len(cross)) * inverse[:strata, :strata])
     if not others:
         return fitted[:strata], covariance
     # the interaction of a stratum and a member of the first kind is shared by all their cases (clustered sandwich)
     cells = np.unique(np.char.add(np.char.add(members, " / "), others[0]), return_inverse=True)[1]
-    sums = np.stack([np.bincount(cells, column * left) for column in design.T], axis=1)
+    sums = np.stack([np.bincount(cells, column * residuals) for column in design.T], axis=1)
     count, fitted_to_cells = len(sums), strata + columns[1].shape[1]
     together = count / max(1, count - fitted_to_cells) * (inverse @ sums.T @ sums @ inverse)[:strata, :strata]
-    own = np.maximum(np.diagonal(covariance), LEAST_VARIANCE)  # 0 if all cases of a stratum are equal
-    wider = np.sqrt(np.maximum(1.0, np.diagonal(together) / own))
+    variances = np.maximum(np.diagonal(covariance), LEAST_VARIANCE)  # 0 if all cases of a stratum are equal
+    wider = np.sqrt(np.maximum(1.0, np.diagonal(together) / variances))
     return fitted[:strata], np.asarray(covariance * np.outer(wider, wider))
 
 

@@ -135,9 +135,9 @@ def divergence_test(
     """
     observed = as_counts(counts)
     threshold = bootstrap_threshold(shares, int(observed.sum()), measure, alpha, rng)
-    found = kl_divergence(observed, shares) if measure == "kl" else Divergence(jensen_shannon(observed, shares))
-    biased = found.value is None or found.value > threshold + TIE_SLACK
-    return DivergenceTest(measure, found.value, threshold, biased, found.reason)
+    divergence = kl_divergence(observed, shares) if measure == "kl" else Divergence(jensen_shannon(observed, shares))
+    biased = divergence.value is None or divergence.value > threshold + TIE_SLACK
+    return DivergenceTest(measure, divergence.value, threshold, biased, divergence.reason)
 
 
 def divergence_letter(

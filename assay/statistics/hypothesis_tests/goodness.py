@@ -55,19 +55,19 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
     log_probability, pearson : ndarray, shape (C(n + k - 1, k - 1),)
         In the same order of outcomes.
     """
-    each = np.arange(n + 1)
-    log_terms = [special.xlogy(each, share) - special.gammaln(each + 1.0) for share in expected / n]
-    square_terms = [(each - e) ** 2 / e for e in expected]
-    left = np.array([n])
+    counts = np.arange(n + 1)
+    log_terms = [special.xlogy(counts, share) - special.gammaln(counts + 1.0) for share in expected / n]
+    square_terms = [(counts - e) ** 2 / e for e in expected]
+    remaining = np.array([n])
     log_p, distance = np.full(1, special.gammaln(n + 1.0)), np.zeros(1)
     for log_term, square_term in zip(log_terms[:-1], square_terms[:-1], strict=True):
-        choices = left + 1
+        choices = remaining + 1
         first = np.cumsum(choices) - choices
-        here = np.arange(choices.sum()) - np.repeat(first, choices)
-        left = np.repeat(left, choices) - here
-        log_p = np.repeat(log_p, choices) + log_term[here]
-        distance = np.repeat(distance, choices) + square_term[here]
-    return log_p + log_terms[-1][left], distance + square_terms[-1][left]
+        count = np.arange(choices.sum()) - np.repeat(first, choices)
+        remaining = np.repeat(remaining, choices) - count
+        log_p = np.repeat(log_p, choices) + log_term[count]
+        distance = np.repeat(distance, choices) + square_term[count]
+    return log_p + log_terms[-1][remaining], distance + square_terms[-1][remaining]
 
 
 ENUMERATED_UP_TO = 1_000_000
@@ -176,10 +176,12 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
     n1, n2 = o1.sum(), o2.sum()
     if n1 == 0 or n2 == 0:
         raise TooFewObservations(f"both samples must hold observations, not {n1:g} and {n2:g}")
-    seen = o1 + o2 > 0
-    df = int(seen.sum() if drop_empty else o1.size) - 1
+    is_observed = o1 + o2 > 0
+    df = int(is_observed.sum() if drop_empty else o1.size) - 1
     balance = math.sqrt(n1 / n2)
-    statistic = float(((o1[seen] / balance - o2[seen] * balance) ** 2 / (o1[seen] + o2[seen])).sum())
+    statistic = float(
+        ((o1[is_observed] / balance - o2[is_observed] * balance) ** 2 / (o1[is_observed] + o2[is_observed])).sum()
+    )
     return FitTest("two-sample" if drop_empty else "two-sample-df2", statistic, df, _upper_tail(df, statistic))
 
 
@@ -221,8 +223,8 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
             f"{n} observations over {k} cells have {outcomes} outcomes, more than the {ENUMERATED_UP_TO} that are "
             "enumerated; pass a random generator to sample them"
         )
-    drawn = pearson(rng.multinomial(n, expected / n, MONTE_CARLO_DRAWS), expected)
-    p = (int((drawn >= least).sum()) + 1) / (MONTE_CARLO_DRAWS + 1)
+    statistics = pearson(rng.multinomial(n, expected / n, MONTE_CARLO_DRAWS), expected)
+    p = (int((statistics >= least).sum()) + 1) / (MONTE_CARLO_DRAWS + 1)
     return FitTest("monte-carlo-multinomial", statistic, k - 1, p)
 
 
@@ -231,15 +233,15 @@ def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, s
     """Return observed and expected counts without cells empty in both, and a reason if the specification is refuted."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
-    kept = (observed > 0) | (expected > 0)
-    observed, expected = observed[kept], expected[kept]
+    possible = (observed > 0) | (expected > 0)
+    observed, expected = observed[possible], expected[possible]
     impossible = int(observed[expected == 0].sum())
     refuted = f"{impossible} of {observed.sum()} observations lie where the specification has none"
     return observed, expected, refuted if impossible else None
 
 
-def _refutation(test: str, observed: Integers, why: str) -> FitTest:
-    return FitTest(test, None, observed.size - 1, 0.0, why)
+def _refutation(test: str, observed: Integers, reason: str) -> FitTest:
+    return FitTest(test, None, observed.size - 1, 0.0, reason)
 
 
 def _upper_tail(df: int, statistic: float) -> float:

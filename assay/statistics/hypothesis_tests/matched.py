@@ -124,8 +124,8 @@ def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:
         If there are no labels on one side.
     """
     first, second = _labels(a), _labels(b)
-    every = np.union1d(first, second)
-    counts = [np.bincount(np.searchsorted(every, side), minlength=len(every)) for side in (first, second)]
+    outcomes = np.union1d(first, second)
+    counts = [np.bincount(np.searchsorted(outcomes, side), minlength=len(outcomes)) for side in (first, second)]
     return divergence.jensen_shannon(*counts)
 
 
@@ -168,11 +168,11 @@ def disparate_impact(
             f"none of {sum(rate.records for rate in rates)} records has the positive output; a ratio of base rates "
             "needs one at least"
         )
-    drawn = {
+    samples = {
         rate.value: rng.beta(rate.positives + 0.5, rate.records - rate.positives + 0.5, RATIO_DRAWS) for rate in rates
     }
     return DisparateImpact(
-        rates, tuple(_ratio(of, to, drawn[of.value] / drawn[to.value], level) for of, to in permutations(rates, 2))
+        rates, tuple(_ratio(of, to, samples[of.value] / samples[to.value], level) for of, to in permutations(rates, 2))
     )
 
 
@@ -181,20 +181,20 @@ def _base_rates(positive: NDArray[np.bool_], groups: Integers, values: Sequence[
     if groups.size and (groups.min() < 0 or groups.max() >= len(values)):
         raise OutOfBounds(f"groups are places among {len(values)} values, not {groups.min()} to {groups.max()}")
     return tuple(
-        BaseRate(name, int((groups == place).sum()), int(positive[groups == place].sum()))
-        for place, name in enumerate(values)
+        BaseRate(name, int((groups == index).sum()), int(positive[groups == index].sum()))
+        for index, name in enumerate(values)
     )
 
 
-def _ratio(of: BaseRate, to: BaseRate, drawn: Floats, level: float) -> ImpactRatio:
+def _ratio(of: BaseRate, to: BaseRate, samples: Floats, level: float) -> ImpactRatio:
     for rate in (of, to):
         if rate.records == 0:
             return ImpactRatio(of.value, to.value, None, f"no record is of {rate.value!r}")
     if to.positives == 0:
-        why = f"none of {to.records} records of {to.value!r} has the positive output"
-        return ImpactRatio(of.value, to.value, None, why)
+        reason = f"none of {to.records} records of {to.value!r} has the positive output"
+        return ImpactRatio(of.value, to.value, None, reason)
     estimate = (of.positives / of.records) / (to.positives / to.records)
-    limits = equal_tailed(drawn, level)
+    limits = equal_tailed(samples, level)
     # if none or all are positive, the estimate lies outside the posterior's limits
     return ImpactRatio(
         of.value, to.value, Interval(estimate, min(limits.low, estimate), max(limits.high, estimate), level)
@@ -202,21 +202,21 @@ def _ratio(of: BaseRate, to: BaseRate, drawn: Floats, level: float) -> ImpactRat
 
 
 def _labels(labels: ArrayLike) -> NDArray[Any]:
-    given = np.asarray(labels)
-    if given.ndim != 1:
-        raise OutOfBounds(f"labels are a row, not an array of shape {given.shape}")
-    if given.size == 0:
+    label_array = np.asarray(labels)
+    if label_array.ndim != 1:
+        raise OutOfBounds(f"labels are a row, not an array of shape {label_array.shape}")
+    if label_array.size == 0:
         raise TooFewObservations("there are no labels; one at least is needed")
-    return given
+    return label_array
 
 
 def _paired_counts(a: ArrayLike, b: ArrayLike) -> Floats:
     """Count pairs of labels, shape (labels, labels)."""
     first, second = _labels(a), _labels(b)
     check_paired(first, second)
-    every = np.union1d(first, second)
-    table = np.zeros((len(every), len(every)))
-    np.add.at(table, (np.searchsorted(every, first), np.searchsorted(every, second)), 1)
+    outcomes = np.union1d(first, second)
+    table = np.zeros((len(outcomes), len(outcomes)))
+    np.add.at(table, (np.searchsorted(outcomes, first), np.searchsorted(outcomes, second)), 1)
     return table
 
 

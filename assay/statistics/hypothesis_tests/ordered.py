@@ -75,9 +75,9 @@ def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale)
 
 
 def _checked(values: ArrayLike, name: str) -> Floats:
-    given = np.asarray(values, dtype=float)
-    if given.ndim != 1 or not np.isfinite(given).all():
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or not np.isfinite(array).all():
         raise OutOfBounds(f"the {name} must be a row of finite numbers", name)
-    if given.size == 0:
+    if array.size == 0:
         raise TooFewObservations(f"the {name} is empty")
-    return given
+    return array

@@ -85,16 +85,16 @@ def sign_flip_test(
     OutOfBounds
         If there is not one cluster for each difference.
     """
-    given = as_sample(differences)
-    parts = given if clusters is None else _sums(given, np.asarray(clusters))
+    sample = as_sample(differences)
+    parts = sample if clusters is None else _sums(sample, np.asarray(clusters))
     parts = parts[parts != 0]  # changing the sign of a zero changes nothing, so zeros are left out
     total = float(parts.sum())
 
     def mean(turned: Floats) -> Floats:
-        return np.asarray(np.abs(total - 2 * (turned @ parts)) / given.size)
+        return np.asarray(np.abs(total - 2 * (turned @ parts)) / sample.size)
 
-    p = _share_as_far(mean, parts.size, float(np.abs(parts).sum()) / given.size, rng, draws)
-    return PairedTest("sign-flip", float(given.mean()), p, _is_exact(parts.size), parts.size)
+    p = _share_as_far(mean, parts.size, float(np.abs(parts).sum()) / sample.size, rng, draws)
+    return PairedTest("sign-flip", float(sample.mean()), p, _is_exact(parts.size), parts.size)
 
 
 def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws: int = MONTE_CARLO_DRAWS) -> PairedTest:
@@ -140,11 +140,11 @@ def d_z(differences: ArrayLike) -> float:
     Raise an error of `as_sample` if there are fewer than two differences or one is not finite, and `ZeroVariance` if
     all are equal, up to rounding.
     """
-    given = as_sample(differences, 2)
+    sample = as_sample(differences, 2)
     # differences that are equal up to rounding come, for example, from a linear model, which shifts all records equally
-    if np.ptp(given) <= TIE_SLACK * np.abs(given).max():
-        raise ZeroVariance(f"all {given.size} differences are {given[0]:.6g}; d_z has no unit then")
-    return float(given.mean() / given.std(ddof=1))
+    if np.ptp(sample) <= TIE_SLACK * np.abs(sample).max():
+        raise ZeroVariance(f"all {sample.size} differences are {sample[0]:.6g}; d_z has no unit then")
+    return float(sample.mean() / sample.std(ddof=1))
 
 
 def _sums(differences: Floats, clusters: NDArray[np.generic]) -> Floats:
@@ -165,17 +165,17 @@ def _share_as_far(statistic: Statistic, pairs: int, scale: float, rng: np.random
         raise OutOfBounds(f"there must be one draw at least, not {draws}")
     least = float(statistic(np.zeros((1, pairs)))[0]) - TIE_SLACK * scale
     if _is_exact(pairs):
-        every = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1
-        return float(np.mean(statistic(every.astype(float)) >= least))
+        signs = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1
+        return float(np.mean(statistic(signs.astype(float)) >= least))
     as_far = sum(int((statistic(turned) >= least).sum()) for turned in _sampled(pairs, rng, draws))
     return (as_far + 1) / (draws + 1)
 
 
 def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
     """Draw arrangements in blocks: one random bit per pair decides whether the pair is swapped."""
-    some, few = max(1, AT_A_TIME // pairs), max(1, IN_CACHE // pairs)
-    for start in range(0, draws, some):
-        rows = min(some, draws - start)
+    block, few = max(1, AT_A_TIME // pairs), max(1, IN_CACHE // pairs)
+    for start in range(0, draws, block):
+        rows = min(block, draws - start)
         random = rng.integers(0, 256, (rows, -(-pairs // 8)), dtype=np.uint8)
         for first in range(0, rows, few):
             yield np.unpackbits(random[first : first + few], axis=1, count=pairs).astype(float)

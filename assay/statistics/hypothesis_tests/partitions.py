@@ -78,24 +78,24 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
     members = np.concatenate([x, y])
     # for centred values, the sum over a group is the difference of the means times nm / (n + m)
     members = members - members.mean()
-    seen = float(members[: x.size].sum())
+    observed = float(members[: x.size].sum())
     if members.size <= EXACT_UP_TO:
-        return _counted(members, x.size, seen)
+        return _counted(members, x.size, observed)
     if rng is None:
         raise SpecificationError(
             f"{members.size} members have too many partitions to count all of them (up to {EXACT_UP_TO} members); "
             "pass a random generator to draw some"
         )
-    return _drawn(members, x.size, seen, rng)
+    return _drawn(members, x.size, observed, rng)
 
 
-def _counted(members: Floats, size: int, seen: float) -> PartitionTest:
-    every = math.comb(members.size, size)
+def _counted(members: Floats, size: int, observed: float) -> PartitionTest:
+    partitions = math.comb(members.size, size)
     halves = _Halves(members, size)
-    greater, far = halves.reaching(seen - SLACK), abs(seen) - SLACK
-    both = every if far <= 0 else halves.reaching(far) + every - halves.reaching(-far, strict=True)
-    strict = halves.reaching(seen + SLACK, strict=True)
-    return PartitionTest(greater / every, both / every, strict / every, "exact", every)
+    greater, far = halves.reaching(observed - SLACK), abs(observed) - SLACK
+    both = partitions if far <= 0 else halves.reaching(far) + partitions - halves.reaching(-far, strict=True)
+    strict = halves.reaching(observed + SLACK, strict=True)
+    return PartitionTest(greater / partitions, both / partitions, strict / partitions, "exact", partitions)
 
 
 class _Halves:
@@ -109,30 +109,30 @@ class _Halves:
     def reaching(self, threshold: float, *, strict: bool = False) -> int:
         """Count the groups whose sum is at least (or, strictly, more than) `threshold`."""
         count = 0
-        for taken, left in enumerate(self._left):
+        for taken, remaining in enumerate(self._left):
             if 0 <= self._size - taken < len(self._right):
                 right = self._right[self._size - taken]
-                below = np.searchsorted(left, threshold - right, side="right" if strict else "left")
-                count += left.size * right.size - int(below.sum())
+                below = np.searchsorted(remaining, threshold - right, side="right" if strict else "left")
+                count += remaining.size * right.size - int(below.sum())
         return count
 
 
 def _subset_sums(members: Floats) -> list[Floats]:
     """Sums of every subset, sorted, in a list by the subset's size."""
     sums: list[Floats] = [np.zeros(1)]
-    for one in members:
-        without, within = [*sums, np.empty(0)], [np.empty(0), *(held + one for held in sums)]
+    for member in members:
+        without, within = [*sums, np.empty(0)], [np.empty(0), *(subset_sums + member for subset_sums in sums)]
         sums = [np.concatenate(pair) for pair in zip(without, within, strict=True)]
-    return [np.sort(held) for held in sums]
+    return [np.sort(subset_sums) for subset_sums in sums]
 
 
-def _drawn(members: Floats, size: int, seen: float, rng: np.random.Generator) -> PartitionTest:
+def _drawn(members: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
     greater = far = 0
     for _ in range(DRAWS // BLOCK):
         shuffled = rng.permuted(np.broadcast_to(members, (BLOCK, members.size)), axis=1)
         sums = shuffled[:, :size].sum(axis=1)
-        greater += int((sums >= seen - SLACK).sum())
-        far += int((np.abs(sums) >= abs(seen) - SLACK).sum())
+        greater += int((sums >= observed - SLACK).sum())
+        far += int((np.abs(sums) >= abs(observed) - SLACK).sum())
     one_sided, two_sided = ((reached + 1) / (DRAWS + 1) for reached in (greater, far))
     errors = (math.sqrt(share * (1 - share) / DRAWS) for share in (one_sided, two_sided))
     return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *errors)

@@ -58,8 +58,8 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
     """
     places = list(combinations(range(len(profiles.values)), 2))
     differences = np.stack([profiles.outputs[:, b] - profiles.outputs[:, a] for a, b in places], axis=1)
-    drawn = _in_sds(differences, profiles, rng, draws)
-    return {(profiles.values[a], profiles.values[b]): drawn[:, place] for place, (a, b) in enumerate(places)}
+    samples = _in_sds(differences, profiles, rng, draws)
+    return {(profiles.values[a], profiles.values[b]): samples[:, column] for column, (a, b) in enumerate(places)}
 
 
 def tied_draws(
@@ -105,19 +105,19 @@ def tied_draws(
     # the difference between the sides is declared, not sampled, so only the variation within a side is resampled
     sums = np.stack([np.bincount(of_side, weights=column) for column in contrast.T], axis=1)
     within = contrast - (sums / sizes[:, None])[of_side]
-    return _in_sds(within, profiles, rng, draws, beside=contrast.mean(axis=0))
+    return _in_sds(within, profiles, rng, draws, offset=contrast.mean(axis=0))
 
 
 def _in_sds(
-    values: Floats, profiles: Profiles, rng: np.random.Generator, draws: int, beside: Floats | float = 0.0
+    values: Floats, profiles: Profiles, rng: np.random.Generator, draws: int, offset: Floats | float = 0.0
 ) -> Floats:
-    """Draw column means plus `beside`, in units of the jointly drawn standard deviation of the outputs.
+    """Draw column means plus `offset`, in units of the jointly drawn standard deviation of the outputs.
 
     The unit is drawn too, because it is estimated from the same profiles: if it were taken as known, a shift
     that is equal in every profile would have no uncertainty.
     """
-    drawn = profiles.draws(np.column_stack([values, _squares(profiles)]), rng, draws)
-    return np.asarray((beside + drawn[:, :-1]) / _root(drawn[:, -1], profiles)[:, None])
+    samples = profiles.draws(np.column_stack([values, _squares(profiles)]), rng, draws)
+    return np.asarray((offset + samples[:, :-1]) / _root(samples[:, -1], profiles)[:, None])
 
 
 def _squares(profiles: Profiles) -> Floats:
@@ -129,8 +129,8 @@ def _root(variances: Floats, profiles: Profiles) -> Floats:
 
     Variances below a tenth of the estimate are raised to a tenth; they occur only with a handful of profiles.
     """
-    drawn = np.sqrt(np.maximum(variances, profiles.scale**2 / 10))
-    return np.asarray(drawn * profiles.scale * np.mean(1 / drawn))
+    roots = np.sqrt(np.maximum(variances, profiles.scale**2 / 10))
+    return np.asarray(roots * profiles.scale * np.mean(1 / roots))
 
 
 def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
@@ -157,10 +157,10 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
     scale = _root(profiles.draws(_squares(profiles)[:, None], rng, draws)[:, 0], profiles)
     means = []
     for group in np.unique(groups):
-        held = groups == group
-        clusters = {kind: ids[held] for kind, ids in profiles.clusters.items()}
+        in_group = groups == group
+        clusters = {kind: ids[in_group] for kind, ids in profiles.clusters.items()}
         try:
-            means.append(mean_draws(as_given[held][:, None], clusters, rng, draws, profiles.most_weights)[:, 0])
+            means.append(mean_draws(as_given[in_group][:, None], clusters, rng, draws, profiles.most_weights)[:, 0])
         except TooFewObservations:
             continue
     if len(means) < 2:

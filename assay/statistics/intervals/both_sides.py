@@ -46,12 +46,12 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
     Weighted least squares, one kind after the other (backfitting).
     """
     shared = [ids for ids in clusters.values() if _on_both_sides(ids, side).all()]
-    left, added = values, np.zeros_like(values)
+    residuals, added = values, np.zeros_like(values)
     for _ in range(SWEEPS if shared else 0):
-        left = left - _means_of(left, side, weight)
+        residuals = residuals - _means_of(residuals, side, weight)
         for ids in shared:
-            part = _means_of(left, ids, weight)
-            left, added = left - part, added + part
+            part = _means_of(residuals, ids, weight)
+            residuals, added = residuals - part, added + part
     return np.asarray(added - weight @ added / weight.sum())
 
 
@@ -77,8 +77,8 @@ def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Cl
         for ids in shared:
             of_side = _ratio(_means_of(values, side, weight), _means_of(factor, side, weight))
             factor = factor * _ratio(_means_of(values, ids, weight), _means_of(factor * of_side, ids, weight))
-    whole = float(weight @ factor)
-    return np.asarray(factor * (weight.sum() / whole) if whole > 0 else np.zeros_like(values))
+    total = float(weight @ factor)
+    return np.asarray(factor * (weight.sum() / total) if total > 0 else np.zeros_like(values))
 
 
 def _on_both_sides(ids: Integers, side: Integers) -> NDArray[np.bool_]:
@@ -93,5 +93,5 @@ def _means_of(values: Floats, ids: Integers, weight: Floats) -> Floats:
     return np.asarray((np.bincount(ids, weight * values) / np.bincount(ids, weight))[ids])
 
 
-def _ratio(one: Floats, other: Floats) -> Floats:
-    return np.divide(one, other, out=np.zeros_like(one), where=other > 0)
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)

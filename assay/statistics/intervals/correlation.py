@@ -55,8 +55,8 @@ def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 200
     a, b = _pairs(x, y, both=False)
     weights = rng.dirichlet(np.ones(len(a)), draws)
     over_x, over_y = weights @ a, weights @ b
-    drawn = ((weights @ (a * b)) - over_x * over_y) / ((weights @ (a * a)) - over_x**2)
-    limits = interval_of(drawn)
+    slopes = ((weights @ (a * b)) - over_x * over_y) / ((weights @ (a * a)) - over_x**2)
+    limits = interval_of(slopes)
     return Interval(float(np.polyfit(a, b, 1)[0]), limits.low, limits.high, limits.level)
 
 

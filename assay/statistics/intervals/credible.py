@@ -91,8 +91,8 @@ def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     OutOfBounds
         If `level` is not between 0 and 1.
     """
-    kept = _checked(draws, level)
-    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+    checked = _checked(draws, level)
+    low, high = np.quantile(checked, [(1 - level) / 2, (1 + level) / 2])
     return IntervalEnds(float(low), float(high))
 
 
@@ -105,10 +105,10 @@ def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     The arguments and the errors are those of `equal_tailed`.
     """
     ordered = np.sort(_checked(draws, level))
-    held = min(ordered.size, math.ceil(level * ordered.size))
-    widths = ordered[held - 1 :] - ordered[: ordered.size - held + 1]
+    inside = min(ordered.size, math.ceil(level * ordered.size))
+    widths = ordered[inside - 1 :] - ordered[: ordered.size - inside + 1]
     first = int(np.argmin(widths))
-    return IntervalEnds(float(ordered[first]), float(ordered[first + held - 1]))
+    return IntervalEnds(float(ordered[first]), float(ordered[first + inside - 1]))
 
 
 def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
@@ -132,9 +132,9 @@ def effect_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     The arguments and the errors are those of `equal_tailed`; no draw is negative.
     """
     limits = hpdi(draws, level)
-    kept = np.asarray(draws, dtype=float)
-    low = 0.0 if limits.low <= np.quantile(kept, AT_THE_BOUND) else limits.low
-    return Interval(float(np.mean(kept)), low, limits.high, level)
+    samples = np.asarray(draws, dtype=float)
+    low = 0.0 if limits.low <= np.quantile(samples, AT_THE_BOUND) else limits.low
+    return Interval(float(np.mean(samples)), low, limits.high, level)
 
 
 def size_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
@@ -167,10 +167,10 @@ def size_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     estimate = float(np.mean(np.abs(np.asarray(draws, dtype=float))))
     near, far = sorted((abs(limits.low), abs(limits.high)))
     error = _error(limits, level)
-    seen = abs(limits.high + limits.low) / 2
-    if seen >= CLEAR * error:
+    middle = abs(limits.high + limits.low) / 2
+    if middle >= CLEAR * error:
         return Interval(estimate, near, far, level)
-    sizes = _not_refused(seen / error, level, signed=False) * error
+    sizes = _not_refused(middle / error, level, signed=False) * error
     return Interval(estimate, float(sizes[0]), float(sizes[-1]), level)
 
 
@@ -195,12 +195,12 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     limits = equal_tailed(draws, level)
     estimate = max(0.0, float(np.mean(np.asarray(draws, dtype=float))))
     error = _error(limits, level)
-    seen = (limits.high + limits.low) / 2
-    if seen >= CLEAR * error:
+    middle = (limits.high + limits.low) / 2
+    if middle >= CLEAR * error:
         return Interval(estimate, max(0.0, limits.low), max(0.0, limits.high), level)
     # an observation far below zero is unlikely for every size, so it must not narrow the interval: it is raised to
     # the bound
-    sizes = _not_refused(max(-CLEAR / 2, seen / error), level, signed=True) * error
+    sizes = _not_refused(max(-CLEAR / 2, middle / error), level, signed=True) * error
     return Interval(estimate, float(sizes[0]), max(estimate, float(sizes[-1])), level)
 
 
@@ -209,30 +209,30 @@ def _error(limits: IntervalEnds, level: float) -> float:
     return (limits.high - limits.low) / (2 * float(special.ndtri((1 + level) / 2)))
 
 
-def _not_refused(seen: float, level: float, *, signed: bool) -> Floats:
-    """Return the sizes, in standard errors, that are compatible with the (signed or absolute) observation `seen`."""
-    sizes = np.arange(0.0, max(0.0, seen) + CLEAR, STEP)
-    others = np.arange(min(0.0, seen) - 2 * CLEAR if signed else 0.0, max(0.0, seen) + 2 * CLEAR, STEP)
+def _not_refused(middle: float, level: float, *, signed: bool) -> Floats:
+    """Return the sizes, in standard errors, that are compatible with the (signed or absolute) observation `middle`."""
+    sizes = np.arange(0.0, max(0.0, middle) + CLEAR, STEP)
+    others = np.arange(min(0.0, middle) - 2 * CLEAR if signed else 0.0, max(0.0, middle) + 2 * CLEAR, STEP)
 
     def density(at: Floats) -> Floats:
         """Density of the observation for each size, shape (sizes, at), up to a factor."""
         mirrored = 0.0 if signed else np.exp(-((at + sizes[:, None]) ** 2) / 2)
         return np.asarray(np.exp(-((at - sizes[:, None]) ** 2) / 2) + mirrored)
 
-    of_others, of_seen = density(others + STEP / 2), density(np.array([seen]))
+    of_others, of_seen = density(others + STEP / 2), density(np.array([middle]))
     less_likely = of_others / of_others.max(axis=0) < of_seen / of_seen.max()
     share = np.sum(of_others, axis=1, where=less_likely) / of_others.sum(axis=1)
     return np.asarray(sizes[share >= 1 - level])
 
 
 def _checked(draws: ArrayLike, level: float) -> Floats:
-    kept = np.asarray(draws, dtype=float)
+    samples = np.asarray(draws, dtype=float)
     if not 0 < level < 1:
         raise OutOfBounds(f"the level of an interval lies between 0 and 1, not at {level}", "level")
-    if kept.ndim != 1:
-        raise OutOfBounds(f"an interval is of draws of one number, not of an array of shape {kept.shape}")
-    if kept.size == 0:
+    if samples.ndim != 1:
+        raise OutOfBounds(f"an interval is of draws of one number, not of an array of shape {samples.shape}")
+    if samples.size == 0:
         raise TooFewObservations("an interval needs at least one draw")
-    if not np.isfinite(kept).all():
-        raise EvidenceError(f"{int((~np.isfinite(kept)).sum())} of {kept.size} draws are not finite numbers")
-    return kept
+    if not np.isfinite(samples).all():
+        raise EvidenceError(f"{int((~np.isfinite(samples)).sum())} of {samples.size} draws are not finite numbers")
+    return samples

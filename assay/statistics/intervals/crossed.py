@@ -71,9 +71,9 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     n = len(values)
     kinds = _kinds(clusters, n)
     sizes = {kind: np.bincount(ids).astype(float) for kind, ids in kinds.items()}
-    for count, what in [(n, "profiles"), *((len(size), f"different {kind}s") for kind, size in sizes.items())]:
+    for count, unit in [(n, "profiles"), *((len(size), f"different {kind}s") for kind, size in sizes.items())]:
         if count < LEAST_CLUSTERS:
-            raise TooFewObservations(f"{count} {what} are too few; at least {LEAST_CLUSTERS} are needed")
+            raise TooFewObservations(f"{count} {unit} are too few; at least {LEAST_CLUSTERS} are needed")
     names = list(kinds)
     # coefficients of the variance components in n * mean**2, which the sums of squares around the mean exclude
     of_mean = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
@@ -82,9 +82,9 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     for kind in names:
         row = [
             float(n)
-            if other == kind
-            else float(np.sum(_crossed(kinds[kind], kinds[other]) ** 2 / sizes[kind][:, None]))
-            for other in names
+            if other_kind == kind
+            else float(np.sum(_crossed(kinds[kind], kinds[other_kind]) ** 2 / sizes[kind][:, None]))
+            for other_kind in names
         ]
         expected.append(np.array([*row, float(len(sizes[kind]))]) - of_mean)
         sums = np.stack([np.bincount(kinds[kind], weights=column) for column in values.T], axis=1)
@@ -129,9 +129,9 @@ def mean_draws(
     for kind, ids in kinds.items():
         if most_weights is not None and (count := int(ids.max()) + 1) > most_weights:
             kinds[kind] = (rng.permutation(count) % most_weights)[ids]
-    drawn = _weighted_means(kinds, values, rng, draws)
+    samples = _weighted_means(kinds, values, rng, draws)
     centre = values.mean(axis=0)
-    away = drawn - drawn.mean(axis=0)
+    away = samples - samples.mean(axis=0)
     spread = away.std(axis=0)
     size = np.divide(np.sqrt(error.variance), spread, out=np.zeros_like(spread), where=spread > 0)
     uniform = rng.random(draws)
@@ -169,8 +169,10 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
     kinds = [*_kinds(clusters, n).values()] or [np.arange(n)]
     away = values - values.mean(axis=0)
     covariance = np.zeros((values.shape[1], values.shape[2], values.shape[2]))
-    for some in chain.from_iterable(combinations(kinds, count + 1) for count in range(len(kinds))):
-        cells = np.unique(np.ravel_multi_index(some, [int(ids.max()) + 1 for ids in some]), return_inverse=True)[1]
+    for selected_kinds in chain.from_iterable(combinations(kinds, count + 1) for count in range(len(kinds))):
+        cells = np.unique(
+            np.ravel_multi_index(selected_kinds, [int(ids.max()) + 1 for ids in selected_kinds]), return_inverse=True
+        )[1]
         sums = np.stack([np.bincount(cells, column) for column in away.reshape(n, -1).T], axis=1)
         of_set = sums.reshape(-1, *values.shape[1:]).swapaxes(0, 1)
         covariance += of_set.swapaxes(1, 2) @ of_set
@@ -182,18 +184,18 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
 
 def _kinds(clusters: Clusters, rows: int) -> dict[str, Integers]:
     """Renumber the clusters without gaps, and drop kinds in which every row is its own cluster."""
-    kept = {}
+    distinct = {}
     for kind, ids in clusters.items():
         _, numbered = np.unique(ids, return_inverse=True)
         if numbered.max(initial=0) + 1 < rows:
-            kept[kind] = numbered
-    return kept
+            distinct[kind] = numbered
+    return distinct
 
 
-def _crossed(one: Integers, other: Integers) -> Floats:
+def _crossed(first_ids: Integers, second_ids: Integers) -> Floats:
     """Count the rows for each combination of clusters of two kinds."""
-    table = np.zeros((int(one.max()) + 1, int(other.max()) + 1))
-    np.add.at(table, (one, other), 1)
+    table = np.zeros((int(first_ids.max()) + 1, int(second_ids.max()) + 1))
+    np.add.at(table, (first_ids, second_ids), 1)
     return table
 
 
@@ -220,23 +222,23 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
         table = np.stack(columns, axis=1).reshape(sizes[0], -1)
         first = np.empty((min(AT_A_TIME, draws), table.shape[1]))
     # reusing memory takes a fraction of the time of allocating new memory
-    held = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
+    buffers = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
     means = np.empty((draws, values.shape[1]))
     for start in range(0, draws, AT_A_TIME):
-        some = min(AT_A_TIME, draws - start)
+        block = min(AT_A_TIME, draws - start)
         # exponential numbers become Dirichlet weights after division by their sum
-        weights = [rng.standard_exponential(out=each[:some]) for each in held]
+        weights = [rng.standard_exponential(out=buffer[:block]) for buffer in buffers]
         if by_row:
-            product, factor = rows[:, : len(values) * some].reshape(2, len(values), some)
+            product, factor = rows[:, : len(values) * block].reshape(2, len(values), block)
             product[:] = 1.0
-            for ids, each in zip(kinds.values(), weights, strict=True):
-                product *= np.take(each.T, ids, axis=0, out=factor, mode="clip")
+            for ids, weight in zip(kinds.values(), weights, strict=True):
+                product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")
             sums = product.T @ counted
         else:
-            sums = np.matmul(weights[0], table, out=first[:some])
-            for size, each in zip(sizes[1:], weights[1:], strict=True):
-                sums = np.einsum("dk,dkr->dr", each, sums.reshape(some, size, -1))
-        means[start : start + some] = sums[:, :-1] / sums[:, -1:]
+            sums = np.matmul(weights[0], table, out=first[:block])
+            for size, weight in zip(sizes[1:], weights[1:], strict=True):
+                sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block, size, -1))
+        means[start : start + block] = sums[:, :-1] / sums[:, -1:]
     return means
 
 

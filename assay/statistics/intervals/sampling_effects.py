@@ -49,12 +49,12 @@ def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
 
     With two values, tying one side to a value ties the other side to the other value, so that there are two priors.
     """
-    made: list[Prior] = []
+    priors: list[Prior] = []
     for favoured in range(values if values > 2 else 1):
         towards = np.full(values, 1 - tie)
         towards[favoured] = tie
-        made += [Prior(favoured, np.column_stack([first, 1 - first])) for first in (towards, 1 - towards)]
-    return tuple(made)
+        priors += [Prior(favoured, np.column_stack([first, 1 - first])) for first in (towards, 1 - towards)]
+    return tuple(priors)
 
 
 def one_sided_priors(values: int) -> tuple[Prior, ...]:
@@ -110,8 +110,10 @@ class SamplingEffects:
         Each side of the content is tied to a value in turn, and the effect is half the difference of the two
         posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
         """
-        drawn = np.asarray(np.max([_distances(half) for half in self.halves], axis=0))
-        return _recentred(drawn, tied_distance([one.estimate[None] for one in self.tied]), self.even.estimate.size)
+        distances = np.asarray(np.max([_distances(half) for half in self.halves], axis=0))
+        return _recentred(
+            distances, tied_distance([deviations.estimate[None] for deviations in self.tied]), self.even.estimate.size
+        )
 
     def intervals(self) -> dict[str, Interval]:
         """Return the intervals of both effects, from the signed differences behind them."""
@@ -123,10 +125,10 @@ class SamplingEffects:
 def _farthest(deviations: Sequence[Floats], effect: Floats) -> Interval:
     """Return the interval of the total variation, the largest difference over sets of values."""
     columns = []
-    for one in deviations:
-        sets = sets_of(one.mean(axis=0)[None])
+    for deviation in deviations:
+        sets = sets_of(deviation.mean(axis=0)[None])
         # keep one of each set and its complement: both give the same distance with opposite signs
-        columns.append(one @ np.unique(np.where(sets[:, :1] == 1, sets, 1 - sets), axis=0).T)
+        columns.append(deviation @ np.unique(np.where(sets[:, :1] == 1, sets, 1 - sets), axis=0).T)
     stated = largest_interval(np.hstack(columns))
     return replace(stated, estimate=min(max(float(effect.mean()), stated.low), stated.high))
 
@@ -149,7 +151,7 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
 
 def _halves(deviations: Sequence[Floats]) -> list[Floats]:
     """Return half the difference between the two tied priors of each value."""
-    return [(one - other) / 2 for one, other in zip(deviations[::2], deviations[1::2], strict=True)]
+    return [(forward - backward) / 2 for forward, backward in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
 # ---------------------------------------------------------------------------- paired inputs (asked with every value)
@@ -275,18 +277,20 @@ def paired_effects(
     if within:
         priors = (*priors, *(one_sided_priors(values)[side] for side in within))
         estimates += [deviations_of(paired.rates, prior) for prior in priors[tied:]]
-        influences += [_influence(paired, *each) for each in zip(priors[tied:], estimates[tied:], strict=True)]
+        influences += [
+            _influence(paired, *prior_estimate) for prior_estimate in zip(priors[tied:], estimates[tied:], strict=True)
+        ]
     columns = np.hstack([*influences, *_halves(influences[1:tied])])
     around = np.hstack([*estimates, *_halves(estimates[1:tied])])
-    told = paired.telling
-    drawn = around + mean_draws(columns[told] * int(told.sum()), paired.clusters_telling, rng, draws)
-    each = np.split(drawn, range(values, drawn.shape[1], values), axis=1)
-    made = [
-        Deviations(prior, estimate, _possible(own))
-        for prior, estimate, own in zip(priors, estimates, each, strict=False)
+    is_telling = paired.telling
+    samples = around + mean_draws(columns[is_telling] * int(is_telling.sum()), paired.clusters_telling, rng, draws)
+    samples_of_priors = np.split(samples, range(values, samples.shape[1], values), axis=1)
+    deviations = [
+        Deviations(prior, estimate, _possible(prior_samples))
+        for prior, estimate, prior_samples in zip(priors, estimates, samples_of_priors, strict=False)
     ]
-    halves = tuple(np.clip(half, -0.5, 0.5) for half in each[len(priors) :])
-    return SamplingEffects(made[0], tuple(made[1:tied]), halves, tuple(made[tied:]))
+    halves = tuple(np.clip(half, -0.5, 0.5) for half in samples_of_priors[len(priors) :])
+    return SamplingEffects(deviations[0], tuple(deviations[1:tied]), halves, tuple(deviations[tied:]))
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
@@ -317,10 +321,10 @@ def _influence(paired: Paired, prior: Prior, estimate: Floats) -> Floats:
     """Return the influence of each profile on each share; shape (profiles, values), where each column sums to 0."""
     sides = prior.sides.T[paired.side]  # shape (profiles, values)
     total = float((paired.rates * prior.sides).sum())
-    own = away = sides * paired.residuals
+    influence = away = sides * paired.residuals
     if not paired.picked:
-        own = away - sides * (paired.shared - paired.shared_of_side[paired.side])[:, None]
-    numerator = own - own.mean(axis=1, keepdims=True) - away.sum(axis=1, keepdims=True) * estimate
+        influence = away - sides * (paired.shared - paired.shared_of_side[paired.side])[:, None]
+    numerator = influence - influence.mean(axis=1, keepdims=True) - away.sum(axis=1, keepdims=True) * estimate
     return np.asarray(paired.parts[:, None] * numerator / total)
 
 
@@ -351,22 +355,22 @@ def cell_effects(
     EvidenceError
         If all numbers are 0.
     """
-    drawn, rates = np.empty((draws, values, SIDES)), np.empty((values, SIDES))
+    samples, rates = np.empty((draws, values, SIDES)), np.empty((values, SIDES))
     for value in range(values):
         for side in range(SIDES):
-            held = cells.get((value, side), np.empty(0))
-            if held.size < LEAST:
-                raise TooFewObservations(f"{held.size} replies of a cell of the prior; each needs {LEAST}")
-            weights = rng.standard_exponential((draws, held.size))
-            drawn[:, value, side] = weights @ held / weights.sum(axis=1)
-            rates[value, side] = held.mean()
+            outcomes = cells.get((value, side), np.empty(0))
+            if outcomes.size < LEAST:
+                raise TooFewObservations(f"{outcomes.size} replies of a cell of the prior; each needs {LEAST}")
+            weights = rng.standard_exponential((draws, outcomes.size))
+            samples[:, value, side] = weights @ outcomes / weights.sum(axis=1)
+            rates[value, side] = outcomes.mean()
     priors = (unbiased_prior(values), *tied_priors(values, tie))
-    made, sides = (
-        [Deviations(prior, deviations_of(rates, prior), deviations_of(drawn, prior)) for prior in some]
-        for some in (priors, [one_sided_priors(values)[side] for side in within])
+    deviations, sides = (
+        [Deviations(prior, deviations_of(rates, prior), deviations_of(samples, prior)) for prior in side_priors]
+        for side_priors in (priors, [one_sided_priors(values)[side] for side in within])
     )
-    halves = tuple(_halves([one.drawn for one in made[1:]]))
-    return SamplingEffects(made[0], tuple(made[1:]), halves, tuple(sides))
+    halves = tuple(_halves([deviation.drawn for deviation in deviations[1:]]))
+    return SamplingEffects(deviations[0], tuple(deviations[1:]), halves, tuple(sides))
 
 
 # ---------------------------------------------------------------------------- total variation
@@ -381,7 +385,7 @@ def _possible(deviations: Floats) -> Floats:
     return np.asarray(np.clip(deviations, -1 / values, 1 - 1 / values))
 
 
-def _recentred(drawn: Floats, estimate: Floats, values: int) -> Floats:
+def _recentred(samples: Floats, estimate: Floats, values: int) -> Floats:
     """Remove the upward bias of a drawn distance: once for the draws, once for the estimate they surround.
 
     With two values, a distance is the size of one signed difference, and its draws have no such bias: they reach 0
@@ -389,6 +393,6 @@ def _recentred(drawn: Floats, estimate: Floats, values: int) -> Floats:
     not reach 0 if the effect is 0.
     """
     if values <= 2:
-        return drawn
-    excess = max(0.0, float(drawn.mean()) - float(estimate[0]))
-    return np.asarray(np.maximum(0.0, drawn - 2 * excess))
+        return samples
+    excess = max(0.0, float(samples.mean()) - float(estimate[0]))
+    return np.asarray(np.maximum(0.0, samples - 2 * excess))

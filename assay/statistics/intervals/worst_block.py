@@ -38,7 +38,7 @@ def step_intervals(
     unbiased: ArrayLike,
     biased: ArrayLike,
     *,
-    seen: ArrayLike | None = None,
+    observed: ArrayLike | None = None,
     neutral: bool = False,
     level: float = 0.95,
 ) -> dict[str, Interval]:
@@ -50,7 +50,7 @@ def step_intervals(
         Draws of the effects; the estimates are their means.
     unbiased, biased : array_like, shape (blocks, rows)
         Declared distributions of the blocks of each step.
-    seen : array_like of bool, shape (rows, outputs), optional
+    observed : array_like of bool, shape (rows, outputs), optional
         Whether each output was ever observed for a row. The share of an unobserved output may be 0, but no draw is 0;
         so limits extend as far as they would without this output (as for 0 of n, Brown, Cai & DasGupta 2001).
     neutral : bool
@@ -67,12 +67,12 @@ def step_intervals(
     more differences are about as large as the largest one, the less is cut off at each end (`_tail`). For 36 services
     with 40 to 640 pronouns, these intervals covered the true effect in .92 to .98 of cases, quantiles in 0 to .98.
     """
-    drawn = transitions[:: max(1, len(transitions) // DRAWS)]
-    bare = _without_unseen(drawn, seen)
+    samples = transitions[:: max(1, len(transitions) // DRAWS)]
+    bare = _without_unseen(samples, observed)
     fair = pad_to(unbiased, transitions.shape[2] - neutral)
     stated = {}
     for name, shares, means in (("step_1", unbiased, effects.step_1), ("step_2", biased, effects.step_2)):
-        low, high = _limits(drawn, bare, np.atleast_2d(np.asarray(shares, dtype=float)), fair, neutral, level)
+        low, high = _limits(samples, bare, np.atleast_2d(np.asarray(shares, dtype=float)), fair, neutral, level)
         estimate = float(means.mean())
         stated[name] = Interval(estimate, min(max(0.0, low), estimate), max(high, estimate), level)
     return stated
@@ -96,12 +96,12 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     Limits are combined as in `step_intervals`. For three to five groups with equal errors the coverage was .94 to .97;
     that of the highest-density interval of the largest sizes was .00 (five groups that do not differ) to .95.
     """
-    drawn = np.asarray(differences, dtype=float)
-    if drawn.shape[1] == 1:
-        return size_interval(drawn[:, 0], level)
-    estimate = float(np.abs(drawn).max(axis=1).mean())
-    drawn = drawn[:, np.argsort(-np.abs(drawn.mean(axis=0)), kind="stable")[:MOST]]
-    both = np.hstack([drawn, -drawn])
+    samples = np.asarray(differences, dtype=float)
+    if samples.shape[1] == 1:
+        return size_interval(samples[:, 0], level)
+    estimate = float(np.abs(samples).max(axis=1).mean())
+    samples = samples[:, np.argsort(-np.abs(samples.mean(axis=0)), kind="stable")[:MOST]]
+    both = np.hstack([samples, -samples])
     ranks = _ranks(both)
     tail, of_all = _tail(both, ranks, level), _tail(both, ranks, level, near=None)
     low, high, least = np.quantile(both, [tail, 1 - tail, of_all], axis=0).max(axis=1)
@@ -111,23 +111,25 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def _limits(
-    drawn: Floats, bare: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
+    samples: Floats, bare: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
 ) -> tuple[float, float]:
     """Compute the interval limits for the worst of several blocks."""
-    sets = _sets(drawn, shares, fair, neutral)
+    sets = _sets(samples, shares, fair, neutral)
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
-    nearest = _differences(drawn.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
-    own = [_differences(drawn, shares[[at]], fair[[to]], sets, neutral)[:, 0, 0] for at, to in enumerate(nearest)]
-    farthest = np.concatenate(own, axis=1)
+    nearest = _differences(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
+    nearest_differences = [
+        _differences(samples, shares[[at]], fair[[to]], sets, neutral)[:, 0, 0] for at, to in enumerate(nearest)
+    ]
+    farthest = np.concatenate(nearest_differences, axis=1)
     tail = _tail(farthest, _ranks(farthest), level)
     # looping over the targets keeps the largest array at the shape (draws, blocks, sets)
-    matrices = [drawn] if bare is drawn else [drawn, bare]
-    found = []
+    matrices = [samples] if bare is samples else [samples, bare]
+    intervals = []
     for target in fair[:, None]:
-        every = [_differences(one, shares, target, sets, neutral)[:, :, 0] for one in matrices]
-        limits = np.stack([np.quantile(one, [tail, 1 - tail], axis=0) for one in every])
-        found.append([limits[:, 0].min(axis=0).max(axis=1), limits[:, 1].max(axis=0).max(axis=1)])
-    low, high = np.min(found, axis=0).max(axis=1)
+        differences = [_differences(matrix, shares, target, sets, neutral)[:, :, 0] for matrix in matrices]
+        limits = np.stack([np.quantile(difference, [tail, 1 - tail], axis=0) for difference in differences])
+        intervals.append([limits[:, 0].min(axis=0).max(axis=1), limits[:, 1].max(axis=0).max(axis=1)])
+    low, high = np.min(intervals, axis=0).max(axis=1)
     return float(low), float(high)
 
 
@@ -153,17 +155,17 @@ def _ranks(differences: Floats) -> Integers:
     return ranks.T
 
 
-def _differences(drawn: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
+def _differences(samples: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
     """Excess of each set of outputs over its fair share, shape (draws, blocks, targets, sets)."""
-    outputs = outputs_under(drawn[:, :, : fair.shape[1]], shares)
+    outputs = outputs_under(samples[:, :, : fair.shape[1]], shares)
     mass = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
     return np.asarray((outputs @ sets.T)[:, :, None] - mass[..., None] * (fair @ sets.T))
 
 
-def _sets(drawn: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
+def _sets(samples: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
     """Return sets of outputs, shape (sets, outputs): all sets, or those that may be farthest from the fair shares."""
     count = fair.shape[1]
-    away = _differences(drawn.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
+    away = _differences(samples.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
     return sets_of(away)
 
 
@@ -183,18 +185,18 @@ def sets_of(away: Floats) -> Floats:
     """
     count = away.shape[1]
     if count <= EVERY_SET:
-        return np.array([one for one in product((0.0, 1.0), repeat=count) if 0 < sum(one) < count])
+        return np.array([subset for subset in product((0.0, 1.0), repeat=count) if 0 < sum(subset) < count])
     flips = np.vstack([np.zeros(count, dtype=bool), np.eye(count, dtype=bool)])
     return np.unique(((away > 0)[:, None] ^ flips).reshape(-1, count), axis=0).astype(float)
 
 
-def _without_unseen(drawn: Floats, seen: ArrayLike | None) -> Floats:
+def _without_unseen(samples: Floats, observed: ArrayLike | None) -> Floats:
     """Return the matrices without outputs that were never observed; rows without observations stay."""
-    if seen is None:
-        return drawn
-    came = np.asarray(seen, dtype=bool)
+    if observed is None:
+        return samples
+    came = np.asarray(observed, dtype=bool)
     came = came | ~came.any(axis=1, keepdims=True)
     if came.all():
-        return drawn
-    left = np.where(came, drawn, 0.0)
-    return np.asarray(left / left.sum(axis=2, keepdims=True))
+        return samples
+    observed_only = np.where(came, samples, 0.0)
+    return np.asarray(observed_only / observed_only.sum(axis=2, keepdims=True))

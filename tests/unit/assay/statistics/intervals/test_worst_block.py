@@ -24,7 +24,7 @@ def matrix(he, she, lost=0.0):
 def stated(counts, seed=1, *, neutral=False, biased=BIASED, draws=4000):
     transitions = draw_transitions(counts, np.random.default_rng(seed), draws)
     effects = step_effects(transitions, UNBIASED, biased, neutral=neutral)
-    found = step_intervals(effects, transitions, UNBIASED, biased, seen=np.asarray(counts) > 0, neutral=neutral)
+    found = step_intervals(effects, transitions, UNBIASED, biased, observed=np.asarray(counts) > 0, neutral=neutral)
     return found, effects
 
 
@@ -86,7 +86,7 @@ def test_swapping_the_values_keeps_the_intervals():
     transitions = draw_transitions(counts, np.random.default_rng(3))
     mirrored = transitions[:, ::-1][:, :, [1, 0, 2]]
     one, other = (
-        step_intervals(step_effects(each, UNBIASED, BIASED), each, UNBIASED, BIASED, seen=seen > 0)
+        step_intervals(step_effects(each, UNBIASED, BIASED), each, UNBIASED, BIASED, observed=seen > 0)
         for each, seen in ((transitions, counts), (mirrored, counts[::-1][:, [1, 0, 2]]))
     )
     for step, found in one.items():
@@ -117,7 +117,7 @@ def test_the_effect_is_the_distance_from_the_nearest_of_several_declared_distrib
     transitions = draw_transitions(counts, np.random.default_rng(4), 4000)
     declared = [[0.5, 0.5], [0.9, 0.1]]
     effects = step_effects(transitions, declared, [[0.7, 0.3]])
-    found = step_intervals(effects, transitions, declared, [[0.7, 0.3]], seen=counts > 0)["step_2"]
+    found = step_intervals(effects, transitions, declared, [[0.7, 0.3]], observed=counts > 0)["step_2"]
     # an input of .7 he gives .66 he, which is nearer to .5 than to .9
     assert found.low < 0.16 < found.high
     assert found.high < 0.24
@@ -132,9 +132,9 @@ def test_for_many_outputs_a_selection_of_output_sets_gives_the_same_interval_as_
     towards[0, 0] = 1 - 0.06 * (values - 1)
     transitions = draw_transitions(counts, rng, 2000)
     effects = step_effects(transitions, shares, towards)
-    some = step_intervals(effects, transitions, shares, towards, seen=counts > 0)
+    some = step_intervals(effects, transitions, shares, towards, observed=counts > 0)
     monkeypatch.setattr(worst_block, "EVERY_SET", 7)
-    every = step_intervals(effects, transitions, shares, towards, seen=counts > 0)
+    every = step_intervals(effects, transitions, shares, towards, observed=counts > 0)
     for step, one in every.items():
         assert [some[step].low, some[step].high] == pytest.approx([one.low, one.high], abs=0.02)
 
