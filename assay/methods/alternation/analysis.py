@@ -34,7 +34,6 @@ from assay.statistics.hidden.strata import (
 )
 from assay.statistics.hypothesis_tests.matched import disparate_impact
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
-from assay.statistics.hypothesis_tests.samples import energy_distance, knn_kl, wasserstein
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, group_draws, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import largest_interval
@@ -198,7 +197,7 @@ class _Output:
         """Add the counted change of labels to the reason about single cases, whose effect is an estimate."""
         if reason.code != HIDDEN["individual"] or not self.bare:
             return reason
-        of_pairs = self.changes[:1] or self.judged.label_tests
+        of_pairs = self.changes[:1] or self.judged.label_changes
         counts = {"changed": max(row["changed"] for row in of_pairs), "of": len(self.table)}
         return replace(reason, facts={**reason.facts, **counts})
 
@@ -375,14 +374,7 @@ class _Output:
                 row["kl_interval"] = {"why": str(error)}
             row["kl_by_fold"] = [dict(vars(fold)) for fold in kl_by_fold(x, y, self.judged.rules.folds, rng)]
             if a < b:
-                row |= numbers_or_why(
-                    {
-                        "wasserstein": lambda x=x, y=y: wasserstein(x, y),
-                        "energy": lambda x=x, y=y: energy_distance(x, y),
-                        "knn_kl": lambda x=x, y=y: knn_kl(x, y),
-                        "sign_flip_p": lambda x=x, y=y: sign_flip_test(y - x, rng, clusters=together).p,
-                    }
-                )
+                row |= numbers_or_why({"sign_flip_p": lambda x=x, y=y: sign_flip_test(y - x, rng, clusters=together).p})
             written.append(row)
         return written
 
@@ -390,7 +382,7 @@ class _Output:
         """Return the sizes, means and disparate impact of the groups, each record with its original value."""
         told: dict[str, Any] = {}
         if not self.judged.answers.numbers:
-            told["labels"] = self.judged.label_tests
+            told["labels"] = self.judged.label_changes
         groups = self.judged.groups
         if groups is None:
             return told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, TypeVar
 
@@ -17,7 +17,6 @@ from assay.methods.shared.profiles import JOINED, Case, numbered_clusters
 from assay.model import Floats, HiddenEffect, Integers
 from assay.statistics.hidden.scales import Scale
 from assay.statistics.hidden.strata import Families
-from assay.statistics.hypothesis_tests.matched import bowker, jensen_shannon
 from assay.statistics.hypothesis_tests.published import Aggregate
 
 TIMES = 3
@@ -101,15 +100,13 @@ class Judged:
         return None if own[0] is None else np.array(own, dtype=np.int64)
 
     @cached_property
-    def label_tests(self) -> list[dict[str, Any]]:
-        """Comparisons of the likeliest labels under every two values: Bowker's test, Jensen-Shannon divergence."""
+    def label_changes(self) -> list[dict[str, Any]]:
+        """Number of profiles whose likeliest label differs, for every two values."""
         values, chosen = self.answers.values, self.likeliest(self.answers, self.whole)
-        written = []
-        for a, b in combinations(range(len(values)), 2):
-            x, y = chosen[:, a], chosen[:, b]
-            works = {"bowker_p": lambda x=x, y=y: bowker(x, y).p, "jensen_shannon": partial(jensen_shannon, x, y)}
-            written.append({"from": values[a], "to": values[b], "changed": int((x != y).sum())} | numbers_or_why(works))
-        return written
+        return [
+            {"from": values[a], "to": values[b], "changed": int((chosen[:, a] != chosen[:, b]).sum())}
+            for a, b in combinations(range(len(values)), 2)
+        ]
 
     @cached_property
     def repeated(self) -> Sequence[int]:

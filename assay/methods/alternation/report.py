@@ -59,8 +59,6 @@ SHEETS = (
             ("From", "from", cells.texts),
             ("To", "to", cells.texts),
             ("Profiles changed", "changed", cells.numbers),
-            ("Bowker p", "bowker_p", cells.p_values),
-            ("Jensen-Shannon", "jensen_shannon", cells.numbers),
         ),
     ),
     Sheet(
@@ -70,9 +68,6 @@ SHEETS = (
             ("From", "from", cells.texts),
             ("To", "to", cells.texts),
             ("Gaussian KL, 95 % interval", "kl_interval", cells.intervals),
-            ("k-NN KL", "knn_kl", cells.numbers),
-            ("Wasserstein", "wasserstein", cells.numbers),
-            ("Energy", "energy", cells.numbers),
             ("Sign-flip p", "sign_flip_p", cells.p_values),
         ),
     ),

@@ -67,15 +67,12 @@ PHRASES: Mapping[str, str] = {
     ),
     "chi-squared/departs-from-unbiased": "chi-squared, departs from the unbiased specification",
     "exact-multinomial": "exact multinomial test",
-    "g": "likelihood-ratio (G) test",
     "kl": "Kullback-Leibler divergence",
-    "js": "Jensen-Shannon divergence",
     "chi-squared/similar-to-biased/vote": (
         "chi-squared, similar to biased specifications, by vote (Srivastava & Rossi 2018, footnote 4)"
     ),
     "chi-squared/departs-from-unbiased/vote": "chi-squared, departs from the unbiased specification, by vote",
     "kl/vote": "Kullback-Leibler divergence, by vote",
-    "js/vote": "Jensen-Shannon divergence, by vote",
 }
 
 

@@ -1,4 +1,4 @@
-"""Divergences between distributions, with bootstrap thresholds.
+"""Kullback-Leibler divergence between distributions, with bootstrap thresholds.
 
 All logarithms are natural. The divergence of a finite sample is hardly ever zero, so it is compared
 with the divergences of samples from the specification itself (a parametric bootstrap).
@@ -6,10 +6,8 @@ with the divergences of samples from the specification itself (a parametric boot
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,8 +23,6 @@ from assay.statistics.hypothesis_tests.published import (
     two_step_letter,
 )
 from assay.statistics.special import special
-
-Measure = Literal["kl", "js"]
 
 TIE_SLACK = 1e-12
 """Permitted rounding error: mirrored counts have the same divergence, and must not exceed each other."""
@@ -44,7 +40,6 @@ class Divergence:
 class DivergenceTest:
     """An observed divergence and its bootstrap threshold, both in nats."""
 
-    measure: Measure
     value: float | None
     """``None`` where it is infinite; `reason` then says why, and `biased` is true."""
     threshold: float
@@ -75,29 +70,13 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
     return Divergence(float(_kl(first, second)))
 
 
-def jensen_shannon(p: ArrayLike, q: ArrayLike) -> float:
-    """Jensen-Shannon divergence, symmetric and within [0, log 2] nats.
-
-    The mean of ``D(p || m)`` and ``D(q || m)`` with ``m = (p + q) / 2``; it always exists. Its
-    square root is a metric.
-
-    The arguments and the errors are those of `kl_divergence`.
-    """
-    first, second = _pair(p, q)
-    return float(_js(first, second))
-
-
-def bootstrap_threshold(
-    shares: ArrayLike, n: int, measure: Measure, alpha: float, rng: np.random.Generator, draws: int = 2_000
-) -> float:
+def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.Generator, draws: int = 2_000) -> float:
     """Divergence that samples from the specification exceed with probability at most `alpha`.
 
     Parameters
     ----------
     n : int
         Size of each sample, positive.
-    measure : {"kl", "js"}
-        Divergence of a sample's shares from the specification.
     alpha : float
         Probability, in (0, 1).
 
@@ -118,12 +97,10 @@ def bootstrap_threshold(
     specified = as_shares(shares)
     specified = specified[specified > 0]  # values with a share of 0 never occur in samples
     sampled = rng.multinomial(n, specified, draws) / n
-    return float(np.quantile(_MEASURES[measure](sampled, specified), 1 - alpha, method="higher"))
+    return float(np.quantile(_kl(sampled, specified), 1 - alpha, method="higher"))
 
 
-def divergence_test(
-    counts: ArrayLike, shares: ArrayLike, measure: Measure, alpha: float, rng: np.random.Generator
-) -> DivergenceTest:
+def divergence_test(counts: ArrayLike, shares: ArrayLike, alpha: float, rng: np.random.Generator) -> DivergenceTest:
     """Test whether counts are farther from a specification than expected by chance.
 
     The other arguments and errors are those of `bootstrap_threshold`.
@@ -134,17 +111,16 @@ def divergence_test(
         If nothing was observed.
     """
     observed = as_counts(counts)
-    threshold = bootstrap_threshold(shares, int(observed.sum()), measure, alpha, rng)
-    divergence = kl_divergence(observed, shares) if measure == "kl" else Divergence(jensen_shannon(observed, shares))
+    threshold = bootstrap_threshold(shares, int(observed.sum()), alpha, rng)
+    divergence = kl_divergence(observed, shares)
     biased = divergence.value is None or divergence.value > threshold + TIE_SLACK
-    return DivergenceTest(measure, divergence.value, threshold, biased, divergence.reason)
+    return DivergenceTest(divergence.value, threshold, biased, divergence.reason)
 
 
 def divergence_letter(
     observed: Mapping[str, ArrayLike],
     unbiased: Mapping[str, ArrayLike],
     biased: Mapping[str, ArrayLike],
-    measure: Measure,
     alpha: float,
     rng: np.random.Generator,
     aggregate: Aggregate = "worst",
@@ -160,7 +136,7 @@ def divergence_letter(
         Counts of the k outputs of each block, by the block's name.
     unbiased, biased : mapping of str to array_like, shape (k,)
         Declared distributions by block name. Of the biased distributions only the names are used.
-    measure, alpha, rng
+    alpha, rng
         As for `bootstrap_threshold`.
     aggregate : {"worst", "vote"}
         How the results of a step's blocks are combined.
@@ -174,9 +150,7 @@ def divergence_letter(
     """
     check_blocks(observed, unbiased, biased)
     tests = {
-        block: {
-            name: divergence_test(observed[block], shares, measure, alpha, rng) for name, shares in unbiased.items()
-        }
+        block: {name: divergence_test(observed[block], shares, alpha, rng) for name, shares in unbiased.items()}
         for block in (*unbiased, *biased)
     }
     departs = {block: all(test.biased for test in row.values()) for block, row in tests.items()}
@@ -195,12 +169,3 @@ def _kl(p: Floats, q: Floats) -> Floats:
     """D(p || q) along the last axis; q must be positive wherever p is."""
     # rounding can make a divergence of 0 negative (-1e-17)
     return np.asarray(np.maximum(0.0, special.rel_entr(p, q).sum(axis=-1)), dtype=float)
-
-
-def _js(p: Floats, q: Floats) -> Floats:
-    """Jensen-Shannon along the last axis."""
-    middle = (p + q) / 2
-    return np.asarray(np.minimum(math.log(2), (_kl(p, middle) + _kl(q, middle)) / 2), dtype=float)
-
-
-_MEASURES = {"kl": _kl, "js": _js}

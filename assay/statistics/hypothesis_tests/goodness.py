@@ -123,18 +123,6 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     return FitTest("goodness-of-fit", statistic, observed.size - 1, _upper_tail(observed.size - 1, statistic))
 
 
-def g_test(counts: ArrayLike, shares: ArrayLike) -> FitTest:
-    """Likelihood-ratio goodness of fit, ``G = 2 sum o log(o / e)``.
-
-    Parameters, errors and rules are those of `chi_squared_fit`; the `test` of the result is ``"g"``.
-    """
-    observed, expected, refuted = _compared(counts, shares)
-    if refuted is not None:
-        return _refutation("g", observed, refuted)
-    statistic = max(0.0, 2.0 * float(special.xlogy(observed, observed / expected).sum()))
-    return FitTest("g", statistic, observed.size - 1, _upper_tail(observed.size - 1, statistic))
-
-
 def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: bool = True) -> FitTest:
     """Compare two samples by chi-squared, computed as in the library that P5 used.
 

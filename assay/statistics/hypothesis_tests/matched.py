@@ -5,43 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.model import Floats, Integers, Interval
-from assay.statistics.hypothesis_tests import divergence
 from assay.statistics.hypothesis_tests.samples import check_paired
 from assay.statistics.intervals.credible import equal_tailed
-from assay.statistics.special import special
-
-EXACT_UP_TO = 100_000
-"""Maximum number of distinct statistics for which the distribution is exact (tens of milliseconds)."""
-
-MERGED_DIGITS = 9
-"""Decimal places at which statistics are equal: the same counts in another order must tie."""
-
-TIE_SLACK = 1e-8
-"""Rounding slack of a statistic, for each pair of labels."""
 
 RATIO_DRAWS = 4_000
 """Number of posterior draws for the interval of a ratio."""
-
-
-@dataclass(frozen=True)
-class MatchedTest:
-    """Result of a test for symmetric changes of labels."""
-
-    statistic: float
-    """``sum (n_ij - n_ji)**2 / (n_ij + n_ji)``; for two labels that is McNemar's."""
-    df: int
-    """Number of pairs of labels between which at least one profile changed."""
-    p: float
-    """Two-sided. It is 1 where no label changed."""
-    distribution: Literal["exact", "chi-squared"]
-    """``"exact"`` (conditional on the number of changes between every two labels) or ``"chi-squared"``."""
 
 
 @dataclass(frozen=True)
@@ -70,63 +44,6 @@ class DisparateImpact:
 
     rates: tuple[BaseRate, ...]
     ratios: tuple[ImpactRatio, ...]
-
-
-def bowker(a: ArrayLike, b: ArrayLike) -> MatchedTest:
-    """Test the symmetry of a table of paired labels.
-
-    Parameters
-    ----------
-    a, b : array_like, shape (n,)
-        Labels of the same profiles with two values of the attribute.
-
-    Returns
-    -------
-    MatchedTest
-        Exact if the changes are few enough to enumerate the possible outcomes; for few changes, the
-        chi-squared distribution would be wrong.
-
-    Raises
-    ------
-    TooFewObservations
-        If there are no pairs.
-    OutOfBounds
-        If the two sides differ in the number of labels.
-
-    References
-    ----------
-    .. [1] Bowker (1948), "A test for symmetry in contingency tables", J. Am. Stat. Assoc. 43.
-    """
-    table = _paired_counts(a, b)
-    above = np.triu_indices(len(table), 1)
-    first, second = table[above], table.T[above]
-    changed = first + second > 0
-    first, second = first[changed], second[changed]
-    total = first + second
-    statistic, df = float(((first - second) ** 2 / total).sum()), int(changed.sum())
-    exact = _exact_p(statistic, total)
-    if exact is not None:
-        return MatchedTest(statistic, df, exact, "exact")
-    return MatchedTest(statistic, df, float(special.chdtrc(df, statistic)), "chi-squared")
-
-
-def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:
-    """Compute the Jensen-Shannon divergence of two samples of labels.
-
-    Returns
-    -------
-    float
-        In [0, log 2] nats.
-
-    Raises
-    ------
-    TooFewObservations
-        If there are no labels on one side.
-    """
-    first, second = _labels(a), _labels(b)
-    outcomes = np.union1d(first, second)
-    counts = [np.bincount(np.searchsorted(outcomes, side), minlength=len(outcomes)) for side in (first, second)]
-    return divergence.jensen_shannon(*counts)
 
 
 def disparate_impact(
@@ -199,48 +116,3 @@ def _ratio(of: BaseRate, to: BaseRate, samples: Floats, level: float) -> ImpactR
     return ImpactRatio(
         of.value, to.value, Interval(estimate, min(limits.low, estimate), max(limits.high, estimate), level)
     )
-
-
-def _labels(labels: ArrayLike) -> NDArray[Any]:
-    label_array = np.asarray(labels)
-    if label_array.ndim != 1:
-        raise OutOfBounds(f"labels are a row, not an array of shape {label_array.shape}")
-    if label_array.size == 0:
-        raise TooFewObservations("there are no labels; one at least is needed")
-    return label_array
-
-
-def _paired_counts(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Count pairs of labels, shape (labels, labels)."""
-    first, second = _labels(a), _labels(b)
-    check_paired(first, second)
-    outcomes = np.union1d(first, second)
-    table = np.zeros((len(outcomes), len(outcomes)))
-    np.add.at(table, (np.searchsorted(outcomes, first), np.searchsorted(outcomes, second)), 1)
-    return table
-
-
-def _exact_p(statistic: float, totals: Floats) -> float | None:
-    """Return the probability of a statistic as large if both directions of a change are equally likely.
-
-    The number of changes in one direction is binomial for each pair of labels. Pairs of labels are added one
-    by one, and equal sums are merged. Return ``None`` if there are too many sums.
-    """
-    values: Floats = np.zeros(1)
-    probabilities: Floats = np.ones(1)
-    for total in totals:
-        one_way = np.arange(total + 1)
-        if values.size * one_way.size > EXACT_UP_TO:
-            return None
-        log_p = (
-            special.gammaln(total + 1)
-            - special.gammaln(one_way + 1)
-            - special.gammaln(total - one_way + 1)
-            - total * np.log(2)
-        )
-        sums = np.add.outer(values, (2 * one_way - total) ** 2 / total).ravel()
-        weights = np.multiply.outer(probabilities, np.exp(log_p)).ravel()
-        values, places = np.unique(np.round(sums, MERGED_DIGITS), return_inverse=True)
-        probabilities = np.asarray(np.bincount(places, weights=weights))
-    slack = TIE_SLACK * (1 + len(totals))
-    return min(1.0, float(probabilities[values >= statistic - slack].sum()))

@@ -26,7 +26,7 @@ class UnorderedValues(SpecificationError):
         super().__init__(
             "Kolmogorov-Smirnov compares cumulative distributions, and categories have no order to cumulate in: "
             "the answer would depend on how they happen to be numbered, and its power on category codes is nil; "
-            "use goodness.exact_multinomial, or divergence.divergence_test with 'js'",
+            "use goodness.exact_multinomial",
             "scale",
         )
 

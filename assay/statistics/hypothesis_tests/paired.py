@@ -97,43 +97,6 @@ def sign_flip_test(
     return PairedTest("sign-flip", float(sample.mean()), p, _is_exact(parts.size), parts.size)
 
 
-def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws: int = MONTE_CARLO_DRAWS) -> PairedTest:
-    """Test whether both sides of pairs have the same distribution, by their Gaussian divergence.
-
-    It detects a change of the spread as well as of the mean; `sign_flip_test` detects only a change of the mean.
-
-    `rng` and `draws` are as for `sign_flip_test`.
-
-    Returns
-    -------
-    PairedTest
-        The statistic is the sum of both directions' divergences, which does not change if all pairs are swapped.
-
-    Raises
-    ------
-    TooFewObservations, EvidenceError
-        If there are fewer than two pairs, or a value is not finite.
-    OutOfBounds
-        If the samples are not pairs.
-    """
-    first, second = as_sample(x, 2), as_sample(y, 2)
-    check_paired(first, second)
-    centre, scale = float(np.concatenate([first, second]).mean()), float(np.concatenate([first, second]).std())
-    # sums after swaps are computed as differences, which lose digits unless values are centred and scaled
-    a, b = (first - centre) / (scale or 1.0), (second - centre) / (scale or 1.0)
-    free = a != b
-
-    def divergence(turned: Floats) -> Floats:
-        means, squares = (turned @ (b**power - a**power)[free] / a.size for power in (1, 2))
-        return _jeffreys(a.mean() + means, (a**2).mean() + squares, b.mean() - means, (b**2).mean() - squares)
-
-    pairs = int(free.sum())
-    observed = float(divergence(np.zeros((1, pairs)))[0])
-    finite = np.isfinite(observed)
-    p = _share_as_far(divergence, pairs, max(1.0, observed) if finite else 1.0, rng, draws)
-    return PairedTest("kl-swap", observed if finite else None, p, _is_exact(pairs), pairs)
-
-
 def d_z(differences: ArrayLike) -> float:
     """Compute Cohen's d for pairs: the mean difference in units of the differences' standard deviation (n - 1).
 
@@ -179,16 +142,3 @@ def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Float
         random = rng.integers(0, 256, (rows, -(-pairs // 8)), dtype=np.uint8)
         for first in range(0, rows, few):
             yield np.unpackbits(random[first : first + few], axis=1, count=pairs).astype(float)
-
-
-def _jeffreys(mean_x: Floats, square_x: Floats, mean_y: Floats, square_y: Floats) -> Floats:
-    """Compute D(x || y) + D(y || x) of Gaussians from their moments; infinite if only one of them has no spread.
-
-    The values have been scaled to unit spread, so that a variance as small as a rounding error counts as 0.
-    """
-    v_x, v_y = (np.where(v > TIE_SLACK, v, 0.0) for v in (square_x - mean_x**2, square_y - mean_y**2))
-    apart = np.where(np.abs(mean_x - mean_y) > TIE_SLACK, mean_x - mean_y, 0.0) ** 2
-    both, neither = (v_x > 0) & (v_y > 0), (v_x == 0) & (v_y == 0) & (apart == 0)
-    s_x, s_y = np.where(both, v_x, 1.0), np.where(both, v_y, 1.0)
-    finite = ((s_x + apart) / s_y + (s_y + apart) / s_x) / 2 - 1
-    return np.where(both, finite, np.where(neither, 0.0, np.inf))

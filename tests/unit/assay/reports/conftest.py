@@ -132,7 +132,7 @@ def measured_component(
             "chi-squared/similar-to-biased": "DSBS",
             "chi-squared/departs-from-unbiased": letter,
             "kl": letter,
-            "js": None,
+            "kl/vote": None,
         },
         "analyses": {
             "chi-squared": {
@@ -234,7 +234,7 @@ def rating_document(components: list[dict[str, Any]], target: str = "Apertium en
         },
         "published": {
             "chi-squared/similar-to-biased": "DSBS", "chi-squared/departs-from-unbiased": letter,
-            "kl": letter, "js": None,
+            "kl": letter, "kl/vote": None,
         },
         "reasons": reasons,
         "counts": {"asked": 240, "failed": 1, "usable": 58, "unusable": 2},

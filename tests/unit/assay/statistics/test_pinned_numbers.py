@@ -86,21 +86,19 @@ from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.embeddings.vector_sets import as_vectors, unit_vectors
 from assay.statistics.embeddings.weat import associations, cosines, weat, weat_of_associations
 from assay.statistics.embeddings.weat_null import null_check
-from assay.statistics.hypothesis_tests import divergence, goodness, matched
+from assay.statistics.hypothesis_tests import divergence, goodness
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares, pad_to
 from assay.statistics.hypothesis_tests.goodness import (
     chi_squared_fit,
     chi_squared_two_sample,
     every_outcome,
     exact_multinomial,
-    g_test,
 )
-from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact
+from assay.statistics.hypothesis_tests.matched import disparate_impact
 from assay.statistics.hypothesis_tests.ordered import UnorderedValues, kolmogorov_smirnov
-from assay.statistics.hypothesis_tests.paired import d_z, kl_swap_test, sign_flip_test
+from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.hypothesis_tests.partitions import partition_test
 from assay.statistics.hypothesis_tests.published import published_letter
-from assay.statistics.hypothesis_tests.samples import NoOverlap, energy_distance, knn_kl, wasserstein
 from assay.statistics.intervals.alternation_effects import Profiles, group_draws, paired_draws, tied_draws, without_each
 from assay.statistics.intervals.correlation import pearson, slope
 from assay.statistics.intervals.credible import (
@@ -312,12 +310,12 @@ def test_worst_block_intervals_equal_their_pinned_numbers(same):
     pair = draw_transitions([[30, 10, 0], [9, 31, 0]], rng(), 800)
     cases = {
         "two values": stated(pair, two),
-        "two values, what never came": stated(pair, two, seen=[[1, 1, 0], [1, 1, 0]]),
-        "two values, all came": stated(pair, two, seen=np.ones((2, 3))),
+        "two values, what never came": stated(pair, two, observed=[[1, 1, 0], [1, 1, 0]]),
+        "two values, all came": stated(pair, two, observed=np.ones((2, 3))),
         "two values, neutral": stated(pair, two, neutral=True),
         "two values, 80 %": stated(pair, two, level=0.8),
         "a tie and no tie": stated(draw_transitions([[40, 40, 9], [30, 50, 2]], rng(), 900), two),
-        "three values": stated(drawn[:, :, :], (unbiased, biased), seen=counts > 0),
+        "three values": stated(drawn[:, :, :], (unbiased, biased), observed=counts > 0),
         "many outputs": stated(many, six),
         "many outputs, neutral": stated(many, six, neutral=True),
     }
@@ -358,10 +356,6 @@ def test_goodness_of_fit_tests_equal_their_pinned_numbers(same):
         "an empty cell": chi_squared_fit([5, 3, 0], [0.5, 0.5, 0]),
         "impossible": chi_squared_fit([5, 3, 2], [0.5, 0.5, 0]),
         "one cell": chi_squared_fit([5, 0], [1, 0]),
-        "G": g_test(counts, thirds),
-        "G, nobody in a cell": g_test([12, 8, 0], thirds),
-        "G, as expected": g_test([4, 4, 4], thirds),
-        "G, impossible": g_test([5, 3, 2], [0.5, 0.5, 0]),
         "two samples": chi_squared_two_sample(counts, [6, 6, 7]),
         "two samples, an empty cell": chi_squared_two_sample([12, 5, 0], [6, 6, 0]),
         "two samples, an empty cell kept": chi_squared_two_sample([12, 5, 0], [6, 6, 0], drop_empty=False),
@@ -416,26 +410,24 @@ def test_divergences_equal_their_pinned_numbers(same):
         "KL": divergence.kl_divergence(p, q),
         "KL, outside": divergence.kl_divergence(p, [0.5, 0.5, 0]),
         "KL, nothing there": divergence.kl_divergence([0.5, 0.5, 0], p),
-        "JS": divergence.jensen_shannon(p, q),
-        "JS, apart": divergence.jensen_shannon([1, 0], [0, 1]),
     }
-    for measure in ("kl", "js"):
-        cases[f"threshold, {measure}"] = divergence.bootstrap_threshold([2, 1, 0], 30, measure, 0.05, rng(), 500)
-        cases[f"threshold by default, {measure}"] = divergence.bootstrap_threshold(p, 30, measure, 0.1, rng())
-        cases[f"one, {measure}"] = divergence.bootstrap_threshold(p, 1, measure, 0.5, rng(), 1)
-        cases[f"test, {measure}"] = divergence.divergence_test([20, 10, 0], p, measure, 0.05, rng())
-        cases[f"letter, {measure}"] = divergence.divergence_letter(
+    cases |= {
+        "threshold, kl": divergence.bootstrap_threshold([2, 1, 0], 30, 0.05, rng(), 500),
+        "threshold by default, kl": divergence.bootstrap_threshold(p, 30, 0.1, rng()),
+        "one, kl": divergence.bootstrap_threshold(p, 1, 0.5, rng(), 1),
+        "test, kl": divergence.divergence_test([20, 10, 0], p, 0.05, rng()),
+        "letter, kl": divergence.divergence_letter(
             {**BLOCKS, "v": [25, 15], "c": [20, 20]},
             {"u": FAIR, "v": [0.4, 0.6]},
             {"b": TILTED, "c": [0.1, 0.9]},
-            measure,
             0.05,
             rng(),
-        )
-    cases["test, impossible"] = divergence.divergence_test([20, 10, 1], [2, 1, 0], "kl", 0.05, rng())
-    cases["letter, biased at once"] = divergence.divergence_letter(
-        {"u": [38, 2], "b": [20, 20]}, {"u": FAIR}, {"b": TILTED}, "js", 0.05, rng()
-    )
+        ),
+        "test, impossible": divergence.divergence_test([20, 10, 1], [2, 1, 0], 0.05, rng()),
+        "letter, biased at once": divergence.divergence_letter(
+            {"u": [38, 2], "b": [20, 20]}, {"u": FAIR}, {"b": TILTED}, 0.05, rng()
+        ),
+    }
     same("divergence", cases)
 
 
@@ -490,7 +482,6 @@ def test_letters_of_two_steps_equal_their_pinned_results(same):
 # ---------------------------------------------------------------------------- predictions (P3)
 def test_paired_tests_equal_their_pinned_numbers(same):
     some, many = wave(11) + 0.4, wave(40) + 0.25
-    x, y = wave(9) + 0.6, wave(9, phase=1.0)
     tied = [0.0, 1, 1, -1, 2, 0]
     cases = {
         "flips": sign_flip_test(some, rng()),
@@ -501,13 +492,6 @@ def test_paired_tests_equal_their_pinned_numbers(same):
         "flips, drawn by default": sign_flip_test(many, rng()),
         "flips, clusters": sign_flip_test(some, rng(), clusters=np.arange(11) // 2),
         "flips, clusters that cancel": sign_flip_test([1, -1, 2, 3], rng(), clusters=["a", "a", "b", "c"]),
-        "swaps": kl_swap_test(x, y, rng()),
-        "swaps, drawn": kl_swap_test(wave(20) + 0.3, 1.5 * wave(20, phase=1), rng(), draws=70),
-        "swaps, equal pairs": kl_swap_test([1.0, 2, 3, 4], [1.0, 2, 5, 7], rng()),
-        "swaps, nothing": kl_swap_test([1.0, 2], [1.0, 2], rng()),
-        "swaps, constants": kl_swap_test([1.0, 1, 1], [2.0, 2, 2], rng()),
-        "swaps, one constant": kl_swap_test([1.0, 1, 1], [1.0, 2, 3], rng()),
-        "swaps, all one": kl_swap_test([1.0, 1], [1.0, 1], rng()),
         "d_z": d_z(some),
         "d_z of two": d_z([1.0, 2.0]),
     }
@@ -584,33 +568,9 @@ def test_gaussian_divergences_equal_their_pinned_numbers(same):
     same("gaussian", cases)
 
 
-def test_distances_of_samples_equal_their_pinned_numbers(same):
-    x, y = wave(14) + 0.4, 1.3 * wave(14, phase=1.0)
-    tied_x, tied_y = [1.0, 1, 1, 2, 3, 4, 4, 5, 6], [1.0, 1, 2, 2, 3, 4, 5, 5, 7]
-    cases = {
-        "wasserstein": wasserstein(x, y[:9]),
-        "energy": energy_distance(x, y[:9]),
-        "wasserstein, ties": wasserstein(tied_x, tied_y),
-        "energy, ties": energy_distance(tied_x, tied_y),
-        "k-NN KL": knn_kl(x, y),
-        "k-NN KL, least": knn_kl(x[:7], y[:7]),
-        "k-NN KL, first neighbour": knn_kl(x, y, 1),
-        "k-NN KL, ties": knn_kl(tied_x, tied_y, 1),
-        "k-NN KL, ties and two neighbours": knn_kl(tied_x, tied_y, 2),
-    }
-    same("samples", cases)
-
-
-def test_tests_of_matched_labels_equal_their_pinned_numbers(same):
-    a, b = list("aabbccaabbaacc"), list("abbbcaabccabca")
-    many_a, many_b = ["x", "y", "z"] * 60, ["y", "z", "x"] * 30 + ["z", "x", "y"] * 30
+def test_disparate_impact_equals_its_pinned_numbers(same):
     positive, groups = [1, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 1], [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0]
     cases = {
-        "bowker": bowker(a, b),
-        "bowker, nothing changed": bowker(a, a),
-        "bowker, too many": bowker(many_a, many_b),
-        "bowker, two labels": bowker([0, 0, 0, 1, 1], [1, 1, 0, 0, 1]),
-        "JS of labels": matched.jensen_shannon(a, ["a", "b", "d"]),
         "impact": disparate_impact(positive, groups, ("m", "f"), rng()),
         "impact, 80 %": disparate_impact(positive, groups, ("m", "f"), rng(), 0.8),
         "impact, an empty group": disparate_impact(positive, groups, ("m", "f", "x"), rng()),
@@ -1153,11 +1113,11 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "published: both": (SpecificationError, "both .* u", lambda: published_letter(BLOCKS, {"u": FAIR}, {"u": TILTED})),
     "published: not counted":
         (SpecificationError, "for x", lambda: published_letter(BLOCKS, {"u": FAIR}, {"x": TILTED})),
-    "threshold: alpha 0": (OutOfBounds, "not 0", lambda: divergence.bootstrap_threshold(FAIR, 9, "js", 0, rng())),
-    "threshold: alpha 1": (OutOfBounds, "not 1", lambda: divergence.bootstrap_threshold(FAIR, 9, "js", 1, rng())),
-    "threshold: of nobody": (OutOfBounds, "0.1, 0", lambda: divergence.bootstrap_threshold(FAIR, 0, "js", 0.1, rng())),
+    "threshold: alpha 0": (OutOfBounds, "not 0", lambda: divergence.bootstrap_threshold(FAIR, 9, 0, rng())),
+    "threshold: alpha 1": (OutOfBounds, "not 1", lambda: divergence.bootstrap_threshold(FAIR, 9, 1, rng())),
+    "threshold: of nobody": (OutOfBounds, "0.1, 0", lambda: divergence.bootstrap_threshold(FAIR, 0, 0.1, rng())),
     "threshold: no draws":
-        (OutOfBounds, "9 and 0", lambda: divergence.bootstrap_threshold(FAIR, 9, "js", 0.1, rng(), 0)),
+        (OutOfBounds, "9 and 0", lambda: divergence.bootstrap_threshold(FAIR, 9, 0.1, rng(), 0)),
     "ordered: categories": (UnorderedValues, "no order", lambda: kolmogorov_smirnov([1], [2], scale="nominal")),
     "ordered: empty": (TooFewObservations, "sample is empty", lambda: kolmogorov_smirnov([], [2], scale="ordinal")),
     "ordered: no number": (OutOfBounds, "reference", lambda: kolmogorov_smirnov([1], [NAN], scale="ordinal")),
@@ -1175,8 +1135,6 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "flips: no draw": (OutOfBounds, "not 0", lambda: sign_flip_test([1.0], rng(), draws=0)),
     "flips: nothing": (TooFewObservations, "0 values", lambda: sign_flip_test([], rng())),
     "flips: other clusters": (OutOfBounds, "2 and 1", lambda: sign_flip_test([1.0, 2.0], rng(), clusters=[1])),
-    "swaps: one pair": (TooFewObservations, "at least 2", lambda: kl_swap_test([1.0], [2.0], rng())),
-    "swaps: no pairs": (OutOfBounds, "2 and 3", lambda: kl_swap_test([1.0, 2], [2.0, 3, 4], rng())),
     "d_z: one": (TooFewObservations, "at least 2", lambda: d_z([1.0])),
     "d_z: constant": (ZeroVariance, "all 3", lambda: d_z([0.1, 0.1, 0.1])),
     "crossed: four rows": (TooFewObservations, "4 profiles", lambda: mean_error(np.ones((4, 1)), {})),
@@ -1198,14 +1156,8 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "gaussian: level 0": (OutOfBounds, "not at 0", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 0)),
     "gaussian: level 1": (OutOfBounds, "not at 1", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 1)),
     "gaussian: no fold": (OutOfBounds, "not 0", lambda: kl_by_fold([1.0, 2], [1.0, 3], 0, rng())),
-    "sample: a table": (OutOfBounds, r"\(1, 1\)", lambda: wasserstein([[1.0]], [1.0])),
-    "sample: infinite": (EvidenceError, "1 of 2", lambda: energy_distance([1.0, INF], [1.0])),
-    "k-NN: no neighbour": (OutOfBounds, "number 0", lambda: knn_kl(wave(9), wave(9), 0)),
-    "k-NN: six": (TooFewObservations, "at least 7", lambda: knn_kl(wave(6), wave(6))),
-    "k-NN: apart": (NoOverlap, "1 came 3 times of 4", lambda: knn_kl([1.0, 1, 1, 2], [2.0, 3, 4, 5], 1)),
-    "bowker: a table": (OutOfBounds, r"\(1, 1\)", lambda: bowker([["a"]], ["a"])),
-    "bowker: nothing": (TooFewObservations, "no labels", lambda: bowker([], [])),
-    "bowker: no pairs": (OutOfBounds, "1 and 2", lambda: bowker(["a"], ["a", "b"])),
+    "sample: a table": (OutOfBounds, r"\(1, 1\)", lambda: sign_flip_test([[1.0]], rng())),
+    "sample: infinite": (EvidenceError, "1 of 2", lambda: sign_flip_test([1.0, INF], rng())),
     "impact: one group": (TooFewObservations, "'m'", lambda: disparate_impact([1, 0], [0, 0], ("m", "f"), rng())),
     "impact: nobody": (TooFewObservations, "none", lambda: disparate_impact([], [], ("m", "f"), rng())),
     "impact: none positive":

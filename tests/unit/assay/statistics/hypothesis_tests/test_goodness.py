@@ -17,7 +17,6 @@ from assay.statistics.hypothesis_tests.goodness import (
     chi_squared_fit,
     chi_squared_two_sample,
     exact_multinomial,
-    g_test,
 )
 
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "two_step.json"
@@ -94,13 +93,10 @@ def test_an_empty_cell_with_share_zero_is_dropped_while_scipy_returns_nan():
 
 
 @pytest.mark.parametrize("counts", [[7, 13, 20], [1, 2, 37], [0, 5, 35]])
-def test_the_chi_squared_test_and_the_g_test_agree_with_scipy(counts):
+def test_the_chi_squared_test_agrees_with_scipy(counts):
     shares = np.array([0.2, 0.3, 0.5])
     expected = shares * sum(counts)
     assert chi_squared_fit(counts, shares).p == pytest.approx(stats.chisquare(counts, expected).pvalue, rel=1e-10)
-    likelihood_ratio = stats.power_divergence(counts, expected, lambda_="log-likelihood")
-    assert g_test(counts, shares).statistic == pytest.approx(likelihood_ratio.statistic, rel=1e-10)
-    assert g_test(counts, shares).p == pytest.approx(likelihood_ratio.pvalue, rel=1e-10)
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.2, 0.8], [0.2, 0.3, 0.5], [0.1, 0.1, 0.2, 0.6]])
@@ -137,20 +133,20 @@ def test_too_many_outcomes_without_a_generator_are_refused():
         exact_multinomial([70, 40, 55, 60], [0.25] * 4)
 
 
-@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
+@pytest.mark.parametrize("test", [chi_squared_fit, exact_multinomial])
 def test_an_observation_that_the_specification_excludes_gives_p_zero(test):
     result = test([20, 18, 2], [0.5, 0.5, 0.0])
     assert (result.statistic, result.df, result.p) == (None, 2, 0.0)
     assert "2 of 40 observations" in result.reason
 
 
-@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
+@pytest.mark.parametrize("test", [chi_squared_fit, exact_multinomial])
 def test_observations_in_the_only_possible_cell_have_p_one(test):
     result = test([12, 0, 0], [1.0, 0.0, 0.0])
     assert (result.statistic, result.df, result.p) == (0.0, 0, 1.0)
 
 
-@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
+@pytest.mark.parametrize("test", [chi_squared_fit, exact_multinomial])
 def test_relabelling_the_values_does_not_change_the_p_value(test):
     straight, mirrored = test([26, 11, 3], [0.6, 0.3, 0.1]), test([3, 11, 26], [0.1, 0.3, 0.6])
     assert mirrored.p == pytest.approx(straight.p, rel=1e-12)
@@ -162,7 +158,7 @@ def test_the_exact_test_of_two_equal_shares_equals_the_two_sided_binomial_test(c
     assert exact_multinomial(counts, [0.5, 0.5]).p == pytest.approx(stats.binomtest(counts[0], 40).pvalue, rel=1e-9)
 
 
-@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
+@pytest.mark.parametrize("test", [chi_squared_fit, exact_multinomial])
 def test_zero_observations_are_refused(test):
     with pytest.raises(TooFewObservations):
         test([0, 0], [0.5, 0.5])

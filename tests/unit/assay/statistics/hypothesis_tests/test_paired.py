@@ -12,8 +12,7 @@ import pytest
 from scipy import stats
 
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
-from assay.methods.alternation.gaussian_divergence import gaussian_kl
-from assay.statistics.hypothesis_tests.paired import d_z, kl_swap_test, sign_flip_test
+from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "kl.json"
 
@@ -117,55 +116,6 @@ def test_an_empty_sample_and_mismatched_clusters_are_refused(rng):
         sign_flip_test([], rng)
     with pytest.raises(OutOfBounds, match="one length"):
         sign_flip_test([1.0, 2.0], rng, clusters=[0])
-
-
-# ---------------------------------------------------------------------------- swaps
-def test_the_swap_test_of_few_pairs_equals_brute_force(rng):
-    x, y = rng.normal(size=6), rng.normal(0.8, 1.5, 6)
-
-    def both_ways(swapped):
-        a, b = np.where(swapped, y, x), np.where(swapped, x, y)
-        return gaussian_kl(a, b) + gaussian_kl(b, a)
-
-    every = [both_ways(np.array(swapped)) for swapped in itertools.product((False, True), repeat=6)]
-    found = kl_swap_test(x, y, rng)
-    assert found.statistic == pytest.approx(every[0])
-    assert found.p == np.mean(np.array(every) >= every[0] - 1e-9)
-
-
-def test_the_swap_test_detects_a_change_of_spread_and_the_sign_test_does_not(rng):
-    x = rng.normal(size=150)
-    y = 2 * rng.permutation(x)
-    y += x.mean() - y.mean()
-    assert sign_flip_test(y - x, rng, draws=999).p > 0.9
-    assert kl_swap_test(x, y, rng, draws=999).p == 1 / 1_000
-
-
-def test_the_swap_test_keeps_its_level(rng):
-    below = []
-    for _ in range(600):
-        shared = rng.normal(size=30)
-        below.append(kl_swap_test(shared + rng.normal(size=30), shared + rng.normal(size=30), rng, draws=199).p <= 0.05)
-    assert 0.03 <= np.mean(below) <= 0.075
-
-
-def test_the_swap_test_of_a_constant_sample_has_a_p_value_but_no_statistic(rng):
-    found = kl_swap_test(np.full(8, 0.1), np.arange(8.0), rng)
-    assert found.statistic is None
-    assert found.p == 2 / 2**8
-
-
-def test_identical_pairs_have_p_one(rng):
-    for x in (np.arange(50.0), np.full(50, 0.1)):
-        found = kl_swap_test(x, x, rng)
-        assert (found.p, found.statistic, found.pairs) == (1, 0, 0)
-
-
-def test_the_swap_test_does_not_depend_on_the_units(rng):
-    x, y = rng.normal(size=(2, 10))
-    moved = kl_swap_test(1e6 + 3 * x, 1e6 + 3 * y, rng)
-    assert moved.p == kl_swap_test(x, y, rng).p
-    assert moved.statistic == pytest.approx(kl_swap_test(x, y, rng).statistic, rel=1e-6)
 
 
 # ---------------------------------------------------------------------------- d_z
