@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup setup-dev pictures docs test-lowest ngram demo scaled-demo test test-all chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
+.PHONY: help setup setup-dev pictures docs test-lowest ngram demo scaled-demo test test-all coverage fix chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ test-all: $(READY_DEV) ## Run every test (about 35 minutes)
 	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory .ci/browser/node_modules .ci/formats/node_modules; fi
 	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
+coverage: $(READY_DEV) ## Measure which lines and branches the unit and integration tests reach; fails below the floor in pyproject.toml
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile -m "not slow" tests/unit tests/integration \
+	  --cov --cov-report=term $(ARGS)
+
 chaos: $(READY_DEV) ## Break everything at length: 150 faults over 1,000 jobs, and more (1.5 h; ARGS="--chaos-scale night": 10,000)
 	@$(BIN)/python -m pytest tests/chaos tests/fuzz tests/hostile/test_hostile_pages.py --chaos-scale long -s $(ARGS)
 
@@ -90,6 +94,10 @@ soak: $(READY_DEV) ## An hour of jobs, polls, reports and uploads: does any proc
 
 fuzz: $(READY_DEV) ## Send each boundary of each value to every operation, and follow links (some minutes; make chaos does so too)
 	@$(BIN)/python -m pytest tests/fuzz/test_schemathesis.py --chaos-scale long -n 2 $(ARGS)
+
+fix: $(READY_DEV) ## ruff: mend what it can mend by itself, and format
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
 
 lint: $(READY_DEV) ## ruff: format and rules
 	@$(BIN)/ruff format --check .

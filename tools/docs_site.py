@@ -25,7 +25,9 @@ LINK = re.compile(r"(?<=\]\()(?!https?://|mailto:|#|<)([^)#\s]+)(#[^)\s]*)?(?=\)
 
 ELSEWHERE = {
     "CHANGELOG.md": "reference/changelog.md",
+    "CODE_OF_CONDUCT.md": "reference/code-of-conduct.md",
     "CONTRIBUTING.md": "reference/contributing.md",
+    "SECURITY.md": "reference/security.md",
     "clients/python/README.md": "reference/python-client.md",
     "assay/rating/methodology/1.3.0.md": "reference/methodology-1.3.0.md",
 }
@@ -70,23 +72,6 @@ def relocate(text: str, source: str, place: str) -> str:
     return LINK.sub(moved, text)
 
 
-def title(text: str) -> str:
-    """Return the text of a page's first heading."""
-    found = re.search(r"^# (.+)$", text, re.MULTILINE)
-    if found is None:
-        raise BrokenSite("a page has no heading of the first level")
-    return found[1].strip()
-
-
-def decisions_page(pages: dict[str, str]) -> str:
-    """List the decisions with their numbers."""
-    lines = [f"- [{title(text)}]({PurePosixPath(name).name})" for name, text in sorted(pages.items())]
-    return (
-        "# Decisions\n\nFor engineers who change Assay and wonder why a part is as it is. Each page states one "
-        "decision, its reasons and its price, as of the day it was taken.\n\n" + "\n".join(lines) + "\n"
-    )
-
-
 def all_pages() -> dict[str, str]:
     """Return every page of the site: its place and its text in Markdown."""
     sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")} | set(ELSEWHERE)
@@ -95,8 +80,7 @@ def all_pages() -> dict[str, str]:
         place = place_of(source)
         if place is not None:
             pages[place] = relocate((ROOT / source).read_text(encoding="utf-8"), source, place)
-    decisions = {name: text for name, text in pages.items() if name.startswith("decisions/")}
-    return pages | {"decisions/README.md": decisions_page(decisions)} | reference_pages()
+    return pages | reference_pages()
 
 
 def listed(nav: list[Any]) -> set[str]:

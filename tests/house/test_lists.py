@@ -92,8 +92,17 @@ def test_ratings_are_made_under_the_current_methodology():
 
 
 def test_decision_records_have_at_most_40_lines():
-    for one in (ROOT / "docs" / "decisions").glob("*.md"):
+    for one in (ROOT / "docs" / "decisions").glob("[0-9]*.md"):
         assert len(one.read_text().splitlines()) <= 40, one.name
+
+
+def test_the_index_lists_every_decision_once_with_its_title():
+    decisions = ROOT / "docs" / "decisions"
+    headings = {path.name: path.read_text(encoding="utf-8").split("\n", 1)[0] for path in decisions.glob("[0-9]*.md")}
+    listed = re.findall(r"^- \[(.+)\]\((.+)\)$", page("decisions/README.md"), re.MULTILINE)
+    assert sorted((name, f"# {title}") for title, name in listed) == sorted(headings.items())
+    for name, heading in headings.items():
+        assert heading.startswith(f"# {int(name[:4])}. "), name
 
 
 def test_every_relative_link_in_the_documentation_resolves():

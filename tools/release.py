@@ -1,0 +1,131 @@
+"""Prepare a release: freeze the current methodology, or print the release notes (docs/releasing.md).
+
+``python -m tools.release freeze`` adds the current methodology to the list of released digests.
+``python -m tools.release notes 1.0.0`` prints the section of CHANGELOG.md for a version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay import __version__
+from assay.rating.decision import METHODOLOGY_VERSION
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXTS = ROOT / "assay" / "rating" / "methodology"
+RELEASED = Path("tests/house/released_methodologies.json")
+"""Released versions of the methodology, each with the digest of its text and the first release that had it."""
+
+Released = Mapping[str, Mapping[str, str]]
+
+
+class CannotRelease(Exception):
+    """A release is impossible; the message says why."""
+
+
+def digest(text: bytes) -> str:
+    """Return the digest by which ratings name a text."""
+    return "sha256:" + hashlib.sha256(text).hexdigest()
+
+
+def altered_texts(released: Released, texts: Path = TEXTS) -> list[str]:
+    """List the released versions whose text is missing or has another digest, each with what is wrong."""
+    altered = []
+    for version, entry in released.items():
+        path = texts / f"{version}.md"
+        if not path.is_file():
+            altered.append(f"{version}: {path.name} is missing")
+        elif (actual := digest(path.read_bytes())) != entry["digest"]:
+            altered.append(f"{version}: the digest is {actual}; {entry['digest']} was released")
+    return altered
+
+
+def altered_entries(released: Released, root: Path = ROOT) -> list[str]:
+    """List the entries that a release tag of the repository has and that are missing or different now.
+
+    A tag without the list counts as one with an empty list.
+    """
+    altered = []
+    for tag in _git(root, "tag", "--list", "v*").split():
+        if not _git(root, "ls-tree", "--name-only", tag, RELEASED.as_posix()):
+            continue
+        for version, entry in json.loads(_git(root, "show", f"{tag}:{RELEASED.as_posix()}")).items():
+            if released.get(version) != entry:
+                altered.append(f"{version}: {tag} has {entry}, the list {released.get(version)}")
+    return altered
+
+
+def freeze(released: Released, version: str, text: bytes, release: str) -> dict[str, Mapping[str, str]]:
+    """Return the list with a version of the methodology added.
+
+    Raises
+    ------
+    CannotRelease
+        If the version was released with another text.
+    """
+    known = released.get(version)
+    if known is None:
+        return {**released, version: {"digest": digest(text), "release": release}}
+    if known["digest"] != digest(text):
+        raise CannotRelease(
+            f"methodology {version} was released in {known['release']} with the digest {known['digest']}; its text "
+            f"now has {digest(text)}: give the changed text a new version"
+        )
+    return dict(released)
+
+
+def notes(changelog: str, version: str) -> str:
+    """Return the section of a changelog for a version, without its heading.
+
+    Raises
+    ------
+    CannotRelease
+        If there is no heading ``## VERSION - YYYY-MM-DD``, or nothing below it.
+    """
+    heading = re.search(rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$", changelog, re.MULTILINE)
+    if heading is None:
+        raise CannotRelease(f"CHANGELOG.md has no heading '## {version} - YYYY-MM-DD'")
+    section = re.split(r"^## ", changelog[heading.end() :], maxsplit=1, flags=re.MULTILINE)[0].strip()
+    if not section:
+        raise CannotRelease(f"CHANGELOG.md has nothing about {version}")
+    return section
+
+
+def read_released(root: Path = ROOT) -> Released:
+    """Return the committed list of released versions."""
+    released: Released = json.loads((root / RELEASED).read_text(encoding="utf-8"))
+    return released
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def main() -> None:
+    """Run a command of this module."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("freeze", help="add the current methodology to the list of released digests")
+    commands.add_parser("notes", help="print the release notes of a version").add_argument("version")
+    options = parser.parse_args()
+    try:
+        if options.command == "notes":
+            print(notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), options.version))
+            return
+        text = (TEXTS / f"{METHODOLOGY_VERSION}.md").read_bytes()
+        released = freeze(read_released(), METHODOLOGY_VERSION, text, __version__)
+    except CannotRelease as reason:
+        sys.exit(str(reason))
+    (ROOT / RELEASED).write_text(json.dumps(released, indent=2) + "\n", encoding="utf-8")
+    print(f"methodology {METHODOLOGY_VERSION}: {released[METHODOLOGY_VERSION]['digest']}")
+
+
+if __name__ == "__main__":
+    main()
