@@ -20,8 +20,6 @@ COPY web ./web
 COPY workers ./workers
 COPY cli ./cli
 COPY migrations ./migrations
-# cli/gate.py is a link to this file
-COPY clients/python/src/assay_client/gate.py ./clients/python/src/assay_client/gate.py
 RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /tmp/wheel . \
  && /opt/assay/bin/pip install --no-deps --no-index /tmp/wheel/*.whl \
  && /opt/assay/bin/assay version

@@ -122,7 +122,8 @@ openapi: $(READY) .ci/openapi/node_modules ## Hold the OpenAPI document against 
 	@cd $(@D) && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
 	@touch $@
 
-client: $(READY_DEV) ## Write the client's openapi.json from the service, and generate its types and methods
+client: $(READY_DEV) ## Write the client's openapi.json from the service, generate its types and methods, copy its gate to cli/
+	@cp $(CLIENT)/src/assay_client/gate.py cli/gate.py
 	@$(BIN)/python -m tools.openapi_document $(CLIENT)/openapi.json
 	@$(BIN)/python $(CLIENT)/build_operations.py
 	@touch $(READY_DEV)
@@ -151,7 +152,7 @@ calibrate: $(READY) ## Rate simulated services of known bias: are letters right,
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tools.calibrate $(ARGS)
 
 papers: $(READY_DEV) ## Compute the tables and figures of the five papers beside the printed ones: papers.html (ARGS="--data DIR")
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/assay papers $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tools.papers $(ARGS)
 
 mutate: .venv-bench/mutation/.ready ## Change the science on purpose: does a test fail each time? (docs/mutation.md; ARGS="--sample 600")
 	@OPENBLAS_NUM_THREADS=1 .venv-bench/mutation/bin/python -m tools.mutate $(ARGS)

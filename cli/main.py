@@ -229,22 +229,6 @@ def demo(
     raise typer.Exit(run_demo(keep=keep, reports=reports))
 
 
-@app.command()
-def papers(
-    output: Annotated[Path, typer.Option(help="The page to write.")] = Path("papers.html"),
-    data: Annotated[
-        Path | None, typer.Option(help="Folder of the papers' data. [default: `shared` beside the checkout]")
-    ] = None,
-) -> None:
-    """Compute the tables and figures of the five papers, and write them beside the printed ones as one HTML page.
-
-    Needs a checkout of the sources, and the public data sets, which are not shipped.
-    """
-    from cli.papers import write_papers
-
-    write_papers(output, data)
-
-
 @app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 def gate(context: typer.Context) -> None:
     """Pass or fail a deployment by the newest rating of a service; `assay gate --help` lists its options."""

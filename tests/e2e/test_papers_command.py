@@ -1,14 +1,15 @@
-"""`assay papers`: one page with the numbers of the five papers' tables and figures, as printed and as computed here."""
+"""`make papers`: one page with the numbers of the five papers' tables and figures, as printed and as computed here."""
 
 from __future__ import annotations
 
 import html
-import os
 import re
+import sys
 
 import pytest
 
-from tests.support.commands import run_command
+from tests.support.commands import run_program
+from tests.support.markdown_blocks import ROOT
 from tools.papers import p2, p5, printed
 from tools.papers.exhibits import Line
 from tools.papers.shared_data import Shared
@@ -19,7 +20,7 @@ needs_data = pytest.mark.skipif(
 
 
 def papers(*arguments: str):
-    return run_command("papers", *arguments, environment=dict(os.environ))
+    return run_program([sys.executable, "-m", "tools.papers", *arguments], ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_the_page_lists_missing_exhibits_with_their_reasons(page):
 def test_without_the_data_folder_the_command_ends_with_one_error_line(tmp_path):
     done = papers("--data", str(tmp_path), "--output", str(tmp_path / "papers.html"))
     assert done.returncode == 64
-    assert done.stderr == f"assay: the papers' data are not in {tmp_path}; name their folder with --data\n"
+    assert done.stderr == f"the papers' data are not in {tmp_path}; name their folder with --data\n"
     assert not (tmp_path / "papers.html").exists()
 
 

@@ -120,6 +120,12 @@ def test_the_openapi_document_of_the_client_equals_that_of_the_service(tmp_path)
     assert written == (tmp_path / "openapi.json").read_text("utf-8"), "the API has changed: run `make client`"
 
 
+def test_the_gate_of_the_command_line_is_a_copy_of_the_clients_and_no_link():
+    copy = ROOT / "cli" / "gate.py"
+    assert not copy.is_symlink()
+    assert copy.read_bytes() == (CLIENT / "src/assay_client/gate.py").read_bytes(), "run `make client`"
+
+
 def test_the_client_depends_only_on_httpx_and_supports_the_python_versions_of_assay():
     ours, its = (tomllib.loads((place / "pyproject.toml").read_text("utf-8"))["project"] for place in (ROOT, CLIENT))
     assert [re.match(r"\w+", one)[0] for one in its["dependencies"]] == ["httpx"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FORMS = [path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml"]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / ".github" / "pull_request_template.md"]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
+
+
+UNSHIPPED = {"assay_client", "benchmarks", "tests", "tools"}
+"""Packages of the checkout that the wheel lacks. It lacks `demo`, too, which commands check first."""
 
 
 def targets() -> set[str]:
@@ -56,3 +62,17 @@ def test_dependency_updates_look_into_existing_folders():
     for update in updates:
         for directory in update.get("directories") or [update["directory"]]:
             assert (ROOT / directory.lstrip("/") / manifests[update["package-ecosystem"]]).is_file(), directory
+
+
+def test_no_module_of_the_wheel_imports_a_package_that_the_wheel_lacks():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    imports = set()
+    for package in project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]:
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    imports |= {(path.name, name.name.partition(".")[0]) for name in node.names}
+                elif isinstance(node, ast.ImportFrom):
+                    imports.add((path.name, str(node.module).partition(".")[0]))
+    assert len(imports) > 300
+    assert not {(file, package) for file, package in imports if package in UNSHIPPED}

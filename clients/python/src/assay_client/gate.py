@@ -1,7 +1,7 @@
 """Pass or fail a deployment by your newest rating of a service.
 
-This file is ``assay gate`` as well as ``python -m assay_client gate``: `cli/gate.py` in Assay's own tree is a
-link to it. Therefore it imports nothing but httpx and the standard library.
+This file is ``assay gate`` as well as ``python -m assay_client gate``, and imports nothing but httpx and the standard
+library. `clients/python/src/assay_client/gate.py` is the original; ``make client`` copies it to `cli/gate.py`.
 """
 
 from __future__ import annotations
