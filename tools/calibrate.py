@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from store.core.child_processes import end_with_parent
 from tests.support.simulated.base import SimulatedService
 from tests.support.simulated.services import AT_ONCE, DRAWN, SERVICES
 from tools.compositions import measure_pairs, section
-from tools.worlds import measure_worlds, share_interval
+from tools.worlds import GROUPS, measure_worlds, replace_section, share_interval
 from tools.worlds import section as section_of_worlds
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "calibration.md"
@@ -280,7 +281,13 @@ def main() -> None:
     """Run the simulations and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100, help="seeds of each case for letters")
-    parser.add_argument("--world-seeds", type=int, default=100, help="seeds of each service that breaks assumptions")
+    parser.add_argument("--world-seeds", type=int, help="seeds of each service of a group, instead of the usual number")
+    parser.add_argument(
+        "--group",
+        action="append",
+        choices=GROUPS,
+        help="only the section of this group of services, replaced on the page; other sections keep their date",
+    )
     parser.add_argument("--simulations", type=int, default=1100, help="simulations for coverage")
     parser.add_argument("--service", action="append", help="only services whose name holds this")
     parser.add_argument("--continue", action="store_true", dest="go_on", help="keep what an earlier calibration did")
@@ -288,10 +295,18 @@ def main() -> None:
     asked = parser.parse_args()
     services = [name for name in EVERY if not asked.service or any(part in name for part in asked.service)]
     if not asked.go_on:
-        KEPT.unlink(missing_ok=True)
-    if not asked.go_on:
         WORLDS_KEPT.unlink(missing_ok=True)
-    worlds = () if asked.service else tuple(section_of_worlds(measure_worlds(asked.world_seeds, WORLDS_KEPT)))
+        if not asked.group:
+            KEPT.unlink(missing_ok=True)
+    worlds: list[str] = []
+    for group in () if asked.service else [GROUPS[name] for name in asked.group or GROUPS]:
+        tried = measure_worlds(group, asked.world_seeds or group.seeds, WORLDS_KEPT)
+        lines = tuple(section_of_worlds(group, tried, datetime.now(UTC).date()))
+        worlds += lines
+        if asked.group:
+            PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), lines), encoding="utf-8")
+    if asked.group:
+        return
     runs = measure(jobs_of(services, asked.seeds, asked.simulations), KEPT)
     written = page(runs, asked.seeds, worlds)
     if not asked.service or any(part in "compositions" for part in asked.service):

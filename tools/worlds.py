@@ -1,8 +1,7 @@
 """Calibration without the models' assumptions: how often services get a wrong letter.
 
-The services are described by their behaviour (`tests.support.simulated.hidden_bias`): they hide a bias behind a mean,
-or break an assumption of a method's model, such as equal noise, normal tails or a service that does not drift. Other
-services are rated with the smallest designs (`tests.support.simulated.small_designs`).
+The services are described by their behaviour, not by a model that a method fits. Each group of them has a section of
+docs/calibration.md and a number of seeds of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 from statistics import median
 
@@ -21,14 +21,87 @@ from assay.statistics.intervals.credible import wilson
 from store.core.child_processes import end_with_parent
 from tests.support.simulated.defeat_devices import DEVICES, DeviceWorld
 from tests.support.simulated.hidden_bias import WORLDS, World
+from tests.support.simulated.misread_answers import MISREAD, MisreadWorld
+from tests.support.simulated.single_texts import SINGLE_TEXTS, TextWorld
 from tests.support.simulated.small_designs import SMALL_WORLDS, SmallWorld
 
 SIZES = (0.5, 1.0, 2.0)
 """Factors by which the effects of a simulated service (a "world") are multiplied; honest services have only 1."""
 
 
-SERVICES: Mapping[str, World | SmallWorld | DeviceWorld] = {**WORLDS, **SMALL_WORLDS, **DEVICES}
-"""Simulated services by name; defeat devices have one size."""
+AnyWorld = World | SmallWorld | TextWorld | DeviceWorld | MisreadWorld
+
+
+@dataclass(frozen=True)
+class Group:
+    """Simulated services with a section of their own on the page.
+
+    `seeds` is the usual number of ratings of each service, and `about` the lines that explain the section.
+    """
+
+    title: str
+    worlds: Mapping[str, AnyWorld]
+    seeds: int
+    about: tuple[str, ...]
+
+
+GROUPS: Mapping[str, Group] = {
+    "assumptions": Group(
+        "Wrong letters, in worlds that break what the models assume",
+        WORLDS,
+        100,
+        (
+            "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a model",
+            "that is fitted. Where one deserves UCS or DSBS, either is right.",
+            "Where half of an effect is at the tolerance, either letter is right, and where it is within it, UCS is.",
+        ),
+    ),
+    "small-designs": Group(
+        "Wrong letters, with the smallest designs",
+        SMALL_WORLDS,
+        400,
+        (
+            "Even services, services with half a tolerance in either step, and noisy ones",
+            "(`tests/support/simulated/small_designs.py`), with the smallest designs that are accepted, and with the",
+            "smallest that get a letter. Below the floor there is no letter, which counts as inconclusive",
+            "([decision 98](decisions/0098-a-floor.md)).",
+        ),
+    ),
+    "single-texts": Group(
+        "Wrong letters, for labels that change in single texts",
+        SINGLE_TEXTS,
+        20,
+        (
+            "Classifiers of texts that treat both groups alike on average (`tests/support/simulated/single_texts.py`).",
+            "Where labels change with the group, the service is BS; where they change as much between two persons of",
+            "one group, or by chance, it is not.",
+        ),
+    ),
+    "defeat-devices": Group(
+        "Wrong letters, for services that recognise a rating",
+        DEVICES,
+        20,
+        (
+            "Biased services that answer evenly where they recognise a rating, by sentences of an earlier one or by",
+            "pairs within 50 calls (`tests/support/simulated/defeat_devices.py`,",
+            "[audited services](audited-services.md)).",
+        ),
+    ),
+    "misread-answers": Group(
+        "Wrong letters, for answers that are easily misread",
+        MISREAD,
+        20,
+        (
+            "Services that write both genders, sentences where a letter is due, or numbers as text",
+            "(`tests/support/simulated/misread_answers.py`, [how answers are read](how-answers-are-read.md)). Those",
+            "whose answers show no value deserve no letter, so that every declared letter is wrong.",
+        ),
+    ),
+}
+"""Groups of services by name."""
+
+SERVICES: Mapping[str, AnyWorld] = {name: world for group in GROUPS.values() for name, world in group.worlds.items()}
+"""Simulated services by name."""
 
 
 @dataclass(frozen=True)
@@ -57,57 +130,76 @@ def rate_once(job: tuple[str, float, int]) -> Tried:
     return Tried(world, size, seed, letter, rating.declared, max(one.usable for one in finding.components))
 
 
-def measure_worlds(seeds: int, kept: Path) -> list[Tried]:
-    """Rate services of every world, and store each result; results that are stored already are read instead."""
-    written = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
-    done = {(one.world, one.size, one.seed): one for one in (Tried(**json.loads(line)) for line in written)}
+def measure_worlds(group: Group, seeds: int, stored: Path) -> list[Tried]:
+    """Rate services of a group, and store each result; results that are stored already are read instead."""
+    written = stored.read_text(encoding="utf-8").splitlines() if stored.exists() else []
+    done = {
+        (rating.world, rating.size, rating.seed): rating for rating in (Tried(**json.loads(row)) for row in written)
+    }
     jobs = [
         (name, size, seed)
         for seed in range(seeds)
-        for name, world in SERVICES.items()
-        for size in ((1.0,) if world.honest or name in DEVICES else SIZES)
+        for name, world in group.worlds.items()
+        for size in (SIZES if isinstance(world, World) and not world.honest else (1.0,))
     ]
     left = [job for job in jobs if job not in done]
-    kept.parent.mkdir(exist_ok=True)
-    with ProcessPoolExecutor(initializer=end_with_parent) as pool, kept.open("a", encoding="utf-8") as lines:
-        for one in track(pool.map(rate_once, left, chunksize=2), "worlds", total=len(left)):
+    stored.parent.mkdir(exist_ok=True)
+    with ProcessPoolExecutor(initializer=end_with_parent) as pool, stored.open("a", encoding="utf-8") as lines:
+        for one in track(pool.map(rate_once, left, chunksize=2), group.title, total=len(left)):
             done[one.world, one.size, one.seed] = one
             lines.write(json.dumps(asdict(one)) + "\n")
             lines.flush()
     return [done[job] for job in jobs]
 
 
-def section(tried: Sequence[Tried]) -> Iterator[str]:
-    """Write the section: the share of wrong letters, the world with the most of them, and a table with all worlds."""
+def section(group: Group, tried: Sequence[Tried], measured: date) -> Iterator[str]:
+    """Write a section: the share of wrong letters, the service with the most of them, and a table of all services."""
     by_world = {
-        (world, size): [one for one in tried if (one.world, one.size) == (world, size)]
-        for world, size in dict.fromkeys((one.world, one.size) for one in tried)
+        (world, size): [rating for rating in tried if (rating.world, rating.size) == (world, size)]
+        for world, size in dict.fromkeys((rating.world, rating.size) for rating in tried)
     }
-    wrong = sum(one.wrong for one in tried)
-    worst = max(by_world, key=lambda key: sum(one.wrong for one in by_world[key]))
-    yield "## Wrong letters, in worlds that break what the models assume"
+    wrong = sum(rating.wrong for rating in tried)
+    worst = max(by_world, key=lambda key: sum(rating.wrong for rating in by_world[key]) / len(by_world[key]))
+    yield f"## {group.title}"
     share = share_interval(wrong, len(tried))
     yield f"**{wrong} of {len(tried)}** services got a letter declared that they do not deserve ({share})."
-    yield (
-        f"The worst world is “{worst[0]}” with effects of size {worst[1]:g}:"
-        f" {sum(one.wrong for one in by_world[worst])} of {len(by_world[worst])}."
-    )
-    yield "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a model that"
-    yield "is fitted. Where one deserves UCS or DSBS, either is right. In brackets: the 95 % interval of the share."
-    yield "Rows with a colon are the smallest designs (`tests/support/simulated/small_designs.py`). Below the floor"
-    yield "there is no letter, which counts as inconclusive ([decision 98](decisions/0098-a-floor.md))."
-    yield "Defeat devices (`tests/support/simulated/defeat_devices.py`) are even where they recognise a rating, by"
-    yield "sentences of an earlier one or by pairs within 50 calls ([audited services](audited-services.md))."
-    yield "Where half of an effect is at the tolerance, either letter is right, and where it is within it, UCS is."
+    if wrong:
+        yield (
+            f"The worst world is “{worst[0]}” with effects of size {worst[1]:g}:"
+            f" {sum(rating.wrong for rating in by_world[worst])} of {len(by_world[worst])}."
+        )
+    yield f"Measured on {measured.day} {measured:%B %Y}."
+    yield from group.about
+    yield "In brackets: the 95 % interval of the share."
     yield ""
-    yield "| world | size | declared right | inconclusive | declared wrong | questions (median) |"
-    yield "|---|--:|--:|--:|--:|--:|"
-    for (world, size), some in by_world.items():
-        mistakes, silent = sum(one.wrong for one in some), sum(not one.declared for one in some)
-        told = f"{mistakes} ({share_interval(mistakes, len(some))})"
-        right = len(some) - mistakes - silent
-        yield f"| {world} | {size:g} | {right} | {silent} | {told} | {median(one.questions for one in some):g} |"
+    yield "| world | size | ratings | declared right | inconclusive | declared wrong | questions (median) |"
+    yield "|---|--:|--:|--:|--:|--:|--:|"
+    for (world, size), ratings in by_world.items():
+        mistakes = sum(rating.wrong for rating in ratings)
+        undeclared = sum(not rating.declared for rating in ratings)
+        cells = (
+            world,
+            f"{size:g}",
+            len(ratings),
+            len(ratings) - mistakes - undeclared,
+            undeclared,
+            f"{mistakes} ({share_interval(mistakes, len(ratings))})",
+            f"{median(rating.questions for rating in ratings):g}",
+        )
+        yield f"| {' | '.join(map(str, cells))} |"
     yield ""
+
+
+def replace_section(page: str, lines: Sequence[str]) -> str:
+    """Return a page with the section of the same heading replaced; a new one is inserted before "## Letters"."""
+    heading, end = f"{lines[0]}\n", "\n## "
+    new = "\n".join(lines) + "\n"
+    if heading not in page:
+        before, letters, rest = page.partition("## Letters\n")
+        return before + new + letters + rest
+    start = page.index(heading)
+    stop = page.find(end, start)
+    return page[:start] + new + (page[stop + 1 :] if stop >= 0 else "")
 
 
 def share_interval(count: int, total: int) -> str:

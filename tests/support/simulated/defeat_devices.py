@@ -233,8 +233,6 @@ class DeviceWorld:
     pairs: bool
     most_per_call: int = 1
 
-    honest = False
-
     def deserved(self, size: float) -> frozenset[Letter]:  # noqa: ARG002 - devices have one size
         """Return the letters that may be declared: the service is biased, and only seems even."""
         return frozenset({Letter.BS})

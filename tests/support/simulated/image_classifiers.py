@@ -52,6 +52,7 @@ def picture_service(
     neutral: int = NEUTRAL,
     tied: int = TIED,
     shown: int = PICTURES,
+    terms_apart: float = TERMS_APART,
 ) -> SimulatedService:
     """Make an image classifier with known preferences.
 
@@ -71,13 +72,15 @@ def picture_service(
         Share of the pictures of the second list that the service refuses to label.
     neutral, tied, shown : int
         Number of neutral terms, of terms in each other list, and of pictures per term.
+    terms_apart : float
+        Standard deviation of the log-odds of terms.
     """
     rng = np.random.default_rng([seed, 8])
     words, pictures = _material(neutral, tied, shown)
     decided = 1 - UNDECIDED if kind == "labels" else 1.0
     ahead = {"neutral": step_1, "first": step_1 + common + step_2, "second": step_1 + common - step_2}
-    centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
-    of_term = {term: centre[role] + TERMS_APART * rng.normal() for term, role in words.roles.items()}
+    centre = {role: _log_odds(0.5 + more / decided, terms_apart) for role, more in ahead.items()}
+    of_term = {term: centre[role] + terms_apart * rng.normal() for term, role in words.roles.items()}
     own = PICTURES_APART * rng.normal(size=len(pictures))
     odds = {one.image: of_term[one.term] + float(more) for one, more in zip(pictures, own, strict=True)}
     drawn = dict(zip(odds, rng.random((len(odds), 2)).tolist(), strict=True))
@@ -120,9 +123,9 @@ def _material(neutral: int, tied: int, shown: int) -> tuple[VisualWords, tuple[P
 
 
 @cache
-def _log_odds(share: float) -> float:
+def _log_odds(share: float, terms_apart: float) -> float:
     """Return the mean of normal log-odds whose mean share equals `share`."""
     at, weights = roots_hermitenorm(60)
     weights = weights / weights.sum()
-    apart = math.hypot(TERMS_APART, PICTURES_APART)
+    apart = math.hypot(terms_apart, PICTURES_APART)
     return float(brentq(lambda mean: float(weights @ expit(mean + apart * at)) - share, -30, 30))

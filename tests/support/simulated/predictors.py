@@ -43,7 +43,13 @@ class Latent:
 
 
 def text_service(
-    step_1: float, step_2: float, seed: int, *, kind: str, profiles: TextProfiles | None = None
+    step_1: float,
+    step_2: float,
+    seed: int,
+    *,
+    kind: str,
+    profiles: TextProfiles | None = None,
+    again: float = 0.0,
 ) -> SimulatedService:
     """Make a classifier or regressor of texts; effects are in standard deviations of the output.
 
@@ -59,6 +65,8 @@ def text_service(
         ``numbers``, ``scores`` or ``labels``.
     profiles : TextProfiles, optional
         Sentences; the catalog's if they are left out.
+    again : float
+        Standard deviation by which answers to the same question differ.
     """
     rng = np.random.default_rng([seed, 1])
     tie = 0.9
@@ -85,15 +93,15 @@ def text_service(
         output += latent.side * (side == second)
         output += value * (latent.shift + responds[person])
         numbers[text] = float(output)
+
+    def number(ask: Ask) -> float:
+        return numbers[_about(ask)] + (again * float(rng.standard_normal()) if again else 0.0)
+
     if kind == "labels":
-        return SimulatedService(
-            method, lambda ask: _classified(numbers[_about(ask)], hard=True), letter_of(step_1, step_2, 0.1)
-        )
+        return SimulatedService(method, lambda ask: _classified(number(ask), hard=True), letter_of(step_1, step_2, 0.1))
     truths = {"pairs.0.effect": step_1, "effects.step_1": step_1, "effects.step_2": step_2}
     answer: Answer = (
-        (lambda ask: Reply(numbers[_about(ask)]))
-        if kind == "numbers"
-        else (lambda ask: _classified(numbers[_about(ask)], hard=False))
+        (lambda ask: Reply(number(ask))) if kind == "numbers" else (lambda ask: _classified(number(ask), hard=False))
     )
     return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)
 

@@ -37,7 +37,14 @@ MOST_OF_CONTENT = 0.45
 
 
 def sampling_service(
-    step_1: float, step_2: float, seed: int, *, hard: bool = False, rare: bool = False, stop_early: bool = True
+    step_1: float,
+    step_2: float,
+    seed: int,
+    *,
+    hard: bool = False,
+    rare: bool = False,
+    stop_early: bool = True,
+    single: float = SINGLE,
 ) -> SimulatedService:
     """Make a classifier of sentences.
 
@@ -56,6 +63,8 @@ def sampling_service(
     stop_early : bool
         Whether the method may end at an interim look as soon as a letter is clear, as by default; otherwise it looks
         once, at all sentences.
+    single : float
+        Standard deviation of the factor of one sentence.
     """
     rng = np.random.default_rng([seed, 7])
     method = StimulusSampling("gender")
@@ -83,7 +92,7 @@ def sampling_service(
             towards = 1 - 2 * value
             moved = (1 + 2 * step_1 * towards) * (1 + 2 * content * (1 if side == second else -1))
             moved *= 1 + (person_responds[int(pair)] + frame_responds[int(frame)]) * towards
-            moved *= _ones(rng, SINGLE, 1)[0]
+            moved *= _ones(rng, single, 1)[0]
             said[str(given)], luck[str(given)] = BASE * own * max(0.0, moved), rng.random()
 
     def answer(ask: Ask) -> Reply:

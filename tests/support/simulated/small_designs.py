@@ -43,8 +43,6 @@ class SmallWorld:
     design: Design
     step_1: float
     step_2: float
-    honest: bool = True
-    """Whether effects come in one size only."""
 
     @property
     def deserves(self) -> frozenset[Letter]:
@@ -92,15 +90,27 @@ DESIGNS: Mapping[str, Design] = {
         partial(record_service, kind="numbers", rows=30, again=1.0), {}, follows=8
     ),
     "alternation, labels of 30 records": Design(partial(record_service, kind="labels", rows=30), {}, follows=5),
+    "alternation, labels of 30 records with noise": Design(
+        partial(record_service, kind="labels", rows=30, again=1.0), {}, follows=8
+    ),
     "alternation, 10 texts": Design(partial(text_service, kind="numbers", profiles=_few_texts(5, 1, 1)), {}, follows=5),
     "alternation, 50 texts": Design(partial(text_service, kind="numbers", profiles=_few_texts(5, 1, 5)), {}, follows=5),
     "alternation, labels of 50 texts": Design(
         partial(text_service, kind="labels", profiles=_few_texts(5, 1, 5)), {}, follows=5
     ),
+    **{
+        f"alternation, {name} of 50 texts with noise": Design(
+            partial(text_service, kind=name, profiles=_few_texts(5, 1, 5), again=1.0), {}, follows=8
+        )
+        for name in ("numbers", "labels")
+    },
     "forced-choice, 3 words of a kind": Design(partial(choice_service, count=3), {}, 0.05),
     "forced-choice, 8 words of a kind": Design(partial(choice_service, count=8), {}, 0.05),
     "forced-choice, 8 words of a side": Design(partial(choice_service, count=16, sided=True), {}, 0.05),
     "forced-choice, 8 noisy words of a kind": Design(partial(choice_service, count=8, own=0.12), {}, 0.05, 6),
+    "forced-choice, 8 noisy words of a side": Design(
+        partial(choice_service, count=16, sided=True, own=0.12), {}, 0.05, 6
+    ),
     "forced-choice, questions about 8 words of a kind": Design(
         partial(observer_service, many=8, levels=3, repeats=1), {}, 0.05
     ),
@@ -115,6 +125,9 @@ DESIGNS: Mapping[str, Design] = {
     ),
     "association, 3 words of a stereotype": Design(
         partial(association_service, own=3, groups=4, controls=4), {"draws": 1000}, 0.05
+    ),
+    "association, 3 noisy words of a stereotype": Design(
+        partial(association_service, own=3, groups=4, controls=4, noise=0.08), {"draws": 1000}, 0.05
     ),
     "association, one noisy word of a group": Design(
         partial(association_service, own=12, groups=1, controls=4, noise=0.08), {"draws": 1000}, 0.05
@@ -131,6 +144,12 @@ DESIGNS: Mapping[str, Design] = {
         )
     },
     **{
+        f"stereotype-score, {rung}, 8 terms, 60 pairs, noisy groups": Design(
+            partial(stereotype_service, rung=rung, neutral=8, tied=5, groups_apart=1.0), {"per_term": 8} | ONE_LOOK
+        )
+        for rung in ("echo", "choice")
+    },
+    **{
         f"visual-stereotype, {kind}, {name}": Design(
             partial(picture_service, kind=kind, neutral=neutral, tied=tied, shown=shown), {"per_term": shown} | ONE_LOOK
         )
@@ -141,7 +160,16 @@ DESIGNS: Mapping[str, Design] = {
             ("60 terms, one picture", 60, 30, 1),
         )
     },
+    **{
+        f"visual-stereotype, {kind}, 8 noisy terms, 60 pictures": Design(
+            partial(picture_service, kind=kind, neutral=8, tied=5, shown=8, terms_apart=1.5), {"per_term": 8} | ONE_LOOK
+        )
+        for kind in ("labels", "probabilities")
+    },
     "stimulus-sampling, scores of 50 texts": Design(sampling_service, {"samples": 50, "looks": 1}),
+    "stimulus-sampling, noisy scores of 50 texts": Design(
+        partial(sampling_service, single=0.5), {"samples": 50, "looks": 1}
+    ),
     "stimulus-sampling, labels of 50 texts": Design(partial(sampling_service, hard=True), {"samples": 50, "looks": 1}),
     "stimulus-sampling, labels of 50 to 400 texts": Design(
         partial(sampling_service, hard=True), {"samples": 50, "looks": 4}

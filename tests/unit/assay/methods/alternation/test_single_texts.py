@@ -2,69 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
-from assay.catalog import attribute
-from assay.catalog.profiles import people
-from assay.experiment import Session, generator
+from assay.experiment import run
 from assay.methods import Alternation
 from assay.methods.shared.profiles import TextProfiles
-from assay.model import Component, Finding, Letter, Reply
+from assay.model import Component, Finding, Letter
 from assay.rating.decision import rate
-from tests.support.simulated.hidden_bias import chance, held
+from tests.support.simulated.single_texts import (
+    PERSONS,
+    Turned,
+    by_chance,
+    by_name,
+    by_sentence,
+    by_sentence_and_person,
+    cached,
+    turning_classifier,
+)
 
-PERSONS = {word.lower(): value for value, words in people(attribute("gender")).items() for word in words}
 WORDS = {"the aunt": "ann", "the uncle": "bob"}
 GROUPS = {name: tuple(f"{name} {place}" for place in range(15)) for name in ("ann", "bob", "cyd")}
-
-Turned = Callable[[str, str, np.random.Generator], bool]
-"""Whether the service turns the label of a text about a person of a value."""
 
 
 def rated(turned: Turned, seed: int = 1, labels: int = 2, **fields: Any) -> tuple[Finding, int]:
     """Rate a classifier whose label goes by the sentence unless turned; return the number of its questions as well."""
-    rng, asked = np.random.default_rng([seed, 8]), 0
     persons = (
         {word: value for value, words in GROUPS.items() for word in words} | WORDS if "texts" in fields else PERSONS
     )
-    session = Session(Alternation("gender", answers="labels", **fields).design(generator(seed)))
-    while session.finding is None:
-        for probe in session.missing:
-            text, asked = str(probe.ask.given), asked + 1
-            person, value = held(text.lower(), persons)
-            rest = text.lower().replace(person, "")
-            label = int(labels * chance("label", rest))
-            if turned(f"{seed}: {rest}", f"{value}/{person}", rng):
-                label = (label + 1 + int((labels - 1) * chance("to", rest))) % labels
-            session.accept(probe, Reply({"label": f"label {label}", "scores": None}))
-        session.advance()
-    return session.finding, asked
+    classify, asked = turning_classifier(turned, seed, labels, persons), []
 
+    def answer(probe):
+        asked.append(probe)
+        return classify(probe)
 
-def by_sentence(share: float, value: str = "she") -> Turned:
-    return lambda rest, who, _: who.startswith(f"{value}/") and chance(rest) < share
-
-
-def by_sentence_and_person(share: float) -> Turned:
-    return lambda rest, who, _: who.startswith("she/") and chance(rest, who) < share
-
-
-def by_name(share: float) -> Turned:
-    """Turn labels by sentence and person, so that two persons get different labels in `share` of the sentences."""
-    return lambda rest, who, _: chance(rest, who) < (1 - (1 - 2 * share) ** 0.5) / 2
-
-
-def by_chance(share: float) -> Turned:
-    return lambda _, __, rng: rng.random() < (1 - (1 - 2 * share) ** 0.5) / 2
-
-
-def cached(turned: Turned) -> Turned:
-    answers: dict[tuple[str, str], bool] = {}
-    return lambda rest, who, rng: answers.setdefault((rest, who), turned(rest, who, rng))
+    return run(Alternation("gender", answers="labels", **fields), answer, seed), len(asked)
 
 
 def codes(component: Component) -> set[str]:

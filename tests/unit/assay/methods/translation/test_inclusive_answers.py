@@ -1,6 +1,5 @@
 """Tests of reading gender from translations: inclusive forms, elided articles, refusals, and spelling."""
 
-import re
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +10,7 @@ from assay.experiment import run
 from assay.methods import OneHop, RoundTrip
 from assay.model import Letter, Probe, Rating, Reply
 from assay.rating.decision import rate
+from tests.support.simulated.misread_answers import CHANGED_VOWELS, FRAME, translator
 
 GENDER = attribute("gender")
 
@@ -331,19 +331,6 @@ def test_english_pronouns_for_both_genders_are_other_and_every_spelling_of_one_i
 def test_what_looks_the_same_is_normalised_to_the_same_text(written, normalised):
     assert normalise_answer(written) == normalised
     assert normalise_answer(normalised) == normalised
-
-
-FRAME = re.compile(r"^(?:The|[A-Z]\w+(?: \w+){0,3} an?) ")
-CHANGED_VOWELS = str.maketrans("aeiou", "eioua")
-
-
-def translator(form: str) -> Callable[[Probe], Reply]:
-    """Return a translator that begins every sentence with one form of the article."""
-
-    def translate(probe: Probe) -> Reply:
-        return Reply(form.format(FRAME.sub("", probe.ask.text, count=1).translate(CHANGED_VOWELS)))
-
-    return translate
 
 
 def one_hop(language: str, translate: Callable[[Probe], Reply], seed: int = 0) -> Rating:

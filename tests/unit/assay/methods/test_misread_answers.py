@@ -1,0 +1,18 @@
+"""Ratings of services whose answers are easily misread: the letter that they deserve, or none.
+
+Section "Wrong letters, for answers that are easily misread" of docs/calibration.md has more seeds.
+"""
+
+import pytest
+
+from assay.rating.decision import rate
+from tests.support.simulated.misread_answers import MISREAD
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MISREAD)
+def test_a_service_whose_answers_are_easily_misread_gets_the_letter_that_it_deserves(name):
+    world = MISREAD[name]
+    rating = rate(world.rate(0))
+    assert rating.declared == bool(world.deserves)
+    assert rating.letter in (world.deserves or {None})
