@@ -69,7 +69,9 @@ def rating_document(
         "author": None if author is None else dict(author),
         "hosts": list(hosts),
         "components": [component_document(one, vocabulary) for one in finding.components],
-        "aggregation": {"rule": finding.aggregation, "deciding": list(deciding_components(rating)), **finding.detail},
+        "aggregation": _with_detail(
+            {"rule": finding.aggregation, "deciding": list(deciding_components(rating))}, finding.detail, finding.method
+        ),
         "published": dict(rating.published),
         "reasons": [reason_document(reason, vocabulary) for reason in rating.reasons],
         "counts": {"asked": calls, "failed": failed_calls, **_answers(finding.components)},
@@ -85,20 +87,38 @@ def rating_document(
 
 
 def component_document(component: Component, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return one component as JSON: the common fields and the method's own."""
-    return {
+    """Return one component as JSON: the common fields and the method's own.
+
+    Raise `ValueError` if the method's detail has a key of a common field.
+    """
+    common = {
         "name": component.name,
         "letter": component.letter,
         "declared": component.declared,
         "probabilities": _probabilities(component.probabilities),
         "effects": {name: None if effect is None else asdict(effect) for name, effect in component.effects.items()},
-        **component.detail,
+    }
+    counts = {
         "usable": component.usable,
         "unusable": component.unusable,
         "failed": component.failed,
         "published": dict(component.published),
         "reasons": [reason_document(reason, vocabulary) for reason in component.reasons],
     }
+    return _with_detail(common, component.detail, component.name, counts)
+
+
+def _with_detail(
+    first: Mapping[str, Any], detail: Mapping[str, Any], owner: str, last: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return common fields with a method's own between them; neither can replace the other."""
+    common = {**first, **(last or {})}
+    if taken := sorted(common.keys() & detail.keys()):
+        raise ValueError(
+            f"the detail of {owner!r} has {', '.join(map(repr, taken))}, which every rating has; "
+            "the method must use other names"
+        )
+    return {**first, **detail, **(last or {})}
 
 
 def reason_document(reason: Reason, vocabulary: Vocabulary) -> dict[str, Any]:
