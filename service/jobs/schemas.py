@@ -143,7 +143,9 @@ class JobView(ResponseModel):
     experiment: dict[str, Any] | None
     """The full specification, with defaults filled in; null for a probe. For a re-rating the rating and version, for a
     challenge the domain, for writing the corpus and the wanted sentences."""
-    seed: int
+    seed: int | None
+    """Null until the job has ended, if the seed is random: whoever knows it knows the questions, and could try out how
+    they are answered and cancel the jobs that do not suit. `commitment` shows that it did not change."""
     commitment: str | None
     """Digest of experiment, seed and a nonce, made before any call; the rating reveals the nonce (`assay verify`). Null
     for other kinds of job, and for a job that an earlier rating answers."""
@@ -178,6 +180,7 @@ class JobView(ResponseModel):
             starts_in_seconds=None if start is None else start.in_s,
             waits=_wait_of(job),
             rating=rating,
+            seed=None if job.nonce and not job.finished else job.seed,  # a seed of the request has no nonce
             error=None if error is None else {**error, "type": f"{base}/problems/{error['code']}"},
             links=links,
         )

@@ -8,6 +8,7 @@ import pytest
 
 from assay.canonical import commitment_of
 from assay.experiment import generator
+from store.jobs import jobs
 from store.ratings.experiment_json import parse_method
 
 pytestmark = pytest.mark.anyio
@@ -19,18 +20,52 @@ async def post(client, request_body, **changes) -> dict:
     return answer.json()
 
 
+async def ended(client, job: dict) -> dict:
+    return (await client.get(f"/v1/jobs/{job['id']}")).json()
+
+
 def first_texts(job: dict) -> set[str]:
     design = parse_method(job["experiment"]).design(generator(job["seed"]))
     return {probe.ask.text for probe in next(design)}
 
 
 async def test_ratings_without_a_seed_ask_other_texts_each(client, request_body, worker):
-    first = await post(client, request_body)
-    worker.rate(first["id"])
-    second = await post(client, request_body)
+    for_ratings = []
+    for _ in range(2):
+        job = await post(client, request_body)
+        worker.rate(job["id"])
+        for_ratings.append(await ended(client, job))
+    first, second = for_ratings
     assert first["seed"] != second["seed"]
     assert 0 <= first["seed"] < 2**53
     assert not first_texts(first) & first_texts(second)
+
+
+async def test_a_random_seed_is_shown_only_after_the_end_so_that_nobody_cancels_until_a_seed_suits(
+    client, request_body, worker
+):
+    job = await post(client, request_body)
+    claim = worker.claim(job["id"])
+    seed = claim.job.seed
+    running = await ended(client, job)
+    listed = (await client.get("/v1/jobs")).json()["items"][0]
+    assert [job["seed"], running["seed"], listed["seed"]] == [None, None, None]
+    assert str(seed) not in f"{job} {running} {listed}"
+    worker.finish(claim)
+    assert (await ended(client, job))["seed"] == seed
+    assert (await client.get("/v1/jobs")).json()["items"][0]["seed"] == seed
+
+
+async def test_a_cancelled_job_shows_its_random_seed_and_the_next_job_has_another(client, request_body):
+    cancelled = []
+    for _ in range(2):
+        job = await post(client, request_body)
+        assert job["seed"] is None
+        await client.post(f"/v1/jobs/{job['id']}/cancel")
+        cancelled.append(await ended(client, job))
+    assert [job["status"] for job in cancelled] == ["cancelled", "cancelled"]
+    assert cancelled[0]["seed"] != cancelled[1]["seed"]
+    assert None not in {job["seed"] for job in cancelled}
 
 
 async def test_a_running_job_of_the_same_request_without_a_seed_is_joined(client, request_body):
@@ -60,7 +95,7 @@ async def test_an_accepted_job_is_committed_to_its_experiment_and_seed_but_does_
 ):
     shown = await post(client, request_body)
     job = worker.claim(shown["id"]).job
-    assert shown["commitment"] == commitment_of(shown["experiment"], shown["seed"], job.nonce)
+    assert shown["commitment"] == commitment_of(shown["experiment"], job.seed, job.nonce)
     assert len(job.nonce) == 32
     assert job.nonce not in str(shown)
 
@@ -70,12 +105,14 @@ async def test_a_seed_in_the_request_needs_no_nonce_so_that_the_rating_is_reprod
     assert shown["commitment"] == commitment_of(shown["experiment"], 5, "")
 
 
-async def test_each_cell_of_a_suite_without_a_seed_has_a_seed_of_its_own(client, request_body):
+async def test_each_cell_of_a_suite_without_a_seed_has_a_seed_of_its_own(client, request_body, worker):
     target = request_body()["target"]
     suite = {"target": target, "methods": ["round-trip"], "attributes": ["gender"], "languages": ["es", "fr", "de"]}
     assert (await client.post("/v1/suites", json=suite)).status_code == 202
     listed = (await client.get("/v1/jobs")).json()["items"]
-    assert len({job["seed"] for job in listed}) == len(listed) == 3
+    with worker.database.read() as c:
+        seeds = {jobs.find(c, job["id"], "default").seed for job in listed}
+    assert len(seeds) == len(listed) == 3
     assert (await client.post("/v1/suites", json=suite)).status_code == 202
     assert len((await client.get("/v1/jobs")).json()["items"]) == 3  # the second suite joined the jobs of the first
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from store.jobs import jobs as stored_jobs
 from store.suites import schedules
 from store.suites.schedules import Bounds
 
@@ -62,16 +63,19 @@ async def test_running_a_schedule_creates_a_job_with_its_own_seed(client, worker
     assert first.json()["next_at"] == second.json()["next_at"]
     jobs = [(await client.get(answer.headers["Location"])).json() for answer in (first, second)]
     assert jobs[0]["id"] != jobs[1]["id"]
-    assert jobs[0]["seed"] != jobs[1]["seed"]
+    assert jobs[0]["commitment"] != jobs[1]["commitment"]
     assert jobs[0]["experiment"] == jobs[1]["experiment"]
     worker.rate(jobs[0]["id"])
 
 
-async def test_a_request_with_the_seed_of_a_scheduled_run_joins_the_job_of_that_run(client, request_body):
+async def test_a_request_with_the_seed_of_a_scheduled_run_joins_the_job_of_that_run(client, request_body, worker):
     address = await made(client)
     run = await client.post(address + "/run")
     job = (await client.get(run.headers["Location"])).json()
-    body = {"target": TRANSLATOR, "experiment": EXPERIMENT, "seed": job["seed"]}
+    assert job["seed"] is None
+    with worker.database.read() as c:
+        seed = stored_jobs.find(c, job["id"], "default").seed
+    body = {"target": TRANSLATOR, "experiment": EXPERIMENT, "seed": seed}
     assert (await client.post("/v1/jobs", json=body)).json()["id"] == job["id"]
 
 
