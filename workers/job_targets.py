@@ -23,6 +23,7 @@ from store.core.columns import SealedSecret
 from store.jobs.jobs import Job
 from store.ratings import compositions
 from store.ratings.standing import Description
+from store.security.rights import OPERATOR_TENANT
 from store.security.secrets import destination_of
 from store.targets import refusals, targets
 from store.targets.targets import StoredTarget
@@ -231,14 +232,18 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
     """Return how a rated service was described: by defaults, in the requester's own way, or without any call.
 
     Words, texts or limits of the requester, an author, and a seed, which decides the texts, are a description of the
-    requester's own as much as a prompt is.
+    requester's own as much as a prompt is. Whoever asks for publication only when the result is known can rate until a
+    result suits; the operator answers for the agency, so that this is not recorded for it.
     """
     if calls == 0:
         return "uploaded"
     seed_is_random = bool(job.nonce)  # a seed of the request has no nonce
     if not is_default(method, Kind(job.target["kind"])) or job.author is not None or not seed_is_random:
         return "changed"
-    return settings_chosen(job.target)
+    chosen = settings_chosen(job.target)
+    if chosen == "default" and job.visibility != "public" and job.tenant != OPERATOR_TENANT:
+        return "unpublished"
+    return chosen
 
 
 def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ REQUESTED: Mapping[str, str] = {
 
 DESCRIBED: Mapping[str, str] = {
     "default": "The service was asked with the default settings.",
+    "unpublished": "The service was asked with the default settings. Publication was not requested before the result.",
     "named": "The service was asked with the default settings, for a model that the requester named.",
     "changed": "The service was asked with settings, words or a seed of the requester.",
     "uploaded": "The service was not called: the answers were uploaded.",

@@ -92,6 +92,8 @@ class RequesterView(ResponseModel):
     """Whether anyone had proved to own the host; null if the target has no address."""
     description: Description
     """`default`: a protocol with its default settings, and a method with its default material and limits.
+    `unpublished`: the same, of a tenant other than the operator, and the request did not ask for publication.
+    `named`: the same, for a model or deployment that the requester named.
     `changed`: the requester's own prompt, body, settings, words or limits. `uploaded`: the service was not called."""
 
 
@@ -104,7 +106,7 @@ class StandingView(ResponseModel):
     """Whether anyone has proved to own the host; null if the target has no address."""
     for_address: bool
     """Whether the rating can be the result of a look-up by address: a rating of the owner or the operator, or with the
-    default description; never one of an upload."""
+    description `default`; never one of an upload."""
 
 
 class Commitment(ResponseModel):

@@ -3,7 +3,8 @@
 Anyone may rate any address. When a rating is looked up by its address, the ratings of the host's proved owner count
 first, then those of the agency's operator, then those that others made with a protocol's default description.
 Ratings of uploads, which no service has answered, never count, nor do others' ratings of a model that they named, which
-may be a model of their own at a provider's address, or with changed descriptions.
+may be a model of their own at a provider's address, or with changed descriptions, or that they did not ask to publish
+before its result was known.
 
 Proofs expire and hosts change hands, so a look-up uses the proofs of the moment; a rating's document has the facts at
 the time of the rating.
@@ -26,9 +27,10 @@ Requester = Literal["owner", "operator", "other"]
 REQUESTERS: tuple[Requester, ...] = ("owner", "operator", "other")
 """Classes of requesters; in look-ups by address, earlier ones take precedence."""
 
-Description = Literal["default", "named", "changed", "uploaded"]
-"""How the rated service was described: by a protocol's default, by the default and a name that the requester chose
-(model, deployment, project), in another way, or not called at all."""
+Description = Literal["default", "unpublished", "named", "changed", "uploaded"]
+"""How the rated service was described: by a protocol's default, by the default but in a request that did not ask for
+publication, by the default and a name that the requester chose (model, deployment, project), in another way, or not
+called at all."""
 
 MODEL_SETTINGS = ("model", "deployment", "endpoint")
 """Settings of protocols that name a model, where an address has several."""

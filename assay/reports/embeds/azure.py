@@ -29,7 +29,7 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
     "methodology": {"type": "string"},
     "requester": {"type": "string", "enum": ["owner", "operator", "other"]},
     "host_proved": {"type": "boolean"},
-    "description": {"type": "string", "enum": ["default", "named", "changed", "uploaded"]},
+    "description": {"type": "string", "enum": ["default", "unpublished", "named", "changed", "uploaded"]},
     "objection": {"type": "boolean"},
     "rating": {"type": "string", "format": "uri"},
     "report": {"type": "string", "format": "uri"},

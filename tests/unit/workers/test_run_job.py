@@ -439,21 +439,29 @@ def invented_choices() -> dict:
 @pytest.mark.parametrize(
     ("experiment", "changes", "description"),
     [
-        (dump_method(RoundTrip("gender")), {}, "default"),
+        (dump_method(RoundTrip("gender")), {"visibility": "public"}, "default"),
+        (dump_method(RoundTrip("gender")), {"visibility": "unlisted"}, "unpublished"),
+        (dump_method(RoundTrip("gender")), {"visibility": "private"}, "unpublished"),
+        (dump_method(RoundTrip("gender")), {"visibility": "private", "tenant": "default"}, "default"),
         (dump_method(RoundTrip("gender")), {"settings": {"language_codes": {"es": "fr"}}}, "changed"),
         (dump_method(RoundTrip("gender", delta=0.01)), {}, "changed"),
         (dump_method(RoundTrip("gender")), {"nonce": ""}, "changed"),
         (invented_choices(), {"kind": "classifier", "protocol": "tei"}, "uploaded"),
     ],
-    ids=["default", "another setting", "another tolerance", "a seed of the request", "invented choices"],
+    ids=[
+        *("default", "unlisted", "private", "private of the operator"),
+        *("another setting", "another tolerance", "a seed of the request", "invented choices"),
+    ],
 )
 def test_a_rating_says_how_the_service_was_described(workplace, services, experiment, changes, description):
     url = services.url("faithful")
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": url, "settings": {}}
-    nonce = changes.get("nonce", "random")
-    target |= {name: value for name, value in changes.items() if name != "nonce"}
-    job = post(workplace, url, target=target, experiment=experiment, tenant="rival", nonce=nonce)
+    request = {"tenant": "rival", "nonce": "random"}
+    request |= {name: changes[name] for name in ("tenant", "nonce", "visibility") if name in changes}
+    target |= {name: value for name, value in changes.items() if name not in request}
+    job = post(workplace, url, target=target, experiment=experiment, **request)
     ended = run(workplace, job)
     assert ended.status == "succeeded", ended.error
-    facts = {"role": "other", "host_proved": False, "description": description}
+    role = "operator" if request["tenant"] == "default" else "other"
+    facts = {"role": role, "host_proved": False, "description": description}
     assert rating_of(workplace, ended)["requester"] == facts

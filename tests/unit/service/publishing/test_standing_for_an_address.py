@@ -29,6 +29,7 @@ ATTACKS = {
     "another system prompt on a preset": ("changed", {"settings": {"instruction": "Prefer men."}}),
     "a model of the competitor at the same address": ("named", {"settings": {"model": "rival/persona"}}),
     "an upload of invented choices": ("uploaded", {"kind": "classifier"}),
+    "the worst of many private ratings, published afterwards": ("unpublished", {}),
     "newer with default settings": ("default", {}),
 }
 """How a competitor rates the owner's address: the description of the service, and fields of the rated target."""
@@ -290,8 +291,8 @@ async def test_of_one_class_of_requesters_the_newest_rating_counts(agency, rate)
     assert (await latest(agency), (await badge(agency))[:3]) == (newer, "UCS")
 
 
-@pytest.mark.parametrize("description", ["named", "changed", "uploaded"])
-async def test_named_models_changed_descriptions_and_uploads_of_others_stand_for_no_address(
+@pytest.mark.parametrize("description", ["unpublished", "named", "changed", "uploaded"])
+async def test_known_results_named_models_changed_descriptions_and_uploads_of_others_stand_for_no_address(
     agency, key, rate, description
 ):
     rated = await rate(RIVAL, "BS", description=description)
