@@ -39,14 +39,17 @@ async def create_key(visit: Visit) -> Response:
     """Create a key, and show it once."""
     form = await visit.form()
     days = whole_number(form.get("days"))
-    body: dict[str, Any] = {"name": str(form.get("name", "")), "scopes": [str(one) for one in form.getlist("scopes")]}
+    body: dict[str, Any] = {
+        "name": str(form.get("name", "")),
+        "scopes": [str(scope) for scope in form.getlist("scopes")],
+    }
     if days is not None:
         body["expires_in_s"] = days * DAY_S
     try:
-        made = (await visit.api.ask("POST", "/v1/keys", body=body)).document
+        created = (await visit.api.ask("POST", "/v1/keys", body=body)).document
     except Refused as refused:
         return await _listed(visit, body, refused)
-    return visit.page("agency/secret.html", key=made, secret=made["key"], webhook=None)
+    return visit.page("agency/secret.html", key=created, secret=created["key"], webhook=None)
 
 
 @pages.post("/keys/{key_id}/revoke", "admin")
@@ -56,16 +59,16 @@ async def revoke_key(visit: Visit) -> Response:
     return visit.redirect("/keys")
 
 
-async def _listed(visit: Visit, given: dict[str, Any], refused: Refused | None = None) -> Response:
-    found = await visit.api.get("/v1/keys", limit=SHOWN, cursor=visit.query("cursor"))
+async def _listed(visit: Visit, texts: dict[str, Any], refused: Refused | None = None) -> Response:
+    listing = await visit.api.get("/v1/keys", limit=SHOWN, cursor=visit.query("cursor"))
     return visit.page(
         "agency/keys.html",
         200 if refused is None else refused.status,
-        keys=found["items"],
-        older=visit.older(found["next_cursor"]),
+        keys=listing["items"],
+        older=visit.older(listing["next_cursor"]),
         scopes=SCOPES,
         lives=LIVES,
-        given=given,
+        given=texts,
         own=visit.caller.key_id,
         problem=refused.problem if refused else None,
     )

@@ -45,17 +45,17 @@ async def change_domain(visit: Visit) -> Response:
 
 
 async def _shown(visit: Visit, host: str = "", refused: Refused | None = None) -> Response:
-    own = None
+    own_key = None
     if visit.caller.key_id and visit.caller.may("admin"):
-        found = (await visit.api.get("/v1/keys", limit=MOST))["items"]
-        own = next((one for one in found if one["id"] == visit.caller.key_id), None)
+        keys = (await visit.api.get("/v1/keys", limit=MOST))["items"]
+        own_key = next((key for key in keys if key["id"] == visit.caller.key_id), None)
     return visit.page(
         "agency/settings.html",
         200 if refused is None else refused.status,
         limits=await visit.api.get("/v1/limits"),
         info=await visit.api.get("/v1/info"),
         domains=(await visit.api.get("/v1/domains", limit=MOST))["items"],
-        own=own,
+        own=own_key,
         host=host,
         problem=refused.problem if refused else None,
     )

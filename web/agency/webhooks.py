@@ -40,13 +40,13 @@ async def create_webhook(visit: Visit) -> Response:
     body = {
         "url": str(form.get("url", "")).strip(),
         "description": str(form.get("description", "")),
-        "events": [str(one) for one in form.getlist("events")],
+        "events": [str(event) for event in form.getlist("events")],
     }
     try:
-        made = (await visit.api.ask("POST", "/v1/webhooks", body=body)).document
+        created = (await visit.api.ask("POST", "/v1/webhooks", body=body)).document
     except Refused as refused:
         return await _listed(visit, body, refused)
-    return visit.page("agency/secret.html", webhook=made, secret=made["secret"], key=None)
+    return visit.page("agency/secret.html", webhook=created, secret=created["secret"], key=None)
 
 
 @pages.get("/webhooks/{webhook_id}")
@@ -78,21 +78,21 @@ async def delivery(visit: Visit) -> Response:
 @pages.post("/webhooks/{webhook_id}/{act}", "webhooks:write")
 async def act(visit: Visit) -> Response:
     """Ping an endpoint, rotate its secret, enable or remove it, or resend failed deliveries."""
-    webhook_id, wanted = visit.path("webhook_id"), visit.path("act")
+    webhook_id, action = visit.path("webhook_id"), visit.path("act")
     address = f"/v1/webhooks/{webhook_id}"
-    match wanted:
+    match action:
         case "rotate":
-            made = (await visit.api.ask("POST", f"{address}/rotate")).document
-            return visit.page("agency/secret.html", webhook=made, secret=made["secret"], key=None)
+            rotated = (await visit.api.ask("POST", f"{address}/rotate")).document
+            return visit.page("agency/secret.html", webhook=rotated, secret=rotated["secret"], key=None)
         case "remove":
             await visit.api.ask("DELETE", address)
             return visit.redirect("/webhooks")
         case "ping" | "enable":
-            await visit.api.ask("POST", f"{address}/{wanted}")
+            await visit.api.ask("POST", f"{address}/{action}")
         case "redeliver":
             failed = await visit.api.get(f"{address}/deliveries", state="given-up", limit=MOST_REDELIVERED)
-            for one in failed["items"]:
-                await visit.api.ask("POST", f"{one['href']}/redeliver")
+            for failed_delivery in failed["items"]:
+                await visit.api.ask("POST", f"{failed_delivery['href']}/redeliver")
     return visit.redirect(f"/webhooks/{webhook_id}")
 
 
@@ -104,15 +104,15 @@ async def redeliver(visit: Visit) -> Response:
     return visit.redirect(f"/webhooks/{webhook_id}/deliveries/{delivery_id}")
 
 
-async def _listed(visit: Visit, given: dict[str, Any], refused: Refused | None = None) -> Response:
-    found = await visit.api.get("/v1/webhooks", limit=SHOWN, cursor=visit.query("cursor"))
+async def _listed(visit: Visit, texts: dict[str, Any], refused: Refused | None = None) -> Response:
+    listing = await visit.api.get("/v1/webhooks", limit=SHOWN, cursor=visit.query("cursor"))
     return visit.page(
         "agency/webhooks.html",
         200 if refused is None else refused.status,
-        webhooks=found["items"],
-        older=visit.older(found["next_cursor"]),
+        webhooks=listing["items"],
+        older=visit.older(listing["next_cursor"]),
         events=EVENTS,
-        given=given,
+        given=texts,
         problem=refused.problem if refused else None,
-        wrong={one.get("pointer", ""): one["detail"] for one in refused.errors} if refused else {},
+        wrong={error.get("pointer", ""): error["detail"] for error in refused.errors} if refused else {},
     )

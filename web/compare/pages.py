@@ -29,12 +29,12 @@ SENTENCES = 40
 @pages.get("/compare")
 async def compare(visit: Visit) -> Response:
     """Show ratings side by side, and a search for more ratings by the same method and attribute."""
-    given = visit.request.query_params
-    chosen = [given.get("first", ""), given.get("second", ""), *given.getlist("more")]
-    ids = [one for one in dict.fromkeys(chosen) if one][:MOST]
-    ratings = [await visit.api.get(f"/v1/ratings/{segment(one)}") for one in ids]
+    query = visit.request.query_params
+    chosen = [query.get("first", ""), query.get("second", ""), *query.getlist("more")]
+    ids = [rating_id for rating_id in dict.fromkeys(chosen) if rating_id][:MOST]
+    ratings = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in ids]
     same = {"method": ratings[0]["method"], "attribute": ratings[0]["attribute"]} if ratings else {}
-    found = await search(visit.api, visit.query("q"), **same)
+    matches = await search(visit.api, visit.query("q"), **same)
     changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
     if len(ratings) == 2:
         changes |= await _changes(visit.api, *ratings)
@@ -46,7 +46,7 @@ async def compare(visit: Visit) -> Response:
         address=address,
         deciding=deciding,
         ids=ids,
-        found=[one for one in found if one["id"] not in ids],
+        found=[match for match in matches if match["id"] not in ids],
         full=len(ids) == MOST,
         kinds=KINDS,
         kind=kind,
@@ -61,21 +61,25 @@ async def compare(visit: Visit) -> Response:
 async def _rankings(api: Api, kind: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Return the newest rating of each service by method and attribute, the likeliest to be unbiased first."""
     newest: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-    for one in (await api.get("/v1/ratings", kind=kind, limit=RANKED, fields="full"))["items"]:
-        newest.setdefault((one["method"], one["attribute"]), {}).setdefault(one["target"]["digest"], one)
+    for rating in (await api.get("/v1/ratings", kind=kind, limit=RANKED, fields="full"))["items"]:
+        newest.setdefault((rating["method"], rating["attribute"]), {}).setdefault(rating["target"]["digest"], rating)
 
-    def likelihood(one: dict[str, Any]) -> tuple[float, float, float]:
-        given = one["probabilities"] or {"UCS": -1.0, "DSBS": -1.0, "BS": -1.0}
-        return -given["UCS"], -given["DSBS"], -given["BS"]
+    def likelihood(row: dict[str, Any]) -> tuple[float, float, float]:
+        probabilities = row["probabilities"] or {"UCS": -1.0, "DSBS": -1.0, "BS": -1.0}
+        return -probabilities["UCS"], -probabilities["DSBS"], -probabilities["BS"]
 
-    return {question: sorted(found.values(), key=likelihood) for question, found in newest.items() if len(found) > 1}
+    return {
+        question: sorted(by_service.values(), key=likelihood)
+        for question, by_service in newest.items()
+        if len(by_service) > 1
+    }
 
 
 def address(ids: Sequence[str], **more: str | int) -> str:
     """Return the address of the page that compares these ratings."""
     names = ("first", "second")
-    query = [(names[place] if place < len(names) else "more", one) for place, one in enumerate(ids)]
-    query += [(name, str(one)) for name, one in more.items() if one]
+    query = [(names[index] if index < len(names) else "more", rating_id) for index, rating_id in enumerate(ids)]
+    query += [(name, str(value)) for name, value in more.items() if value]
     return f"/compare?{urlencode(query)}" if query else "/compare"
 
 
@@ -83,7 +87,7 @@ def deciding(rating: dict[str, Any]) -> dict[str, Any]:
     """Return the component that decides the letter, or the first one if none does."""
     names = (rating.get("aggregation") or {}).get("deciding") or ()
     components: list[dict[str, Any]] = rating["components"]
-    return next((one for one in components if one["name"] in names), components[0])
+    return next((component for component in components if component["name"] in names), components[0])
 
 
 async def _changes(api: Api, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

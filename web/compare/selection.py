@@ -22,5 +22,5 @@ async def search(api: Api, q: str, **filters: str | None) -> list[dict[str, Any]
             if refused.status != 404:
                 raise
             return []
-    found: list[dict[str, Any]] = (await api.get("/v1/ratings", q=q.strip(), limit=SHOWN, **filters))["items"]
-    return found
+    ratings: list[dict[str, Any]] = (await api.get("/v1/ratings", q=q.strip(), limit=SHOWN, **filters))["items"]
+    return ratings

@@ -60,13 +60,13 @@ class Joined:
         old, new = self.before.split(), self.after.split()
         if max(len(old), len(new)) > MOST_WORDS:
             return [(self.before, self.changed)], [(self.after, self.changed)]
-        left, right = list[tuple[str, bool]](), list[tuple[str, bool]]()
+        first_runs, second_runs = list[tuple[str, bool]](), list[tuple[str, bool]]()
         for how, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
             if b > a:
-                left.append((" ".join(old[a:b]), how != "equal"))
+                first_runs.append((" ".join(old[a:b]), how != "equal"))
             if d > c:
-                right.append((" ".join(new[c:d]), how != "equal"))
-        return left, right
+                second_runs.append((" ".join(new[c:d]), how != "equal"))
+        return first_runs, second_runs
 
 
 async def joined(api: Api, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[Joined], bool]:
@@ -74,18 +74,18 @@ async def joined(api: Api, before: Mapping[str, Any], after: Mapping[str, Any]) 
     if "sentences" in before["components"][0]:
         first, second, cut = _preferences(before), _preferences(after), False
     else:
-        (first, some), (second, others) = await _replies(api, before["id"]), await _replies(api, after["id"])
-        cut = some or others
-    found = [Joined.of(key, reply, second[key]) for key, reply in first.items() if key in second]
-    return sorted(found, key=lambda one: (not one.changed, -one.moved)), cut
+        (first, first_cut), (second, second_cut) = await _replies(api, before["id"]), await _replies(api, after["id"])
+        cut = first_cut or second_cut
+    pairs = [Joined.of(key, reply, second[key]) for key, reply in first.items() if key in second]
+    return sorted(pairs, key=lambda pair: (not pair.changed, -pair.moved)), cut
 
 
 def _preferences(rating: Mapping[str, Any]) -> dict[Question, Reply]:
     """Return the likelier sentence of each pair."""
-    found: dict[Question, Reply] = {}
+    replies: dict[Question, Reply] = {}
     for row in (row for component in rating["components"] for row in component.get("sentences") or ()):
-        found[f"{row['first']} / {row['second']}", None] = Reply(row.get(row["prefers"]) or str(row["prefers"]))
-    return found
+        replies[f"{row['first']} / {row['second']}", None] = Reply(row.get(row["prefers"]) or str(row["prefers"]))
+    return replies
 
 
 async def _replies(api: Api, rating_id: str) -> tuple[dict[Question, Reply], bool]:
@@ -102,16 +102,16 @@ async def _replies(api: Api, rating_id: str) -> tuple[dict[Question, Reply], boo
 
 
 def _last(rows: list[dict[str, Any]]) -> Iterator[tuple[Question, Reply]]:
-    asked: dict[str, Question] = {}
+    questions: dict[str, Question] = {}
     for row in rows:
         stem, _, leg = row["unit"].rpartition("/")
         unit = stem if leg in LEGS else row["unit"]
         question = row["ask"].get("text") or row["ask"].get("given")
         reply = _written(row["value"])
         if isinstance(question, str):
-            asked.setdefault(unit, (question, row["ask"].get("target")))
-        if unit in asked and reply is not None:
-            yield asked[unit], reply
+            questions.setdefault(unit, (question, row["ask"].get("target")))
+        if unit in questions and reply is not None:
+            yield questions[unit], reply
 
 
 def _written(value: Any) -> Reply | None:
@@ -120,8 +120,8 @@ def _written(value: Any) -> Reply | None:
         if scores := value.get("scores"):
             label = max(scores, key=scores.get)
             return Reply(f"{label} {scores[label]:.2f}", scores[min(scores)])
-        said = value.get("label") or value.get("text")
-        return None if said is None else Reply(str(said))
+        text = value.get("label") or value.get("text")
+        return None if text is None else Reply(str(text))
     if isinstance(value, float | int):
         return Reply(f"{value:.3f}", float(value))
     return Reply(value) if isinstance(value, str) else None

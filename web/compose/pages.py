@@ -24,12 +24,12 @@ SAVED = 20
 @pages.get("/compose")
 async def compose(visit: Visit) -> Response:
     """Show the chain so far, ratings to put into it, and the saved compositions."""
-    given = visit.request.query_params
-    chain = [*at_most(MOST_LINKS, [one for one in given.getlist("rating") if one], "ratings")]
-    if "act" in given:
-        chain, at = rearranged(chain, given["act"])
-        kept = [("rating", one) for one in chain] + [("at", at)]
-        return RedirectResponse(f"/compose?{urlencode(kept)}", 303)
+    query = visit.request.query_params
+    chain = [*at_most(MOST_LINKS, [rating_id for rating_id in query.getlist("rating") if rating_id], "ratings")]
+    if "act" in query:
+        chain, at = rearranged(chain, query["act"])
+        parameters = [("rating", rating_id) for rating_id in chain] + [("at", at)]
+        return RedirectResponse(f"/compose?{urlencode(parameters)}", 303)
     return await _builder(visit, chain)
 
 
@@ -37,20 +37,20 @@ async def compose(visit: Visit) -> Response:
 async def infer(visit: Visit) -> Response:
     """Request the inferred letter of the chain, and show it."""
     form = await visit.form()
-    chain = [*at_most(MOST_LINKS, [one for one in form.getlist("rating") if one], "ratings")]
-    body = {"chain": [{"rating": one} for one in chain], "table": str(form.get("table", "published"))}
+    chain = [*at_most(MOST_LINKS, [rating_id for rating_id in form.getlist("rating") if rating_id], "ratings")]
+    body = {"chain": [{"rating": rating_id} for rating_id in chain], "table": str(form.get("table", "published"))}
     try:
-        made = await visit.api.ask("POST", "/v1/compositions", body=body)
+        created = await visit.api.ask("POST", "/v1/compositions", body=body)
     except Refused as refused:
         return await _builder(visit, chain, refused)
-    return visit.redirect(f"/compose/{made.document['id']}")
+    return visit.redirect(f"/compose/{created.document['id']}")
 
 
 @pages.get("/compose/{composition_id}")
 async def composition(visit: Visit) -> Response:
     """Show the letter of a chain, its reason, and hidden effects that may add up."""
-    found = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
-    return visit.page("compose/composition.html", found=found, hidden=_hidden(found))
+    document = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
+    return visit.page("compose/composition.html", found=document, hidden=_hidden(document))
 
 
 @pages.get("/compose/{composition_id}/report.html")
@@ -62,8 +62,8 @@ async def composition_report(visit: Visit) -> Response:
 @pages.post("/compose/{composition_id}/verify", "jobs:write")
 async def verify(visit: Visit) -> Response:
     """Request a rating of the chain as one service."""
-    found = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
-    job = await visit.api.ask("POST", found["verification"]["href"], body=found["verification"]["body"])
+    document = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
+    job = await visit.api.ask("POST", document["verification"]["href"], body=document["verification"]["body"])
     return visit.redirect(f"/jobs/{job.document['id']}")
 
 
@@ -79,20 +79,20 @@ def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
 
     Actions are ``up-N``, ``down-N`` and ``remove-N`` for the position N, from 0; others change nothing.
     """
-    name, _, written = act.partition("-")
-    place = whole_number(written)
-    if place is None or place >= len(chain):
+    name, _, number = act.partition("-")
+    index = whole_number(number)
+    if index is None or index >= len(chain):
         return chain, "add"
-    rest = chain[:place] + chain[place + 1 :]
+    others = chain[:index] + chain[index + 1 :]
     if name == "remove":
-        return rest, "add"
-    to = {"up": place - 1, "down": place + 1}.get(name, place)
-    to = min(max(to, 0), len(rest))
-    return [*rest[:to], chain[place], *rest[to:]], str(to)
+        return others, "add"
+    to = {"up": index - 1, "down": index + 1}.get(name, index)
+    to = min(max(to, 0), len(others))
+    return [*others[:to], chain[index], *others[to:]], str(to)
 
 
 async def _builder(visit: Visit, chain: list[str], refused: Refused | None = None) -> Response:
-    links = [await visit.api.get(f"/v1/ratings/{segment(one)}") for one in chain]
+    links = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chain]
     attributes = (await visit.api.get("/v1/attributes"))["items"]
     # ratings of one chain are for one attribute
     attribute = links[0]["attribute"] if links else visit.query("attribute")
@@ -110,8 +110,8 @@ async def _builder(visit: Visit, chain: list[str], refused: Refused | None = Non
     )
 
 
-def _hidden(found: dict[str, Any]) -> list[dict[str, Any]]:
+def _hidden(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the predicted effects that a mean can hide, the largest first."""
-    parts = (found.get("predicted") or {}).get("components") or ()
-    rows = [{**one, "path": " → ".join(part["names"])} for part in parts for one in part.get("hidden") or ()]
-    return sorted(rows, key=lambda one: -abs(one["effect"]["estimate"]))
+    parts = (document.get("predicted") or {}).get("components") or ()
+    rows = [{**effect, "path": " → ".join(part["names"])} for part in parts for effect in part.get("hidden") or ()]
+    return sorted(rows, key=lambda row: -abs(row["effect"]["estimate"]))

@@ -23,11 +23,11 @@ EDITED = ("text", "group_term", "attribute_term", "term")
 async def item(visit: Visit) -> Response:
     """Show the form that edits an item or, with `?row=1`, only its row, which a script puts in the form's place."""
     corpus = await corpus_of(visit)
-    found = await visit.api.get(_path(visit))
+    stored = await visit.api.get(_path(visit))
     back = way_back(visit.query("back"), corpus["id"])
     if visit.query("row"):
-        return visit.page("corpora/row_alone.html", corpus=corpus, one=found, here=back, focus=True)
-    return _form(visit, corpus, found, found, back)
+        return visit.page("corpora/row_alone.html", corpus=corpus, one=stored, here=back, focus=True)
+    return _form(visit, corpus, stored, stored, back)
 
 
 @pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write")
@@ -76,8 +76,8 @@ async def change_selected(visit: Visit) -> Response:
     """Remove the ticked items of a page, or all items that are not ticked."""
     form, corpus_id = await visit.form(), visit.path("corpus_id")
     ticked = [str(value) for value in form.getlist("item")]
-    shown = str(form.get("shown", "")).split()
-    removed = ticked if form.get("act") == "remove" else [one for one in shown if one not in ticked]
+    listed_ids = str(form.get("shown", "")).split()
+    removed = ticked if form.get("act") == "remove" else [item_id for item_id in listed_ids if item_id not in ticked]
     if ticked and removed:
         await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}/items", body={"remove": removed})
     return visit.redirect(way_back(str(form.get("back", "")), corpus_id))

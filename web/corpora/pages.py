@@ -46,17 +46,19 @@ async def create_corpus(visit: Visit) -> Response:
     names = ("name", "kind", "specification", "attribute", "language", "licence", "items_of")
     body = {name: typed[name].strip() for name in names if typed.get(name, "").strip()}
     try:
-        made = await visit.api.ask("POST", "/v1/corpora", body=body)
+        created = await visit.api.ask("POST", "/v1/corpora", body=body)
     except Refused as refused:
         return await _listed(visit, refused, typed)
-    return visit.redirect(f"/corpora/{made.document['id']}")
+    return visit.redirect(f"/corpora/{created.document['id']}")
 
 
 @pages.get("/corpora/{corpus_id}")
 async def corpus(visit: Visit) -> Response:
     """Show a corpus: its items, its coverage, and the possible actions."""
-    found = await corpus_of(visit)
-    return visit.page("corpora/corpus.html", **await review_of(visit, found, found["words"]), refused=None, typed=found)
+    document = await corpus_of(visit)
+    return visit.page(
+        "corpora/corpus.html", **await review_of(visit, document, document["words"]), refused=None, typed=document
+    )
 
 
 @pages.post("/corpora/{corpus_id}", "jobs:write")
@@ -67,20 +69,20 @@ async def change_corpus(visit: Visit) -> Response:
     try:
         await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}", body=body)
     except Refused as refused:
-        found = await corpus_of(visit)
-        shown = await review_of(visit, found, found["words"])
-        return visit.page("corpora/corpus.html", refused.status, **shown, refused=refused, typed={**found, **typed})
+        document = await corpus_of(visit)
+        review = await review_of(visit, document, document["words"])
+        return visit.page("corpora/corpus.html", refused.status, **review, refused=refused, typed={**document, **typed})
     return visit.redirect(f"/corpora/{corpus_id}")
 
 
 @pages.post("/corpora/{corpus_id}/remove", "jobs:write")
 async def remove_corpus(visit: Visit) -> Response:
     """Remove a corpus. Others may use a shared corpus, so the user must type its name."""
-    found, typed = await corpus_of(visit), fields(await visit.form())
-    if found["visibility"] == "shared" and typed.get("name", "").strip() != found["name"]:
-        shown = await review_of(visit, found, found["words"])
-        return visit.page("corpora/corpus.html", 422, **shown, refused=None, typed=found, misnamed=True)
-    await visit.api.ask("DELETE", f"/v1/corpora/{found['id']}")
+    document, typed = await corpus_of(visit), fields(await visit.form())
+    if document["visibility"] == "shared" and typed.get("name", "").strip() != document["name"]:
+        review = await review_of(visit, document, document["words"])
+        return visit.page("corpora/corpus.html", 422, **review, refused=None, typed=document, misnamed=True)
+    await visit.api.ask("DELETE", f"/v1/corpora/{document['id']}")
     return visit.redirect("/corpora")
 
 

@@ -23,16 +23,16 @@ SOURCES = ("written", "uploaded", "template", "edited")
 
 async def corpus_of(visit: Visit) -> dict[str, Any]:
     """Return the corpus in the path."""
-    found: dict[str, Any] = await visit.api.get(f"/v1/corpora/{visit.path('corpus_id')}")
-    return found
+    document: dict[str, Any] = await visit.api.get(f"/v1/corpora/{visit.path('corpus_id')}")
+    return document
 
 
 async def review_of(visit: Visit, corpus: Mapping[str, Any], words: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a page of the corpus's items, and the coverage of the terms in `words`."""
-    here = f"/v1/corpora/{corpus['id']}"
+    path = f"/v1/corpora/{corpus['id']}"
     chosen = {name: visit.query(name) for name in FILTERS}
-    page = await visit.api.get(f"{here}/items", **chosen, cursor=visit.query("cursor"), limit=ROWS)
-    sides = sides_of((await visit.api.get(f"{here}/coverage"))["terms"], words)
+    page = await visit.api.get(f"{path}/items", **chosen, cursor=visit.query("cursor"), limit=ROWS)
+    sides = sides_of((await visit.api.get(f"{path}/coverage"))["terms"], words)
     return {
         "corpus": corpus,
         "items": page["items"],
@@ -41,7 +41,7 @@ async def review_of(visit: Visit, corpus: Mapping[str, Any], words: Mapping[str,
         "chosen": chosen,
         "sources": SOURCES,
         "sides": sides,
-        "lacking": sum(not one["items"] for field, terms in sides if field != OTHERS for one in terms),
+        "lacking": sum(not term["items"] for field, terms in sides if field != OTHERS for term in terms),
         "shown_terms": SHOWN_TERMS,
     }
 
@@ -51,22 +51,22 @@ def sides_of(terms: list[Mapping[str, Any]], words: Mapping[str, Any] | None) ->
 
     A term of `words` without items counts 0, as such terms of the corpus's own specification do.
     """
-    counted = {one["term"]: one["items"] for one in terms if one["term"]}
-    found = []
+    counted = {term["term"]: term["items"] for term in terms if term["term"]}
+    sides = []
     for field in ("first_terms", "second_terms", "neutral"):
-        listed = {term: counted.pop(term, 0) for term in (words or {}).get(field, ())}
-        found.append((field, [{"term": term, "items": number} for term, number in listed.items()]))
-    found.append((OTHERS, [{"term": term, "items": number} for term, number in counted.items()]))
-    return [(field, listed) for field, listed in found if listed]
+        counts = {term: counted.pop(term, 0) for term in (words or {}).get(field, ())}
+        sides.append((field, [{"term": term, "items": number} for term, number in counts.items()]))
+    sides.append((OTHERS, [{"term": term, "items": number} for term, number in counted.items()]))
+    return [(field, counts) for field, counts in sides if counts]
 
 
 def address(visit: Visit, query: Mapping[str, str | None]) -> str:
     """Return the address of this page with other parameters; `words` is kept."""
-    given = {name: value for name, value in {"words": visit.query("words"), **query}.items() if value}
-    return visit.url_path + (f"?{urlencode(given)}" if given else "")
+    parameters = {name: value for name, value in {"words": visit.query("words"), **query}.items() if value}
+    return visit.url_path + (f"?{urlencode(parameters)}" if parameters else "")
 
 
 def way_back(sent: str, corpus_id: str) -> str:
     """Return the page that a form was sent from, or the corpus's page if that address is on another site."""
-    own = sent.startswith("/") and not sent.startswith(("//", "/\\"))
-    return sent if own else f"/corpora/{corpus_id}"
+    same_site = sent.startswith("/") and not sent.startswith(("//", "/\\"))
+    return sent if same_site else f"/corpora/{corpus_id}"

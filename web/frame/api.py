@@ -39,10 +39,10 @@ class Refused(Exception):
     def __init__(self, status: int, problem: Mapping[str, Any], headers: Headers) -> None:
         super().__init__(f"{status} {problem.get('code')}")
         kind = kind_named(str(problem.get("code", "http-error")))
-        named = {"code": "http-error", "title": kind.title if kind else str(status), "detail": None}
+        defaults = {"code": "http-error", "title": kind.title if kind else str(status), "detail": None}
         places = [{"pointer": "", "parameter": "", "detail": "", **error} for error in problem.get("errors", ())]
         # templates show every member, and a problem may lack some
-        self.status, self.problem, self.headers = status, {**named, **problem, "errors": places}, headers
+        self.status, self.problem, self.headers = status, {**defaults, **problem, "errors": places}, headers
 
     @property
     def code(self) -> str:
@@ -159,15 +159,18 @@ class Api:
 
     def passed_on(self, path: str, **query: Any) -> Response:
         """Return a response that streams the API's own answer, such as a file or server-sent events."""
-        wanted = ("accept", "if-none-match", "last-event-id", "range")
-        sent = {name: value for name, value in self._request.headers.items() if name in wanted}
+        forwarded = ("accept", "if-none-match", "last-event-id", "range")
+        sent = {name: value for name, value in self._request.headers.items() if name in forwarded}
         return PassedOn(self._request.app, self._scope("GET", path, query, sent))
 
     def _scope(self, method: str, path: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         outer = self._request.scope
-        given = {name: value for name, value in query.items() if value not in (None, "", [], False)}
-        written = urlencode({name: "true" if one is True else one for name, one in given.items()}, doseq=True)
-        own = {"host": self._request.headers.get("host", "localhost"), "x-request-id": outer["assay.request_id"]}
+        present = {name: value for name, value in query.items() if value not in (None, "", [], False)}
+        encoded = urlencode({name: "true" if value is True else value for name, value in present.items()}, doseq=True)
+        request_headers = {
+            "host": self._request.headers.get("host", "localhost"),
+            "x-request-id": outer["assay.request_id"],
+        }
         return {
             "type": "http",
             "asgi": outer["asgi"],
@@ -176,11 +179,11 @@ class Api:
             "scheme": outer["scheme"],
             "path": path,
             "raw_path": quote(path).encode(),
-            "query_string": written.encode(),
+            "query_string": encoded.encode(),
             "root_path": "",
             "headers": [
                 (name.lower().encode(), value.encode("latin-1", "replace"))
-                for name, value in {**own, **headers}.items()
+                for name, value in {**request_headers, **headers}.items()
             ],
             "client": outer.get("client"),
             "server": outer.get("server"),

@@ -45,25 +45,25 @@ def asset_named(name: str) -> Asset | None:
     content = file.read_bytes()
     if ending == "css":
         content = stylesheet().encode() + content  # figures need their own style sheet; both define the same tokens
-        content = re.sub(rb"url\(([\w.-]+)\)", lambda found: f"url({address_of(found[1].decode())})".encode(), content)
+        content = re.sub(rb"url\(([\w.-]+)\)", lambda match: f"url({address_of(match[1].decode())})".encode(), content)
     return Asset(content, None if ending == "woff2" else gzip.compress(content, mtime=0), MEDIA_TYPES[ending])
 
 
 def address_of(name: str) -> str:
     """Return the address of a file of ``web/static``."""
-    found = asset_named(name)
-    assert found is not None, f"web/static has no {name}"  # noqa: S101  templates name files that exist
-    return f"/static/{found.digest}/{name}"
+    asset = asset_named(name)
+    assert asset is not None, f"web/static has no {name}"  # noqa: S101  templates name files that exist
+    return f"/static/{asset.digest}/{name}"
 
 
 async def _asset(request: Request) -> Response:
-    found = asset_named(request.path_params["name"])
-    if found is None or found.digest != request.path_params["digest"]:
+    asset = asset_named(request.path_params["name"])
+    if asset is None or asset.digest != request.path_params["digest"]:
         return respond(request, Problem("not-found", "there is no such file"))
     headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
-    if found.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(found.packed, headers=headers | {"Content-Encoding": "gzip"}, media_type=found.media_type)
-    return Response(found.content, headers=headers, media_type=found.media_type)
+    if asset.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(asset.packed, headers=headers | {"Content-Encoding": "gzip"}, media_type=asset.media_type)
+    return Response(asset.content, headers=headers, media_type=asset.media_type)
 
 
 ROUTE = Route("/static/{digest}/{name}", _asset, include_in_schema=False)

@@ -98,10 +98,10 @@ def _options(header: str) -> tuple[str, dict[str, str]]:
     if len(header) > LONGEST_HEADER:
         raise Problem("unsupported-media-type", f"the Content-Type has {len(header):,} characters")
     kind, options = parse_options_header(header)
-    named = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in options.items()}
-    if "charset" in named:
-        _check_charset(named["charset"])
-    return kind.decode("latin-1").strip(), named
+    parameters = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in options.items()}
+    if "charset" in parameters:
+        _check_charset(parameters["charset"])
+    return kind.decode("latin-1").strip(), parameters
 
 
 def _check_charset(name: str) -> None:
@@ -134,8 +134,8 @@ async def _multipart(body: AsyncIterator[bytes], boundary: str, *, with_file: bo
     parts = _Parts(boundary, with_file=with_file)
     while not parts.ended and parts.file is None:
         await parts.feed(body)
-    named = parts.file
-    return Form(_checked(parts.fields), None if named is None else SentFile(*named, parts, body))
+    file = parts.file
+    return Form(_checked(parts.fields), None if file is None else SentFile(*file, parts, body))
 
 
 def _checked(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -252,5 +252,5 @@ def _refuse(detail: str) -> NoReturn:
     raise Problem("invalid-request", detail)
 
 
-def _too_many(what: str, most: int) -> NoReturn:
-    _refuse(f"the form has too many {what}; at most {most:,} are allowed")
+def _too_many(things: str, limit: int) -> NoReturn:
+    _refuse(f"the form has too many {things}; at most {limit:,} are allowed")

@@ -27,7 +27,7 @@ def problem_page(request: Request, visit: Visit | None, refused: Refused | Probl
     if status == 401 and visit is not None:
         return RedirectResponse("/sign-in", 303)
     wait = headers.get("retry-after") or headers.get("Retry-After")
-    shown: dict[str, Any] = {
+    context: dict[str, Any] = {
         "kind": kind_named(code),
         "detail": detail,
         "errors": errors,
@@ -36,7 +36,7 @@ def problem_page(request: Request, visit: Visit | None, refused: Refused | Probl
         "request_id": request.scope.get("assay.request_id"),
         "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
     }
-    sent = {"Retry-After": str(shown["wait_s"])} if shown["wait_s"] else {}
-    page = RenderedPage(partial(render, "frame/problem.html", shown), packed=False, status=status, public=False)
+    sent = {"Retry-After": str(context["wait_s"])} if context["wait_s"] else {}
+    page = RenderedPage(partial(render, "frame/problem.html", context), packed=False, status=status, public=False)
     page.headers.update(sent)
     return page

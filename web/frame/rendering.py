@@ -23,7 +23,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 @cache
 def environment() -> Environment:
     """Return the Jinja environment for all pages; each template is in the folder of its page."""
-    found = Environment(
+    jinja = Environment(
         loader=PackageLoader("web", "."),
         autoescape=True,
         undefined=StrictUndefined,
@@ -31,15 +31,15 @@ def environment() -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
     )
-    install(found, NullTranslations())
-    found.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
-    found.globals |= {
+    install(jinja, NullTranslations())
+    jinja.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
+    jinja.globals |= {
         "asset": address_of,
         "version": assay.__version__,
         "methodology": METHODOLOGY_VERSION,
         "navigation": NAVIGATION,
     }
-    return found
+    return jinja
 
 
 def install(templates: Environment, translations: NullTranslations) -> None:
@@ -53,27 +53,27 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     return environment().get_template(template).render(values)
 
 
-def day(written: str | None) -> Markup:
+def day(iso_time: str | None) -> Markup:
     """Write an ISO 8601 time as a day, such as 22 Nov 2026."""
-    return _time(written, "{0.day} {1} {0.year}")
+    return _time(iso_time, "{0.day} {1} {0.year}")
 
 
-def moment(written: str | None) -> Markup:
+def moment(iso_time: str | None) -> Markup:
     """Write an ISO 8601 time to the minute (UTC)."""
-    return _time(written, "{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
+    return _time(iso_time, "{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
 
 
-def clock(written: str | None) -> Markup:
+def clock(iso_time: str | None) -> Markup:
     """Write an ISO 8601 time as the time of day, to the second (UTC)."""
-    return _time(written, "{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
+    return _time(iso_time, "{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
 
 
-def _time(written: str | None, form: str) -> Markup:
-    if not written:
+def _time(iso_time: str | None, form: str) -> Markup:
+    if not iso_time:
         return Markup("–")
-    at = datetime.fromisoformat(written).astimezone(UTC)
+    at = datetime.fromisoformat(iso_time).astimezone(UTC)
     month = cast("NullTranslations", environment().globals["translations"]).gettext(MONTHS[at.month - 1])
-    return Markup('<time datetime="{}">{}</time>').format(written, form.format(at, month))
+    return Markup('<time datetime="{}">{}</time>').format(iso_time, form.format(at, month))
 
 
 def percent(share: float | None) -> str:

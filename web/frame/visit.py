@@ -100,8 +100,8 @@ class Visit:
         """Return the address of the next page of a list, with the filters of this one; empty without a cursor."""
         if not cursor:
             return ""
-        kept = {name: value for name, value in self.request.query_params.items() if value}
-        return f"{self.url_path}?{urlencode({**kept, 'cursor': cursor})}"
+        parameters = {name: value for name, value in self.request.query_params.items() if value}
+        return f"{self.url_path}?{urlencode({**parameters, 'cursor': cursor})}"
 
     @property
     def partial(self) -> bool:
@@ -145,16 +145,16 @@ class Visit:
 
     def redirect(self, path: str, **query: Any) -> Response:
         """Send the browser to another page (303)."""
-        given = {name: value for name, value in query.items() if value not in (None, "")}
-        return RedirectResponse(f"{path}?{urlencode(given, doseq=True)}" if given else path, 303)
+        parameters = {name: value for name, value in query.items() if value not in (None, "")}
+        return RedirectResponse(f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path, 303)
 
 
 class RenderedPage(HTMLResponse):
     """A page that is rendered and compressed in a thread, because a large page would delay other requests."""
 
-    def __init__(self, written: Callable[[], str], packed: bool, status: int, public: bool) -> None:
+    def __init__(self, render_page: Callable[[], str], packed: bool, status: int, public: bool) -> None:
         super().__init__(b"", status, headers_of(public=public) | {"Vary": "Accept-Encoding"})
-        self._written, self._packed = written, packed
+        self._written, self._packed = render_page, packed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Render and send the page."""
@@ -177,8 +177,8 @@ def check_origin(request: Request) -> None:
     """
     headers = request.headers
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
-    own = {headers.get("host"), base_url(request).partition("://")[2]}
-    if site not in {"same-origin", "none"} or (origin is not None and origin.partition("://")[2] not in own):
+    own_origins = {headers.get("host"), base_url(request).partition("://")[2]}
+    if site not in {"same-origin", "none"} or (origin is not None and origin.partition("://")[2] not in own_origins):
         raise _foreign()
 
 
@@ -194,30 +194,30 @@ async def visit_of(request: Request, *, public: bool) -> Visit | Response:
     Problem
         ``rate-limited`` after too many requests from one address for public pages, or without a session.
     """
-    here = service_of(request)
+    service = service_of(request)
     if public:
         await _admit_visitor(request)
         return Visit(request, UNKNOWN_CALLER, "", public=True)
-    if not here.settings.keys_required:
+    if not service.settings.keys_required:
         return Visit(request, DEFAULT_CALLER, "", public=False)
     token = request.cookies.get(COOKIE, "")
-    found = await here.database.read(sessions.find, token, request.app.state.sign_in_rules) if token else None
-    if found is None:
+    session = await service.database.read(sessions.find, token, request.app.state.sign_in_rules) if token else None
+    if session is None:
         await _admit_visitor(request)
         query = request.scope["query_string"].decode("latin-1")
-        asked = request.scope["path"] + (f"?{query}" if 0 < len(query) <= LONGEST_QUERY else "")
-        return RedirectResponse(f"/sign-in?{urlencode({'next': asked})}", 303)
-    return Visit(request, Caller(found.tenant, frozenset(found.scopes), found.key_id), token, public=False)
+        address = request.scope["path"] + (f"?{query}" if 0 < len(query) <= LONGEST_QUERY else "")
+        return RedirectResponse(f"/sign-in?{urlencode({'next': address})}", 303)
+    return Visit(request, Caller(session.tenant, frozenset(session.scopes), session.key_id), token, public=False)
 
 
 async def _admit_visitor(request: Request) -> None:
     (await service_of(request).rate_limiter.take(address_of(request), work=VISITS)).check()
 
 
-def at_most(count: int, values: Sequence[str], what: str) -> Sequence[str]:
+def at_most(count: int, values: Sequence[str], things: str) -> Sequence[str]:
     """Return the values of a repeated field, or raise ``invalid-request`` if there are more than `count`."""
     if len(values) > count:
-        raise Problem("invalid-request", f"{len(values):,} {what} were sent; at most {count} are allowed")
+        raise Problem("invalid-request", f"{len(values):,} {things} were sent; at most {count} are allowed")
     return values
 
 

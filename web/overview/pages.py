@@ -34,17 +34,17 @@ ACTS = {
 @pages.get("/overview")
 async def overview(visit: Visit) -> Response:
     """Show the newest letters, problems that need attention, and running jobs."""
-    found = await visit.api.get("/v1/overview")
+    document = await visit.api.get("/v1/overview")
     # read again in full, because the ratings in the overview are summaries, which have no probabilities
     newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST, fields="full")
-    wall = list(_wall(found["targets"]))
+    wall = list(_wall(document["targets"]))
     return visit.page(
         "overview/overview.html",
         wall=wall,
         newest=newest["items"],
         acts=ACTS,
         shown=SHOWN,
-        **await _queue(visit, found),
+        **await _queue(visit, document),
     )
 
 
@@ -54,15 +54,20 @@ async def running(visit: Visit) -> Response:
     return visit.page("overview/running.html", **await _queue(visit, await visit.api.get("/v1/overview")))
 
 
-async def _queue(visit: Visit, found: Mapping[str, Any]) -> dict[str, Any]:
+async def _queue(visit: Visit, document: Mapping[str, Any]) -> dict[str, Any]:
     jobs = await visit.api.get("/v1/jobs", status="running", limit=NEWEST)
-    return {"overview": found, "queue": found["queue"]["jobs"], "running": jobs["items"]}
+    return {"overview": document, "queue": document["queue"]["jobs"], "running": jobs["items"]}
 
 
 def _wall(targets: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, str, int, list[list[Mapping[str, Any]]]]]:
     """Return for each kind its name, its heading, its number of services, and their ratings by letter."""
     rows = list(targets)
     for kind, heading in KINDS.items():
-        here = [row for row in rows if row["target"]["kind"] == kind]
-        if here:
-            yield kind, heading, len(here), [[row for row in here if row["letter"] == letter] for letter in COLUMNS]
+        of_kind = [row for row in rows if row["target"]["kind"] == kind]
+        if of_kind:
+            yield (
+                kind,
+                heading,
+                len(of_kind),
+                [[row for row in of_kind if row["letter"] == letter] for letter in COLUMNS],
+            )

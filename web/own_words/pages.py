@@ -27,13 +27,18 @@ async def say_bias(visit: Visit) -> Response:
     """Show the form for the words that describe a bias."""
     kind = visit.query("kind") if visit.query("kind") in KINDS else "language-model"
     source = visit.query("from")
-    found = await visit.api.get(f"/v1/specifications/{segment(source or NEUTRAL_OF[KINDS[kind]])}")
-    if found["kind"] not in KINDS.values():
+    words_document = await visit.api.get(f"/v1/specifications/{segment(source or NEUTRAL_OF[KINDS[kind]])}")
+    if words_document["kind"] not in KINDS.values():
         return visit.redirect("/own-words")
-    kind = next(name for name, words in KINDS.items() if words == found["kind"])
-    typed = typed_of(found["kind"], found["words"])
-    shown = {**typed, "title": found["title"], "language": found["language"], "citation": found["citation"]}
-    return await _form(visit, kind, shown if source else {"neutral": typed["neutral"], "language": "en"}, source)
+    kind = next(name for name, words in KINDS.items() if words == words_document["kind"])
+    typed = typed_of(words_document["kind"], words_document["words"])
+    initial = {
+        **typed,
+        "title": words_document["title"],
+        "language": words_document["language"],
+        "citation": words_document["citation"],
+    }
+    return await _form(visit, kind, initial if source else {"neutral": typed["neutral"], "language": "en"}, source)
 
 
 @pages.post("/own-words", "jobs:write")
@@ -43,12 +48,12 @@ async def store_bias(visit: Visit) -> Response:
     kind = typed.get("kind", "") if typed.get("kind") in KINDS else "language-model"
     source = typed.get("from", "")
     try:
-        found = await _specification(visit, KINDS[kind], typed, source)
-        corpus = await _corpus(visit, kind, typed, found)
+        specification = await _specification(visit, KINDS[kind], typed, source)
+        corpus = await _corpus(visit, kind, typed, specification)
     except Refused as refused:
         return await _form(visit, kind, typed, source, refused=refused)
-    made = Begun(corpus, f"{found['name']}@{found['version']}", found["words"])
-    return visit.redirect(made.path("sentences"), **made.query)
+    test = Begun(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    return visit.redirect(test.path("sentences"), **test.query)
 
 
 @pages.get("/own-words/{corpus_id}/words")
@@ -70,31 +75,31 @@ async def store_changed_words(visit: Visit) -> Response:
         return visit.redirect(now.path("sentences"), **now.query)
     name = now.specification.partition("@")[0]
     try:
-        found = await _next_version(visit, kind, typed, name)
+        specification = await _next_version(visit, kind, typed, name)
         corpus = now.corpus
         if now.kind == "language-model":
-            corpus = await _corpus(visit, now.kind, typed, found, items_of=now.corpus["id"])
+            corpus = await _corpus(visit, now.kind, typed, specification, items_of=now.corpus["id"])
     except Refused as refused:
         return await _form(visit, now.kind, typed, name, now=now, refused=refused)
-    after = Begun(corpus, f"{found['name']}@{found['version']}", found["words"])
+    after = Begun(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
     was = now.corpus["id"] if corpus["id"] != now.corpus["id"] else None
     return visit.redirect(after.path("sentences"), **after.query, was=was)
 
 
 async def _next_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = await visit.api.get(f"/v1/specifications/{name}")
+        stored: dict[str, Any] = await visit.api.get(f"/v1/specifications/{name}")
     except Refused:
         return await store_new(visit, kind, typed)  # the specification was removed, or belongs to another tenant
-    return await (store_new(visit, kind, typed) if found["shipped"] else store_version(visit, kind, typed, name))
+    return await (store_new(visit, kind, typed) if stored["shipped"] else store_version(visit, kind, typed, name))
 
 
 async def _specification(visit: Visit, kind: str, typed: Mapping[str, str], source: str) -> dict[str, Any]:
     """Return the specification that the form began with if its words are unchanged, else a new one."""
     if source:
-        found: dict[str, Any] = await visit.api.get(f"/v1/specifications/{segment(source)}")
-        if found["kind"] == kind and _same(kind, typed, found["words"]):
-            return found
+        stored: dict[str, Any] = await visit.api.get(f"/v1/specifications/{segment(source)}")
+        if stored["kind"] == kind and _same(kind, typed, stored["words"]):
+            return stored
     return await store_new(visit, kind, typed)
 
 
@@ -103,14 +108,18 @@ def _same(kind: str, typed: Mapping[str, str], words: Mapping[str, Any]) -> bool
 
 
 async def _corpus(
-    visit: Visit, kind: str, typed: Mapping[str, str], found: Mapping[str, Any], items_of: str | None = None
+    visit: Visit, kind: str, typed: Mapping[str, str], specification: Mapping[str, Any], items_of: str | None = None
 ) -> dict[str, Any]:
-    name = typed.get("title", "").strip() or found["title"]
+    name = typed.get("title", "").strip() or specification["title"]
     if kind == "language-model":
-        body = {"name": name, "specification": f"{found['name']}@{found['version']}", "items_of": items_of}
+        body = {
+            "name": name,
+            "specification": f"{specification['name']}@{specification['version']}",
+            "items_of": items_of,
+        }
     else:
-        about = {"attribute": found["words"]["attribute"], "language": found["language"]}
-        body = {"name": name, "kind": "images", **about}
+        subject = {"attribute": specification["words"]["attribute"], "language": specification["language"]}
+        body = {"name": name, "kind": "images", **subject}
     return dict((await visit.api.ask("POST", "/v1/corpora", body=body)).document)
 
 
@@ -135,7 +144,7 @@ async def _form(
         "wrong": wrong_fields(words, refused.errors) if refused else {},
         "fields": FIELDS[words],
         "shipped": shipped["items"],
-        "earlier": [one for one in earlier["items"] if one["own"] and one["specification"]][:NEWEST],
+        "earlier": [corpus for corpus in earlier["items"] if corpus["own"] and corpus["specification"]][:NEWEST],
         "folded": ("frames",) if words == "stereotype" else ("first_names", "second_names"),
     }
     return visit.page("own_words/words.html", refused.status if refused else 200, **values)

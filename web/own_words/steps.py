@@ -54,5 +54,5 @@ async def begun(visit: Visit) -> Begun:
     if not name:
         return Begun(corpus, "", {})
     path = f"/v1/specifications/{segment(name)}"
-    found = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
-    return Begun(corpus, f"{found['name']}@{found['version']}", found["words"])
+    specification = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
+    return Begun(corpus, f"{specification['name']}@{specification['version']}", specification["words"])

@@ -136,7 +136,7 @@ async def _service(visit: Visit, kind: str, refused: Refused | None, typed: Mapp
     protocol = _named(protocols, typed.get("protocol") or visit.query("protocol"))
     settings = _settings_of(protocol)
     errors = refused.errors if refused else []
-    about_it = [{**one, "pointer": one.get("pointer", "").removeprefix("/author")} for one in errors]
+    about_it = [{**error, "pointer": error.get("pointer", "").removeprefix("/author")} for error in errors]
     saved = await visit.api.get("/v1/targets", kind=kind, limit=200)
     return {
         "kind": kind,
@@ -153,16 +153,20 @@ async def _service(visit: Visit, kind: str, refused: Refused | None, typed: Mapp
 
 
 async def _protocols(visit: Visit, kind: str) -> list[dict[str, Any]]:
-    found = (await visit.api.get("/v1/protocols"))["items"]
-    return [one for one in found if kind in one["kinds"] and one["name"] not in DRAWING]
+    protocols = (await visit.api.get("/v1/protocols"))["items"]
+    return [protocol for protocol in protocols if kind in protocol["kinds"] and protocol["name"] not in DRAWING]
 
 
 def _named(protocols: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
-    return next((one for one in protocols if one["name"] == name), protocols[0])
+    return next((protocol for protocol in protocols if protocol["name"] == name), protocols[0])
 
 
 def _settings_of(protocol: Mapping[str, Any]) -> list[Field]:
-    return [one for one in fields_of(protocol["settings_schema"], "settings", as_json=True) if one.key not in NOT_ASKED]
+    return [
+        field
+        for field in fields_of(protocol["settings_schema"], "settings", as_json=True)
+        if field.key not in NOT_ASKED
+    ]
 
 
 def _folded(field: Field) -> bool:
@@ -174,11 +178,11 @@ async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> dict[
     if typed.get("saved"):
         return {"id": typed["saved"]}
     protocol = _named(await _protocols(visit, kind), typed.get("protocol", ""))
-    found, wrong = described(typed, kind, protocol["name"], _settings_of(protocol))
+    target, wrong = described(typed, kind, protocol["name"], _settings_of(protocol))
     if wrong:
         raise Refused(422, {"code": "invalid-request", "detail": wrong[0]["detail"], "errors": wrong}, Headers())
     secret = typed.get("secret", "").strip()
-    return found | ({"secret": secret} if secret else {})
+    return target | ({"secret": secret} if secret else {})
 
 
 async def _job(visit: Visit) -> dict[str, Any] | None:
@@ -191,7 +195,7 @@ async def _job(visit: Visit) -> dict[str, Any] | None:
     return job
 
 
-def _number(written: str) -> int | str:
+def _number(text: str) -> int | str:
     """Return a number; any other text stays as it is, so that the API refuses it."""
-    number = whole_number(written.strip())
-    return written if number is None else number
+    number = whole_number(text.strip())
+    return text if number is None else number

@@ -19,19 +19,19 @@ ROWS = 50
 async def log(visit: Visit) -> Response:
     """Show the size and root of the log, its entries (newest first), and a consistency proof."""
     head = await visit.api.get("/v1/log")
-    rating, written = visit.query("rating"), visit.query("before")
-    before = min(whole_number(written) or head["size"], head["size"])
+    rating, before_text = visit.query("rating"), visit.query("before")
+    before = min(whole_number(before_text) or head["size"], head["size"])
     if rating:
-        found = await visit.api.get("/v1/log/entries", rating=rating, limit=ROWS)
+        listing = await visit.api.get("/v1/log/entries", rating=rating, limit=ROWS)
     else:
         first = max(0, before - ROWS)
         # at least 1, because the API refuses a limit of 0
-        found = await visit.api.get("/v1/log/entries", start=first, limit=max(1, before - first))
+        listing = await visit.api.get("/v1/log/entries", start=first, limit=max(1, before - first))
     return visit.page(
         "public/log.html",
         head=head,
         rating=rating,
-        entries=found["items"][::-1],
+        entries=listing["items"][::-1],
         older=None if rating or before <= ROWS else f"/log?before={before - ROWS}",
         **await _consistency(visit),
     )

@@ -42,8 +42,8 @@ def _block(lines: list[str]) -> Markup:
         return Markup("<p>{}</p>").format(_inline(" ".join(lines)))
     items: list[str] = []
     for line in lines:
-        if found := _ITEM.match(line):
-            items.append(line[found.end() :])
+        if match := _ITEM.match(line):
+            items.append(line[match.end() :])
         else:
             items[-1] += f" {line.strip()}"
     name = "ul" if lines[0].startswith("-") else "ol"

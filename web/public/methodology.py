@@ -26,9 +26,9 @@ async def current(visit: Visit) -> Response:
 @pages.get("/methodology/changes")
 async def changes(visit: Visit) -> Response:
     """Show which lines of the text changed from one version to another; by default, from the previous one."""
-    listed = await visit.api.get("/v1/methodology")
-    versions = [one["version"] for one in listed["items"]]
-    to = visit.query("to") or listed["current"]
+    listing = await visit.api.get("/v1/methodology")
+    versions = [version["version"] for version in listing["items"]]
+    to = visit.query("to") or listing["current"]
     at = versions.index(to) + 1 if to in versions else 0
     since = visit.query("from") or versions[min(at, len(versions) - 1)]
     old, new = [await visit.api.get(f"/v1/methodology/{segment(version)}") for version in (since, to)]
@@ -51,16 +51,16 @@ async def version(visit: Visit) -> Response:
 
 
 async def _version(visit: Visit, name: str) -> Response:
-    listed = await visit.api.get("/v1/methodology")
-    shown = await visit.api.get(f"/v1/methodology/{name}")
-    versions = [one["version"] for one in listed["items"]]
-    older = versions[versions.index(shown["version"]) + 1 :]
+    listing = await visit.api.get("/v1/methodology")
+    document = await visit.api.get(f"/v1/methodology/{name}")
+    versions = [version["version"] for version in listing["items"]]
+    older = versions[versions.index(document["version"]) + 1 :]
     return visit.page(
         "public/methodology.html",
-        versions=listed["items"],
-        shown=shown,
+        versions=listing["items"],
+        shown=document,
         previous=older[0] if older else None,
-        text=render_markdown(shown["text"]),
+        text=render_markdown(document["text"]),
     )
 
 
@@ -77,8 +77,8 @@ def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
     for number, group in enumerate(SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT)):
         if number:
             yield Line("…", "")
-        for what, old_from, old_to, new_from, new_to in group:
-            if what == "equal":
+        for tag, old_from, old_to, new_from, new_to in group:
+            if tag == "equal":
                 yield from (Line(" ", text) for text in old[old_from:old_to])
             else:
                 yield from (Line("-", text) for text in old[old_from:old_to])

@@ -36,14 +36,14 @@ async def start(visit: Visit) -> Response:
 async def registry(visit: Visit) -> Response:
     """List public ratings; the filters are in the address."""
     chosen = {name: visit.query(name) for name in FILTERS if visit.query(name)}
-    found = await visit.api.get("/v1/ratings", **chosen, cursor=visit.query("cursor"), limit=ROWS)
+    listing = await visit.api.get("/v1/ratings", **chosen, cursor=visit.query("cursor"), limit=ROWS)
     return visit.page(
         "public/registry.html",
-        ratings=found["items"],
+        ratings=listing["items"],
         chosen=chosen,
-        following=visit.older(found["next_cursor"]),
+        following=visit.older(listing["next_cursor"]),
         kinds=KINDS,
-        methods=[one["name"] for one in (await visit.api.get("/v1/methods"))["items"]],
+        methods=[method["name"] for method in (await visit.api.get("/v1/methods"))["items"]],
         attributes=(await visit.api.get("/v1/attributes"))["items"],
         base=visit.base_url,
     )
@@ -54,11 +54,11 @@ def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
     A segment is ``(letter, count, x, width)``; the row with the most services has the width 100.
     """
-    most = max((row["targets"] for row in rows), default=0)
+    longest = max((row["targets"] for row in rows), default=0)
     for row in rows:
         at, segments = 0, []
         for letter in COUNTED:
             if count := row["counts"][letter]:
-                segments.append((letter, count, 100 * at / most, 100 * count / most))
+                segments.append((letter, count, 100 * at / longest, 100 * count / longest))
                 at += count
         yield {**row, "segments": segments}

@@ -12,15 +12,15 @@ pages = Pages(public=True, negotiated=True)
 @pages.get("/problems")
 async def problems(visit: Visit) -> Response:
     """List all kinds of problems."""
-    found = await visit.api.get("/problems")
-    return _negotiated(visit.page("public/problems.html", problems=found["items"], one=None))
+    listing = await visit.api.get("/problems")
+    return _negotiated(visit.page("public/problems.html", problems=listing["items"], one=None))
 
 
 @pages.get("/problems/{code}")
 async def problem(visit: Visit) -> Response:
     """Explain one kind of problem."""
-    found = await visit.api.get(f"/problems/{visit.path('code')}")
-    return _negotiated(visit.page("public/problems.html", problems=[found], one=found))
+    document = await visit.api.get(f"/problems/{visit.path('code')}")
+    return _negotiated(visit.page("public/problems.html", problems=[document], one=document))
 
 
 @pages.get("/docs")

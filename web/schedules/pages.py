@@ -22,12 +22,12 @@ USUAL = {"every": "week", "weekday": "1", "day": "1", "hour": "3"}
 @pages.get("/schedules")
 async def schedules(visit: Visit) -> Response:
     """List schedules with their next five runs."""
-    found = await visit.api.get("/v1/schedules", limit=SHOWN, cursor=visit.query("cursor"))
+    listing = await visit.api.get("/v1/schedules", limit=SHOWN, cursor=visit.query("cursor"))
     return visit.page(
         "schedules/schedules.html",
-        schedules=found["items"],
-        names={one["id"]: one["name"] for one in (await visit.api.get("/v1/targets", limit=MOST))["items"]},
-        older=visit.older(found["next_cursor"]),
+        schedules=listing["items"],
+        names={target["id"]: target["name"] for target in (await visit.api.get("/v1/targets", limit=MOST))["items"]},
+        older=visit.older(listing["next_cursor"]),
         in_words=in_words,
     )
 
@@ -41,12 +41,12 @@ async def new_schedule(visit: Visit) -> Response:
 @pages.post("/schedules/new", "jobs:write")
 async def create_schedule(visit: Visit) -> Response:
     """Create a schedule."""
-    given = fields(await visit.form())
+    texts = fields(await visit.form())
     try:
-        body = {"name": given["name"], "cron": cron_of(given), "request": await _request(visit.api, given)}
+        body = {"name": texts["name"], "cron": cron_of(texts), "request": await _request(visit.api, texts)}
         await visit.api.ask("POST", "/v1/schedules", body=body)
     except Refused as refused:
-        return await _form(visit, given, refused)
+        return await _form(visit, texts, refused)
     return visit.redirect("/schedules")
 
 
@@ -64,12 +64,12 @@ async def act(visit: Visit) -> Response:
     return visit.redirect("/schedules")
 
 
-async def _form(visit: Visit, given: dict[str, str], refused: Refused | None = None) -> Response:
-    rating = await visit.api.get(f"/v1/ratings/{segment(given['rating'])}") if given.get("rating") else None
+async def _form(visit: Visit, texts: dict[str, str], refused: Refused | None = None) -> Response:
+    rating = await visit.api.get(f"/v1/ratings/{segment(texts['rating'])}") if texts.get("rating") else None
     return visit.page(
         "schedules/new.html",
         200 if refused is None else refused.status,
-        given={**USUAL, **given},
+        given={**USUAL, **texts},
         rating=rating,
         services=[] if rating else await choices(visit.api),
         methods=(await visit.api.get("/v1/methods"))["items"],
@@ -80,18 +80,18 @@ async def _form(visit: Visit, given: dict[str, str], refused: Refused | None = N
     )
 
 
-async def _request(api: Api, given: dict[str, str]) -> dict[str, Any]:
+async def _request(api: Api, texts: dict[str, str]) -> dict[str, Any]:
     """Return the request for each run: a rating's own request, or a new request for a service."""
-    if given.get("rating"):
-        rating = await api.get(f"/v1/ratings/{segment(given['rating'])}")
+    if texts.get("rating"):
+        rating = await api.get(f"/v1/ratings/{segment(texts['rating'])}")
         experiment = {name: value for name, value in rating["experiment"].items() if value is not None}
         return {"target": await _saved(api, rating["target"]), "experiment": experiment}
-    experiment = {name: given[name] for name in ("method", "attribute") if given.get(name)}
-    return {"target": await target_of(api, given.get("service", "")), "experiment": experiment}
+    experiment = {name: texts[name] for name in ("method", "attribute") if texts.get(name)}
+    return {"target": await target_of(api, texts.get("service", "")), "experiment": experiment}
 
 
 async def _saved(api: Api, target: dict[str, Any]) -> dict[str, Any]:
     """Return the id of the saved target of a rating; if none is saved, the target as it was rated."""
     saved = (await api.get("/v1/targets", kind=target["kind"], limit=MOST))["items"]
-    known = next((one["id"] for one in saved if one["digest"] == target["digest"]), None)
-    return {"id": known} if known else described(target)
+    target_id = next((target_row["id"] for target_row in saved if target_row["digest"] == target["digest"]), None)
+    return {"id": target_id} if target_id else described(target)

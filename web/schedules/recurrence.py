@@ -31,15 +31,15 @@ def in_words(schedule: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """
     if schedule["interval_s"] is not None:
         return _interval(schedule["interval_s"])
-    found = _CRON.fullmatch(schedule["cron"])
-    if found is None or (found["day"] != "*" and found["weekday"] != "*"):
+    match = _CRON.fullmatch(schedule["cron"])
+    if match is None or (match["day"] != "*" and match["weekday"] != "*"):
         return "cron %(cron)s (UTC)", {"cron": schedule["cron"]}
-    at = {"time": f"{int(found['hour']):02}:{int(found['minute']):02}"}
-    if found["weekday"] != "*":
-        return f"every {WEEKDAYS[int(found['weekday'])]} at %(time)s UTC", at
-    if found["day"] == "*":
+    at = {"time": f"{int(match['hour']):02}:{int(match['minute']):02}"}
+    if match["weekday"] != "*":
+        return f"every {WEEKDAYS[int(match['weekday'])]} at %(time)s UTC", at
+    if match["day"] == "*":
         return "every day at %(time)s UTC", at
-    return "on day %(day)s of every month at %(time)s UTC", {"day": found["day"], **at}
+    return "on day %(day)s of every month at %(time)s UTC", {"day": match["day"], **at}
 
 
 def _interval(seconds: int) -> tuple[str, dict[str, Any]]:

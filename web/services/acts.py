@@ -23,9 +23,9 @@ WAIT_S = 20
 @pages.post("/services/{id}/rate", "jobs:write")
 async def rate_again(visit: Visit) -> Response:
     """Repeat a rating of the service."""
-    found = await read_service(visit, visit.path("id"))
+    rated_service = await read_service(visit, visit.path("id"))
     rating = await visit.api.get(f"/v1/ratings/{segment((await visit.form()).get('rating'))}")
-    body = {"target": found.description, "experiment": rating["experiment"]}
+    body = {"target": rated_service.description, "experiment": rating["experiment"]}
     answer = await visit.api.ask("POST", "/v1/jobs", body=body)
     return visit.redirect(f"/jobs/{answer.document['id']}")
 
@@ -33,9 +33,9 @@ async def rate_again(visit: Visit) -> Response:
 @pages.post("/services/{id}/save", "targets:write")
 async def save(visit: Visit) -> Response:
     """Save a rated service, with its secret if it needs one."""
-    found = await read_service(visit, visit.path("id"))
+    rated_service = await read_service(visit, visit.path("id"))
     secret = fields(await visit.form()).get("secret")
-    body = found.description | ({"secret": secret} if secret else {})
+    body = rated_service.description | ({"secret": secret} if secret else {})
     answer = await visit.api.ask("POST", "/v1/targets", body=body)
     return visit.redirect(f"/services/{answer.document['id']}")
 
@@ -62,8 +62,8 @@ async def change(visit: Visit) -> Response:
     try:
         await visit.api.ask("PUT", f"/v1/targets/{target_id}", body=body)
     except Refused as refused:
-        found = by_name(refused.errors, (*settings, *LIMITS)) or {"": str(refused.problem.get("detail"))}
-        return _form(visit, saved, settings, typed, found, refused.status)
+        by_input = by_name(refused.errors, (*settings, *LIMITS)) or {"": str(refused.problem.get("detail"))}
+        return _form(visit, saved, settings, typed, by_input, refused.status)
     return visit.redirect(f"/services/{target_id}")
 
 
@@ -91,15 +91,17 @@ async def verify(visit: Visit) -> Response:
 
 async def _settings_of(visit: Visit, saved: Mapping[str, Any]) -> Sequence[Field]:
     """Return the settings of a service's protocol as form fields."""
-    protocol = next(one for one in (await visit.api.get("/v1/protocols"))["items"] if one["name"] == saved["protocol"])
+    protocol = next(
+        info for info in (await visit.api.get("/v1/protocols"))["items"] if info["name"] == saved["protocol"]
+    )
     return fields_of(protocol["settings_schema"], "settings", as_json=True)
 
 
 def _written(saved: Mapping[str, Any], settings: Sequence[Field]) -> dict[str, str]:
     """Return the texts of the form for a saved service."""
     texts = {"name": saved["name"], "base_url": saved["base_url"] or ""}
-    for name, some in (("settings", settings), ("limits", LIMITS)):
-        for field in some:
+    for name, group in (("settings", settings), ("limits", LIMITS)):
+        for field in group:
             if field.key in saved[name]:
                 texts |= written(field, saved[name][field.key])
     return texts

@@ -24,13 +24,15 @@ async def services(visit: Visit) -> Response:
     saved = await visit.api.get("/v1/targets", **chosen, cursor=visit.query("cursor"), limit=ROWS)
     rated = (await visit.api.get("/v1/overview"))["targets"]
     newest = {row["target"]["digest"]: row for row in rated}
-    known = {target["digest"] for target in saved["items"]}
-    whole = not saved["next_cursor"] and not visit.query("cursor")
+    saved_digests = {target["digest"] for target in saved["items"]}
+    complete = not saved["next_cursor"] and not visit.query("cursor")
     return visit.page(
         "services/services.html",
         saved=[(target, newest.get(target["digest"])) for target in saved["items"]],
-        others=[row for row in rated if _is_about(row["target"], chosen) and row["target"]["digest"] not in known]
-        if whole
+        others=[
+            row for row in rated if _is_about(row["target"], chosen) and row["target"]["digest"] not in saved_digests
+        ]
+        if complete
         else None,
         chosen=chosen,
         kinds=KINDS,
@@ -41,36 +43,36 @@ async def services(visit: Visit) -> Response:
 def _is_about(target: dict[str, Any], chosen: dict[str, str]) -> bool:
     """Return whether a rated target passes the filters that the API applies to saved targets."""
     text = chosen.get("q", "").lower()
-    found = text in target["name"].lower() or text in (target["url"] or "").lower()
-    return found and chosen.get("kind", target["kind"]) == target["kind"]
+    matches = text in target["name"].lower() or text in (target["url"] or "").lower()
+    return matches and chosen.get("kind", target["kind"]) == target["kind"]
 
 
 @pages.get("/services/{id}")
 async def service(visit: Visit) -> Response:
     """Show a service: its newest letters, its history, its schedules and its badges."""
-    found = await read_service(visit, visit.path("id"))
+    rated_service = await read_service(visit, visit.path("id"))
     schedules = (await visit.api.get("/v1/schedules", limit=ROWS))["items"]
     return visit.page(
         "services/service.html",
-        service=found,
-        matrix=await read_matrix(visit, found.newest),
-        lines=list(lines(found.entries)) if found.saved else [],
-        schedules=[one for one in schedules if found.id in _targets_of(one["request"])],
-        badge=badge_of(visit, found),
-        **await domain_of(visit, found),
+        service=rated_service,
+        matrix=await read_matrix(visit, rated_service.newest),
+        lines=list(lines(rated_service.entries)) if rated_service.saved else [],
+        schedules=[schedule for schedule in schedules if rated_service.id in _targets_of(schedule["request"])],
+        badge=badge_of(visit, rated_service),
+        **await domain_of(visit, rated_service),
     )
 
 
-def badge_of(visit: Visit, found: Service) -> dict[str, str] | None:
+def badge_of(visit: Visit, rated_service: Service) -> dict[str, str] | None:
     """Return the badge of a service with its Markdown and HTML; ``None`` for an unsaved service without an address."""
-    base, address = visit.base_url, found.target["base_url"]
-    if found.saved is not None:
-        path = f"/v1/targets/{found.id}/badge.svg"
+    base, address = visit.base_url, rated_service.target["base_url"]
+    if rated_service.saved is not None:
+        path = f"/v1/targets/{rated_service.id}/badge.svg"
     elif address:
         path = f"/v1/badge.svg?target_url={quote(address, safe='')}"
     else:
         return None
-    leads = f"{base}/registry?{urlencode({'q': address or found.target['name']})}"
+    leads = f"{base}/registry?{urlencode({'q': address or rated_service.target['name']})}"
     return {
         "path": path,
         "markdown": f"[![Bias rating]({base}{path})]({leads})",
@@ -78,12 +80,12 @@ def badge_of(visit: Visit, found: Service) -> dict[str, str] | None:
     }
 
 
-async def domain_of(visit: Visit, found: Service) -> dict[str, Any]:
+async def domain_of(visit: Visit, rated_service: Service) -> dict[str, Any]:
     """Return the host of a service, and the caller's claim of the host, if any."""
-    address = found.target["base_url"]
+    address = rated_service.target["base_url"]
     host = host_of(address) if address else None
     claimed = (await visit.api.get("/v1/domains", limit=ROWS))["items"] if host else []
-    return {"host": host, "domain": next((one for one in claimed if one["host"] == host), None)}
+    return {"host": host, "domain": next((claim for claim in claimed if claim["host"] == host), None)}
 
 
 def _targets_of(request: dict[str, Any]) -> set[str | None]:

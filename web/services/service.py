@@ -65,16 +65,16 @@ async def read_service(visit: Visit, service_id: str) -> Service:
     """Read a service by the id of its saved target, or of one of the caller's ratings of the service."""
     if not service_id.startswith("rat_"):
         saved = await visit.api.get(f"/v1/targets/{service_id}")
-        found = await visit.api.get(f"/v1/targets/{service_id}/history", limit=MOST_ENTRIES)
-        return Service(service_id, saved, saved, found["items"], found["next_cursor"] is not None)
+        history = await visit.api.get(f"/v1/targets/{service_id}/history", limit=MOST_ENTRIES)
+        return Service(service_id, saved, saved, history["items"], history["next_cursor"] is not None)
     rated = (await visit.api.get(f"/v1/ratings/{service_id}"))["target"]
-    about = {"target_url": rated["url"]} if rated["url"] else {"q": rated["name"]}
-    found = await visit.api.get("/v1/ratings", mine=True, state="all", limit=200, **about)
-    entries = [row for row in found["items"] if row["target"]["digest"] == rated["digest"]]
+    filters = {"target_url": rated["url"]} if rated["url"] else {"q": rated["name"]}
+    history = await visit.api.get("/v1/ratings", mine=True, state="all", limit=200, **filters)
+    entries = [row for row in history["items"] if row["target"]["digest"] == rated["digest"]]
     if not entries:
         raise not_found("service", service_id)
     target = {**rated, "base_url": rated["url"], "settings": rated.get("settings", {})}
-    return Service(service_id, target, None, entries, found["next_cursor"] is not None)
+    return Service(service_id, target, None, entries, history["next_cursor"] is not None)
 
 
 async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> dict[str, Any]:
@@ -96,12 +96,12 @@ def lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
     for entry in entries:
         if entry["withdrawn"] is None:
             series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
-    for (method, attribute), found in series.items():
-        drawn = found[:MOST_DRAWN][::-1]
-        if len(drawn) > 1:
-            step = max(60, min(140, 560 // len(drawn)))
-            marks = [_mark(LEFT + step * number, entry) for number, entry in enumerate(drawn)]
-            changes = [entry for entry in found if entry["since"] and entry["since"]["changed"]]
+    for (method, attribute), series_entries in series.items():
+        plotted = series_entries[:MOST_DRAWN][::-1]
+        if len(plotted) > 1:
+            step = max(60, min(140, 560 // len(plotted)))
+            marks = [_mark(LEFT + step * number, entry) for number, entry in enumerate(plotted)]
+            changes = [entry for entry in series_entries if entry["since"] and entry["since"]["changed"]]
             yield {
                 "method": method,
                 "attribute": attribute,
@@ -109,7 +109,7 @@ def lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
                 "path": "M" + "L".join(f"{mark['x']} {mark['y']}" for mark in marks),
                 "width": marks[-1]["x"] + 30,
                 "changes": changes,
-                "drawn": drawn,
+                "drawn": plotted,
             }
 
 

@@ -30,9 +30,9 @@ async def begin_session(visit: Visit) -> Response:
     """Begin a session with the pasted key, and redirect to the requested page."""
     form = await visit.form()
     following, plain = str(form.get("next", "")), str(form.get("key", "")).strip()
-    here = service_of(visit.request)
+    api_service = service_of(visit.request)
     try:
-        key = await verified(here, plain)
+        key = await verified(api_service, plain)
     except Problem:
         return _asked(visit, following, 403, wrong=True)
     return await begun(visit, following, key_id=key.id)

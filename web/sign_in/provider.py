@@ -145,7 +145,7 @@ class Provider:
         """Return the address at which a person signs in."""
         endpoint = (await self._found()).authorization
         challenge = hashlib.sha256(attempt.verifier.encode()).digest()
-        asked = {
+        query = {
             "response_type": "code",
             "client_id": self._client.id,
             "redirect_uri": self._client.redirect_uri,
@@ -155,7 +155,7 @@ class Provider:
             "code_challenge": base64.urlsafe_b64encode(challenge).decode().rstrip("="),
             "code_challenge_method": "S256",
         }
-        return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(asked)}"
+        return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(query)}"
 
     async def claims(self, attempt: Attempt, code: str) -> dict[str, Any]:
         """Exchange a code for the verified claims of the person.
@@ -166,21 +166,21 @@ class Provider:
             ``sign-in-failed`` if the code or the ID token is not valid, ``provider-unavailable`` if the provider does
             not answer as OpenID Connect requires.
         """
-        found, client = await self._found(), self._client
+        endpoints, client = await self._found(), self._client
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": client.redirect_uri}
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        if client.secret and not found.posts_secret:
+        if client.secret and not endpoints.posts_secret:
             pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"  # RFC 6749, section 2.3.1
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         else:
             fields |= {"client_id": client.id} | ({"client_secret": client.secret} if client.secret else {})
         body = urlencode({**fields, "code_verifier": attempt.verifier}).encode()
-        said = await self._ask("POST", found.token, headers, body)
-        token = said.get("id_token") if isinstance(said, dict) else None
+        response = await self._ask("POST", endpoints.token, headers, body)
+        token = response.get("id_token") if isinstance(response, dict) else None
         if not isinstance(token, str):
             raise Problem("provider-unavailable", "the provider answered without an ID token")
         try:
-            claims = await self._decoded(token, found.keys)
+            claims = await self._decoded(token, endpoints.keys)
             self._claims.validate(claims)
         except (JoseError, ValueError) as wrong:
             raise Problem("sign-in-failed", f"the provider's ID token is not valid ({wrong})") from None
@@ -205,9 +205,9 @@ class Provider:
         return jwt.decode(token, await self._keys.get(url, lambda: self._read_keys(url)), registry=registry).claims
 
     async def _read_keys(self, url: str) -> KeySet:
-        said = await self._ask("GET", url, {}, b"")
+        response = await self._ask("GET", url, {}, b"")
         try:
-            return KeySet.import_key_set(said)
+            return KeySet.import_key_set(response)
         except (JoseError, LookupError, TypeError, ValueError, AttributeError):
             raise Problem("provider-unavailable", "the provider's keys are not a JSON Web Key Set") from None
 
@@ -217,14 +217,14 @@ class Provider:
     async def _discover(self) -> Endpoints:
         """Read the provider's addresses (OpenID Connect Discovery 1.0)."""
         issuer = self._client.issuer
-        said = await self._ask("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration", {}, b"")
-        if not isinstance(said, dict) or said.get("issuer") != issuer:
+        document = await self._ask("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration", {}, b"")
+        if not isinstance(document, dict) or document.get("issuer") != issuer:
             raise Problem("provider-unavailable", "the provider does not name itself as ASSAY_OIDC_ISSUER does")
         names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
-        authorization, token, keys = (str(said.get(name)) for name in names)
+        authorization, token, keys = (str(document.get(name)) for name in names)
         for url in (authorization, token, keys):
             if urlsplit(url).scheme != "https" and urlsplit(url)[:2] != urlsplit(issuer)[:2]:
                 raise Problem("provider-unavailable", "the provider has an address that does not begin with https://")
-        ways = said.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        ways = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         posts = isinstance(ways, list) and "client_secret_post" in ways and "client_secret_basic" not in ways
         return Endpoints(authorization, token, keys, posts)

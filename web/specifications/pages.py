@@ -22,8 +22,8 @@ async def specifications(visit: Visit) -> Response:
     """List the caller's own specifications and the shipped ones."""
     kind, cursor = visit.query("kind"), visit.query("cursor")
     page = await visit.api.get("/v1/specifications", kind=kind, cursor=cursor, limit=LISTED)
-    shown = {"specifications": page["items"], "cursor": page["next_cursor"], "kind": kind, "kinds": KINDS}
-    return visit.page("specifications/list.html", **shown)
+    context = {"specifications": page["items"], "cursor": page["next_cursor"], "kind": kind, "kinds": KINDS}
+    return visit.page("specifications/list.html", **context)
 
 
 @pages.get("/specifications/new")
@@ -32,8 +32,8 @@ async def new_specification(visit: Visit) -> Response:
     begun = visit.query("from")
     kind, typed = visit.query("kind", "stereotype"), {}
     if begun:
-        found = await visit.api.get(f"/v1/specifications/{segment(begun)}")
-        kind, typed = found["kind"], {**found, **typed_of(found["kind"], found["words"])}
+        source = await visit.api.get(f"/v1/specifications/{segment(begun)}")
+        kind, typed = source["kind"], {**source, **typed_of(source["kind"], source["words"])}
     return _form(visit, kind if kind in FIELDS else "stereotype", typed)
 
 
@@ -43,10 +43,10 @@ async def create_specification(visit: Visit) -> Response:
     typed = fields(await visit.form())
     kind = typed.get("kind", "") if typed.get("kind") in FIELDS else "stereotype"
     try:
-        made = await store_new(visit, kind, typed)
+        created = await store_new(visit, kind, typed)
     except Refused as refused:
         return _form(visit, kind, typed, refused=refused)
-    return visit.redirect(f"/specifications/{made['name']}")
+    return visit.redirect(f"/specifications/{created['name']}")
 
 
 @pages.get("/specifications/{name}")
@@ -58,19 +58,19 @@ async def specification(visit: Visit) -> Response:
 @pages.get("/specifications/{name}/edit")
 async def edit_specification(visit: Visit) -> Response:
     """Show the form for the words of the next version."""
-    found = await _found(visit)
-    return _form(visit, found["kind"], {**found, **typed_of(found["kind"], found["words"])}, name=found["name"])
+    stored = await _found(visit)
+    return _form(visit, stored["kind"], {**stored, **typed_of(stored["kind"], stored["words"])}, name=stored["name"])
 
 
 @pages.post("/specifications/{name}", "jobs:write")
 async def add_version(visit: Visit) -> Response:
     """Store the next version of the caller's own specification."""
-    found, typed = await _found(visit), fields(await visit.form())
+    stored, typed = await _found(visit), fields(await visit.form())
     try:
-        await store_version(visit, found["kind"], typed, found["name"])
+        await store_version(visit, stored["kind"], typed, stored["name"])
     except Refused as refused:
-        return _form(visit, found["kind"], typed, name=found["name"], refused=refused)
-    return visit.redirect(f"/specifications/{found['name']}")
+        return _form(visit, stored["kind"], typed, name=stored["name"], refused=refused)
+    return visit.redirect(f"/specifications/{stored['name']}")
 
 
 @pages.post("/specifications/{name}/remove", "jobs:write")
@@ -82,8 +82,8 @@ async def remove_specification(visit: Visit) -> Response:
 
 async def _found(visit: Visit) -> dict[str, Any]:
     path, version = f"/v1/specifications/{visit.path('name')}", visit.query("version")
-    found: dict[str, Any] = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
-    return found
+    stored: dict[str, Any] = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
+    return stored
 
 
 def _form(

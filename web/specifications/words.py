@@ -78,8 +78,8 @@ KINDS = {
 
 def words_of(kind: str, typed: Mapping[str, str]) -> dict[str, Any]:
     """Parse the fields of a form; empty fields are left out."""
-    found = {field.name: _parsed(field.shape, typed.get(field.name, "")) for field in FIELDS[kind]}
-    return {name: value for name, value in found.items() if value not in ("", [], {})}
+    parsed = {field.name: _parsed(field.shape, typed.get(field.name, "")) for field in FIELDS[kind]}
+    return {name: value for name, value in parsed.items() if value not in ("", [], {})}
 
 
 def typed_of(kind: str, words: Mapping[str, Any]) -> dict[str, str]:
@@ -90,12 +90,12 @@ def typed_of(kind: str, words: Mapping[str, Any]) -> dict[str, str]:
 def wrong_fields(kind: str, errors: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the error of each field, from the pointers of a problem document."""
     names = {field.name for field in FIELDS[kind]} | {"title", "language", "citation"}
-    found: dict[str, str] = {}
+    wrong: dict[str, str] = {}
     for error in errors:
         for part in error.get("pointer", "").split("/"):
             if part in names:
-                found.setdefault(part, error["detail"])
-    return found
+                wrong.setdefault(part, error["detail"])
+    return wrong
 
 
 def name_for(title: str) -> str:
@@ -123,7 +123,7 @@ def _parsed(shape: Shape, text: str) -> Any:
             return dict(_share(line) for line in _lines(text))
         case "groups":
             return {
-                group.strip(): _split(listed) for group, _, listed in (line.partition(":") for line in _lines(text))
+                group.strip(): _split(members) for group, _, members in (line.partition(":") for line in _lines(text))
             }
         case _:
             return text.strip()

@@ -23,21 +23,21 @@ SHOWN = 50
 @pages.get("/suites")
 async def suites(visit: Visit) -> Response:
     """List suites with their progress, newest first."""
-    found = await visit.api.get("/v1/suites", limit=SHOWN, cursor=visit.query("cursor"))
-    return visit.page("suites/suites.html", suites=found["items"], older=visit.older(found["next_cursor"]))
+    listing = await visit.api.get("/v1/suites", limit=SHOWN, cursor=visit.query("cursor"))
+    return visit.page("suites/suites.html", suites=listing["items"], older=visit.older(listing["next_cursor"]))
 
 
 @pages.get("/suites/new")
 async def new_suite(visit: Visit) -> Response:
     """Show the form for services, methods, attributes and languages; with choices, show the plan of the suite."""
-    given = visit.request.query_params
+    query = visit.request.query_params
     plan, problem = None, None
-    if given.getlist("service"):
+    if query.getlist("service"):
         try:
-            plan = (await visit.api.ask("POST", "/v1/suites/plan", body=await _request(visit.api, given))).document
+            plan = (await visit.api.ask("POST", "/v1/suites/plan", body=await _request(visit.api, query))).document
         except Refused as refused:
             problem = refused.problem
-    return await _form(visit, given, plan, problem)
+    return await _form(visit, query, plan, problem)
 
 
 @pages.post("/suites/new", "jobs:write")
@@ -45,18 +45,18 @@ async def request_suite(visit: Visit) -> Response:
     """Request the planned suite."""
     form = await visit.form()
     try:
-        made = await visit.api.ask("POST", "/v1/suites", body=await _request(visit.api, form))
+        created = await visit.api.ask("POST", "/v1/suites", body=await _request(visit.api, form))
     except Refused as refused:
         return await _form(visit, form, None, refused.problem, refused.status)
-    return visit.redirect(f"/suites/{made.document['id']}")
+    return visit.redirect(f"/suites/{created.document['id']}")
 
 
 @pages.get("/suites/{suite_id}")
 async def suite(visit: Visit) -> Response:
     """Show a suite as a matrix for each service."""
-    found = await visit.api.get(f"/v1/suites/{visit.path('suite_id')}")
-    one = {**{name: found[name] for name in ("target", "worst", "columns", "rows")}, "rank": None}
-    return visit.page("suites/suite.html", suite=found, services=found["services"] or [one])
+    document = await visit.api.get(f"/v1/suites/{visit.path('suite_id')}")
+    only_service = {**{name: document[name] for name in ("target", "worst", "columns", "rows")}, "rank": None}
+    return visit.page("suites/suite.html", suite=document, services=document["services"] or [only_service])
 
 
 @pages.get("/suites/{suite_id}/report.html")
@@ -74,14 +74,14 @@ async def cancel_suite(visit: Visit) -> Response:
 
 async def _form(
     visit: Visit,
-    given: Form | QueryParams,
+    form: Form | QueryParams,
     plan: Mapping[str, Any] | None,
     problem: Mapping[str, Any] | None,
     status: int = 200,
 ) -> Response:
     methods = (await visit.api.get("/v1/methods"))["items"]
     attributes = (await visit.api.get("/v1/attributes"))["items"]
-    chosen = {name: [str(one) for one in given.getlist(name)] for name in ("service", "method", "attribute")}
+    chosen = {name: [str(value) for value in form.getlist(name)] for name in ("service", "method", "attribute")}
     return visit.page(
         "suites/new.html",
         status,
@@ -89,20 +89,22 @@ async def _form(
         methods=methods,
         attributes=attributes,
         chosen=chosen,
-        languages=str(given.get("languages", "")),
+        languages=str(form.get("languages", "")),
         plan=plan,
         problem=problem,
     )
 
 
-async def _request(api: Api, given: Form | QueryParams) -> dict[str, Any]:
+async def _request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
     """Return the request for a suite from a form; an empty field means all choices."""
-    targets = [await target_of(api, one) for one in at_most(MAX_TARGETS, given.getlist("service"), "services")]
-    languages = [one for one in re.split(r"[\s,;]+", str(given.get("languages", ""))) if one]
-    named = {
-        "methods": [str(one) for one in given.getlist("method")],
-        "attributes": [str(one) for one in given.getlist("attribute")],
+    targets = [
+        await target_of(api, service_id) for service_id in at_most(MAX_TARGETS, form.getlist("service"), "services")
+    ]
+    languages = [code for code in re.split(r"[\s,;]+", str(form.get("languages", ""))) if code]
+    lists = {
+        "methods": [str(method) for method in form.getlist("method")],
+        "attributes": [str(attribute) for attribute in form.getlist("attribute")],
         "languages": languages,
     }
-    about = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}
-    return {**about, **{name: chosen for name, chosen in named.items() if chosen}}
+    targets_entry = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}
+    return {**targets_entry, **{name: chosen for name, chosen in lists.items() if chosen}}

@@ -25,14 +25,14 @@ async def choices(api: Api) -> list[Choice]:
     """List the caller's services by name: saved ones, and those that have a rating."""
     saved = (await api.get("/v1/targets", limit=MOST))["items"]
     rated = (await api.get("/v1/overview"))["targets"]
-    known = {one["digest"] for one in saved}
-    found = [Choice(one["id"], one["name"], one["kind"], one["base_url"]) for one in saved]
+    saved_digests = {target["digest"] for target in saved}
+    services = [Choice(target["id"], target["name"], target["kind"], target["base_url"]) for target in saved]
     for row in rated:
         target = row["target"]
-        if target["digest"] not in known and target["protocol"] != "uploaded":
-            known.add(target["digest"])
-            found.append(Choice(row["id"], target["name"], target["kind"], target["url"]))
-    return sorted(found, key=lambda one: (one.kind, one.name.casefold()))
+        if target["digest"] not in saved_digests and target["protocol"] != "uploaded":
+            saved_digests.add(target["digest"])
+            services.append(Choice(row["id"], target["name"], target["kind"], target["url"]))
+    return sorted(services, key=lambda service: (service.kind, service.name.casefold()))
 
 
 async def target_of(api: Api, value: str) -> dict[str, Any]:

@@ -58,8 +58,8 @@ async def send_upload(visit: Visit) -> Response:
 @pages.get("/uploads/{upload_id}")
 async def upload(visit: Visit) -> Response:
     """Show the summary of an upload."""
-    found = await visit.api.get(f"/v1/uploads/{visit.path('upload_id')}")
-    return visit.page("uploads/upload.html", found=found, purposes=PURPOSES)
+    document = await visit.api.get(f"/v1/uploads/{visit.path('upload_id')}")
+    return visit.page("uploads/upload.html", found=document, purposes=PURPOSES)
 
 
 @pages.post("/uploads/{upload_id}/remove", "jobs:write")

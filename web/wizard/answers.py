@@ -27,9 +27,9 @@ class Answers:
     def __getitem__(self, name: str) -> str:
         return self.texts.get(name, "")
 
-    def hidden(self, shown: Iterable[str]) -> list[tuple[str, str]]:
+    def hidden(self, displayed: Iterable[str]) -> list[tuple[str, str]]:
         """Return the answers that travel as hidden fields, because no input of the page shows them."""
-        visible = {*shown, *NOT_CARRIED}
+        visible = {*displayed, *NOT_CARRIED}
         return [(name, text) for name, text in self.texts.items() if name not in visible]
 
     def forget(self, prefix: str) -> None:
@@ -42,9 +42,9 @@ def settle(visit: Visit, answers: Answers, material: Material) -> None:
     if material.protocol["name"] != answers["settings_of"]:
         answers.forget("settings.")
     if material.method["name"] != answers["fields_of"]:
-        kept = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
+        unchanged = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
         answers.forget("experiment.")
-        answers.texts |= kept
+        answers.texts |= unchanged
     answers.texts |= {
         "protocol": material.protocol["name"],
         "settings_of": material.protocol["name"],
@@ -74,9 +74,9 @@ def described(
     """
     settings, wrong = read_all(fields, texts)
     limits, more_wrong = read_all(LIMITS, texts)
-    found: dict[str, Any] = {"kind": kind, "protocol": protocol, "settings": settings}
-    found |= {name: text for name in ("name", "base_url") if (text := texts.get(name, "").strip())}
-    return found | ({"limits": limits} if limits else {}), wrong + more_wrong
+    target: dict[str, Any] = {"kind": kind, "protocol": protocol, "settings": settings}
+    target |= {name: text for name in ("name", "base_url") if (text := texts.get(name, "").strip())}
+    return target | ({"limits": limits} if limits else {}), wrong + more_wrong
 
 
 def target_of(visit: Visit, answers: Answers, material: Material) -> tuple[dict[str, Any], Errors]:
@@ -145,10 +145,10 @@ REFERENCES = ("attribute", "specification", "corpus")
 
 
 # ---------------------------------------------------------------------------- errors
-def name_of(pointer: str, known: Sequence[Field]) -> str:
+def name_of(pointer: str, inputs: Sequence[Field]) -> str:
     """Return the name of the input that a JSON pointer of the API refers to, or else the pointer's first parts."""
     parts = [part for part in pointer.split("/") if part and part != "target"]
-    names = {one.name for one in known}
+    names = {field.name for field in inputs}
     dotted = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
     return next((name for name in dotted if name in names), ".".join(parts[:2]) if len(parts) > 1 else "".join(parts))
 
@@ -158,12 +158,12 @@ def step_of(name: str) -> str:
     first = name.partition(".")[0]
     if first in {"experiment", "method", "author"}:
         return "what"
-    return "confirm" if first in {one.name.partition(".")[0] for one in MORE} else "where"
+    return "confirm" if first in {field.name.partition(".")[0] for field in MORE} else "where"
 
 
-def by_name(errors: Sequence[Mapping[str, str]], known: Sequence[Field]) -> dict[str, str]:
+def by_name(errors: Sequence[Mapping[str, str]], inputs: Sequence[Field]) -> dict[str, str]:
     """Return the errors by the name of the input."""
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for error in errors:
-        found.setdefault(name_of(error.get("pointer", ""), known), error["detail"])
-    return found
+        messages.setdefault(name_of(error.get("pointer", ""), inputs), error["detail"])
+    return messages

@@ -116,56 +116,66 @@ class Material:
 async def material_for(api: Api, kind: str, protocol: str, method: str, earlier: str) -> Material:
     """Read the choices for a kind of service from the API; `earlier` is the id of a rating or job to copy, or empty."""
     protocols, methods = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
-    speaking = [one for one in protocols["items"] if kind in one["kinds"] and _can_be_written(one["settings_schema"])]
-    rating = [one for one in methods["items"] if kind in one["kinds"]]
-    chosen = next((one for one in speaking if one["name"] == protocol), speaking[0])
-    named = next((one for one in rating if one["name"] == method), rating[0])
+    speaking = [
+        protocol_info
+        for protocol_info in protocols["items"]
+        if kind in protocol_info["kinds"] and _can_be_written(protocol_info["settings_schema"])
+    ]
+    rating = [method_info for method_info in methods["items"] if kind in method_info["kinds"]]
+    chosen = next((protocol_info for protocol_info in speaking if protocol_info["name"] == protocol), speaking[0])
+    chosen_method = next((method_info for method_info in rating if method_info["name"] == method), rating[0])
     settings = fields_of(chosen["settings_schema"], "settings", as_json=True)
-    described = await api.get(named["href"])
+    described = await api.get(chosen_method["href"])
     fields = await _fields(api, described)
-    kept = await _kept(api, earlier, named["name"], fields) if earlier else {}
-    return Material(speaking, rating, chosen, described, tuple(settings), tuple(fields), kept)
+    hidden = await _kept(api, earlier, chosen_method["name"], fields) if earlier else {}
+    return Material(speaking, rating, chosen, described, tuple(settings), tuple(fields), hidden)
 
 
 def _can_be_written(schema: Schema) -> bool:
     """Return whether a form can hold all required settings; the settings of a chain do not fit."""
-    known = {one.key for one in fields_of(schema, "settings")}
-    return set(schema.get("required", ())) <= known
+    keys = {field.key for field in fields_of(schema, "settings")}
+    return set(schema.get("required", ())) <= keys
 
 
 async def _fields(api: Api, method: Mapping[str, Any]) -> list[Field]:
-    fields = [one for one in fields_of(method["schema"], "experiment") if one.key != "method"]
-    return [await _with_options(api, method, one) for one in fields]
+    fields = [field for field in fields_of(method["schema"], "experiment") if field.key != "method"]
+    return [await _with_options(api, method, field) for field in fields]
 
 
-async def _with_options(api: Api, method: Mapping[str, Any], one: Field) -> Field:
+async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Field:
     """Return a field with the resources that it can name as options."""
-    match one.key:
+    match field.key:
         case "attribute":
-            titles = {each["name"]: each["title"] for each in (await api.get("/v1/attributes"))["items"]}
+            titles = {attribute["name"]: attribute["title"] for attribute in (await api.get("/v1/attributes"))["items"]}
             # the caller's own records and inputs may have attributes that are not in the catalog
             free = {"records", "vectors"} & set(method["schema"]["properties"])
             options = tuple((name, titles[name]) for name in method["attributes"])
-            return replace(one, form="text" if free else "choice", options=options, description="")
+            return replace(field, form="text" if free else "choice", options=options, description="")
         case "languages":
-            return replace(one, form="languages", options=tuple((method["languages"] or {}).items()))
+            return replace(field, form="languages", options=tuple((method["languages"] or {}).items()))
         case "specification":
-            found = await api.get("/v1/specifications", kind=WORDS.get(method["name"]), limit=200)
-            return replace(one, form="choice", options=tuple((each["name"], each["title"]) for each in found["items"]))
+            listing = await api.get("/v1/specifications", kind=WORDS.get(method["name"]), limit=200)
+            return replace(
+                field,
+                form="choice",
+                options=tuple((specification["name"], specification["title"]) for specification in listing["items"]),
+            )
         case "corpus":
             kind = "images" if "pictures" in method["schema"]["properties"] else "sentences"
-            found = await api.get("/v1/corpora", kind=kind, limit=200)
-            return replace(one, form="choice", options=tuple((each["id"], each["name"]) for each in found["items"]))
-        case "upload":
-            found = await api.get("/v1/uploads", purpose="table", limit=200)
+            listing = await api.get("/v1/corpora", kind=kind, limit=200)
             return replace(
-                one,
-                form="choice",
-                options=tuple((each["digest"], each["name"] or each["id"]) for each in found["items"]),
+                field, form="choice", options=tuple((corpus["id"], corpus["name"]) for corpus in listing["items"])
             )
-        case _ if one.form == "part":
-            return replace(one, parts=tuple([await _with_options(api, method, part) for part in one.parts]))
-    return one
+        case "upload":
+            listing = await api.get("/v1/uploads", purpose="table", limit=200)
+            return replace(
+                field,
+                form="choice",
+                options=tuple((upload["digest"], upload["name"] or upload["id"]) for upload in listing["items"]),
+            )
+        case _ if field.form == "part":
+            return replace(field, parts=tuple([await _with_options(api, method, part) for part in field.parts]))
+    return field
 
 
 async def _kept(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
@@ -173,15 +183,15 @@ async def _kept(api: Api, earlier: str, method: str, fields: Sequence[Field]) ->
     experiment = (await api.get(f"/v1/{path}/{segment(earlier)}"))["experiment"] or {}
     if experiment.get("method") != method:
         return {}
-    shown = {one.key for one in fields if one.form != "part"}
-    return {name: value for name, value in experiment.items() if name not in shown and value not in (None, [], {})}
+    visible = {field.key for field in fields if field.form != "part"}
+    return {name: value for name, value in experiment.items() if name not in visible and value not in (None, [], {})}
 
 
 def sizes_of(material: Material, values: Mapping[str, Any], factor: float) -> dict[str, int]:
     """Return the fields that set the number of questions, multiplied by a factor and clipped to their bounds."""
-    found = {}
-    for one in material.fields:
-        if one.key in SIZES.get(material.method["name"], ()) and factor != 1:
-            wanted = round(int(values.get(one.key, one.default)) * factor)
-            found[one.key] = int(max(one.least or 1, min(one.most or wanted, wanted)))
-    return found
+    sizes = {}
+    for field in material.fields:
+        if field.key in SIZES.get(material.method["name"], ()) and factor != 1:
+            size = round(int(values.get(field.key, field.default)) * factor)
+            sizes[field.key] = int(max(field.least or 1, min(field.most or size, size)))
+    return sizes

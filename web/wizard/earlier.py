@@ -14,15 +14,15 @@ from web.wizard.schema_form import written
 async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answers | None:
     """Return the answers of a rating, a job or a saved target; ``None`` if none is named."""
     if rating:
-        found = await api.get(f"/v1/ratings/{segment(rating)}")
-        described = {**found["target"], "base_url": found["target"].get("url")}
-        return await _of_request(api, rating, {**found, "target": described}, await _saved(api, found["target"]))
+        document = await api.get(f"/v1/ratings/{segment(rating)}")
+        described = {**document["target"], "base_url": document["target"].get("url")}
+        return await _of_request(api, rating, {**document, "target": described}, await _saved(api, document["target"]))
     if job:
-        found = await api.get(f"/v1/jobs/{segment(job)}")
-        return await _of_request(api, job, found, await _existing(api, found["target_id"]))
+        document = await api.get(f"/v1/jobs/{segment(job)}")
+        return await _of_request(api, job, document, await _existing(api, document["target_id"]))
     if target:
-        found = await api.get(f"/v1/targets/{segment(target)}")
-        return Answers({"kind": found["kind"], "target": target, "protocol": found["protocol"]})
+        document = await api.get(f"/v1/targets/{segment(target)}")
+        return Answers({"kind": document["kind"], "target": target, "protocol": document["protocol"]})
     return None
 
 
@@ -44,21 +44,21 @@ async def _of_request(api: Api, earlier: str, request: Mapping[str, Any], saved:
     }
     sources = (
         (material.settings, target.get("settings") or {}),
-        ([one for one in material.fields if one.form != "part"], experiment),
+        ([field for field in material.fields if field.form != "part"], experiment),
         (LIMITS, target.get("limits") or {}),
         (MORE, request),
     )
     for fields, values in sources:
-        for one in fields:
-            if values.get(one.key) is not None:
-                texts |= written(one, values[one.key])
+        for field in fields:
+            if values.get(field.key) is not None:
+                texts |= written(field, values[field.key])
     return Answers({name: text for name, text in texts.items() if text})
 
 
 async def _saved(api: Api, target: Mapping[str, Any]) -> str:
     """Return the id of the saved target that was rated, or an empty text."""
-    found = await api.get("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
-    return next((str(one["id"]) for one in found["items"] if one["digest"] == target["digest"]), "")
+    listing = await api.get("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
+    return next((str(row["id"]) for row in listing["items"] if row["digest"] == target["digest"]), "")
 
 
 async def _existing(api: Api, target: str | None) -> str:

@@ -63,7 +63,7 @@ def _answers(form: Form) -> Answers:
     texts = dict(texts_of(form))
     languages = form.getlist("experiment.languages")
     if languages:
-        codes = (code.strip() for each in languages for code in each.replace(",", "\n").splitlines())
+        codes = (code.strip() for text in languages for code in text.replace(",", "\n").splitlines())
         texts["experiment.languages"] = "\n".join(dict.fromkeys(code for code in codes if code))
     return Answers({name: text for name, text in texts.items() if name not in {"go", "step", "request"}})
 
@@ -85,19 +85,21 @@ async def _step(visit: Visit, go: str, answers: Answers) -> Response:
     if go == "where":
         return await _where(visit, answers, material)
     body, errors = request_of(visit, answers, material)
-    if any(STEPS.index(_step_with(one, material)) < STEPS.index(go) for one in errors):
+    if any(STEPS.index(_step_with(error, material)) < STEPS.index(go) for error in errors):
         return await _wrong(visit, answers, material, errors)
     if go == "what":
         return await _what(visit, answers, material, [])
     try:
         probe = await newest_probe(visit, answers, material)
-        plans = await planned(visit, answers, material, probe, every=go == "sure")
+        plans = await planned(visit, answers, material, probe, all_sizes=go == "sure")
     except Refused as refused:
         return await _wrong(visit, answers, material, refused.errors, refused)
-    shown: dict[str, Any] = {"plans": plans, "probe": probe, "body": body}
+    context: dict[str, Any] = {"plans": plans, "probe": probe, "body": body}
     if go == "sure":
-        return _page(visit, "sure", answers, material, visible=["size", *PRICES], **shown)
-    return _page(visit, "confirm", answers, material, visible=[one.name for one in MORE], request=uuid4().hex, **shown)
+        return _page(visit, "sure", answers, material, visible=["size", *PRICES], **context)
+    return _page(
+        visit, "confirm", answers, material, visible=[field.name for field in MORE], request=uuid4().hex, **context
+    )
 
 
 PRICES = ("price_per_call", "price_per_1000_characters")
@@ -116,8 +118,8 @@ async def _where(
         saved = await visit.api.get(f"/v1/targets/{segment(answers['target'])}")
     if job is None:
         job = await newest_probe(visit, answers, material)
-    inner = [one.name for field in material.settings for one in _with_parts(field)]
-    visible = [] if saved else ["name", "base_url", "protocol", *inner, *(one.name for one in LIMITS)]
+    inner = [part.name for field in material.settings for part in _with_parts(field)]
+    visible = [] if saved else ["name", "base_url", "protocol", *inner, *(limit.name for limit in LIMITS)]
     return _page(visit, "where", answers, material, errors or [], refused, visible, saved=saved, probe=job)
 
 
@@ -128,13 +130,18 @@ async def _what(
     errors: Sequence[Mapping[str, str]],
     refused: Refused | None = None,
 ) -> Response:
-    about = next((one for one in material.fields if one.key == "attribute"), None)
-    if about is not None and about.default is None and not answers["experiment.attribute"] and about.options:
-        answers.texts["experiment.attribute"] = about.options[0][0]
+    attribute = next((field for field in material.fields if field.key == "attribute"), None)
+    if (
+        attribute is not None
+        and attribute.default is None
+        and not answers["experiment.attribute"]
+        and attribute.options
+    ):
+        answers.texts["experiment.attribute"] = attribute.options[0][0]
     authors: list[Any] = []
-    if any(one.key in {"writing", "drawing"} for one in material.fields):
+    if any(field.key in {"writing", "drawing"} for field in material.fields):
         authors = (await visit.api.get("/v1/targets", kind="language-model", limit=200))["items"]
-    visible = ["method", "author", *[one.name for field in material.fields for one in _with_parts(field)]]
+    visible = ["method", "author", *[part.name for field in material.fields for part in _with_parts(field)]]
     return _page(visit, "what", answers, material, errors, refused, visible, authors=authors)
 
 
@@ -146,15 +153,15 @@ async def _wrong(
     refused: Refused | None = None,
 ) -> Response:
     """Show the earliest step with refused answers, with an error beside each field."""
-    step = min([_step_with(one, material) for one in errors], key=STEPS.index, default="confirm")
+    step = min([_step_with(error, material) for error in errors], key=STEPS.index, default="confirm")
     if step == "where":
         return await _where(visit, answers, material, list(map(dict, errors)), refused)
     if step == "what":
         return await _what(visit, answers, material, errors, refused)
     probe = await newest_probe(visit, answers, material)
     body, _ = request_of(visit, answers, material)
-    shown: dict[str, Any] = {"plans": [], "probe": probe, "body": body, "request": uuid4().hex}
-    return _page(visit, "confirm", answers, material, errors, refused, [one.name for one in MORE], **shown)
+    context: dict[str, Any] = {"plans": [], "probe": probe, "body": body, "request": uuid4().hex}
+    return _page(visit, "confirm", answers, material, errors, refused, [field.name for field in MORE], **context)
 
 
 def _step_with(error: Mapping[str, str], material: Material) -> str:

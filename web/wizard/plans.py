@@ -26,9 +26,9 @@ class Size:
 
 
 async def planned(
-    visit: Visit, answers: Answers, material: Material, probe: Mapping[str, Any] | None, *, every: bool
+    visit: Visit, answers: Answers, material: Material, probe: Mapping[str, Any] | None, *, all_sizes: bool
 ) -> Sequence[Size]:
-    """Plan the request in the chosen size or, if `every`, in all sizes that the method's bounds allow.
+    """Plan the request in the chosen size or, if `all_sizes`, in all sizes that the method's bounds allow.
 
     Raises
     ------
@@ -37,26 +37,26 @@ async def planned(
     """
     chosen = factor_of(answers)
     known_sizes = FACTORS if material.method["name"] in SIZES else (("1", "Usual"),)
-    sizes = [each for each in known_sizes if every or each[0] == chosen]
-    known = {
+    sizes = [size for size in known_sizes if all_sizes or size[0] == chosen]
+    facts = {
         name: float(answers[name])
         for name in ("price_per_call", "price_per_1000_characters")
         if answers[name].replace(".", "", 1).isdecimal() and len(answers[name]) <= LONGEST_PRICE
     }
     latency_s = latency_of(probe)
     if latency_s is not None:
-        known["latency_s"] = latency_s
+        facts["latency_s"] = latency_s
 
     async def plan(factor: str, title: str) -> Size | None:
-        whole, _ = request_of(visit, answers, material, float(factor))
-        body = {name: whole[name] for name in ("target", "experiment", "author") if name in whole}
+        request, _ = request_of(visit, answers, material, float(factor))
+        body = {name: request[name] for name in ("target", "experiment", "author") if name in request}
         try:
-            answer = await visit.api.ask("POST", "/v1/jobs/plan", body={**body, **known})
+            answer = await visit.api.ask("POST", "/v1/jobs/plan", body={**body, **facts})
         except Refused:
             if factor == chosen:
                 raise
             return None  # this size is larger than the method allows
         return Size(factor, title, factor == chosen, answer.document)
 
-    found = await asyncio.gather(*(plan(*each) for each in sizes))
-    return [one for one in found if one is not None]
+    plans = await asyncio.gather(*(plan(*size) for size in sizes))
+    return [size for size in plans if size is not None]

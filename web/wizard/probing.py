@@ -25,7 +25,7 @@ async def tested(
     try:
         answer = await visit.api.ask("POST", path, body=body, headers={"prefer": f"wait={WAIT_S}"})
     except Refused as refused:
-        return None, [dict(one) for one in refused.errors], refused
+        return None, [dict(error) for error in refused.errors], refused
     answers.texts["probe"] = answer.document["id"]
     return answer.document, [], None
 

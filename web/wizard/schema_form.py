@@ -72,68 +72,73 @@ def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Fie
         Whether fields that no other input fits are written as JSON; otherwise they are left out.
     """
     required = schema.get("required", ())
-    found = (
-        _field(f"{prefix}.{name}", one, schema.get("$defs", {}), name in required, as_json=as_json)
-        for name, one in schema.get("properties", {}).items()
+    optional_fields = (
+        _field(f"{prefix}.{name}", property_schema, schema.get("$defs", {}), name in required, as_json=as_json)
+        for name, property_schema in schema.get("properties", {}).items()
     )
-    return [one for one in found if one is not None]
+    return [field for field in optional_fields if field is not None]
 
 
 def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: bool) -> Field | None:
-    kinds = [_resolved(one, defs) for one in schema.get("anyOf", [schema])]
-    nullable = any(one.get("type") == "null" for one in kinds)
-    kinds = [one for one in kinds if one.get("type") != "null"]
-    own = _resolved(schema, defs)
-    about = {
-        "title": _title(own, name),
-        "description": " ".join(str(own.get("description", "")).split("Parameters\n")[0].replace("`", "").split()),
-        "default": own.get("default"),
-        "required": required and "default" not in own,
+    kinds = [_resolved(alternative, defs) for alternative in schema.get("anyOf", [schema])]
+    nullable = any(alternative.get("type") == "null" for alternative in kinds)
+    kinds = [alternative for alternative in kinds if alternative.get("type") != "null"]
+    resolved = _resolved(schema, defs)
+    description = {
+        "title": _title(resolved, name),
+        "description": " ".join(str(resolved.get("description", "")).split("Parameters\n")[0].replace("`", "").split()),
+        "default": resolved.get("default"),
+        "required": required and "default" not in resolved,
         "nullable": nullable,
-        "group": own.get("x-group", ""),
+        "group": resolved.get("x-group", ""),
     }
     if not kinds:
         return None
-    one = kinds[0] if len(kinds) == 1 else {}
-    form, more = _form(name, one, defs, as_json=as_json)
-    if len(kinds) > 1 and {each.get("type") for each in kinds} == {"string", "array"}:
+    value_schema = kinds[0] if len(kinds) == 1 else {}
+    form, more = _form(name, value_schema, defs, as_json=as_json)
+    if len(kinds) > 1 and {alternative.get("type") for alternative in kinds} == {"string", "array"}:
         form = "lines"
     if not form and as_json:
         form = "json"
     if form == "part" and not nullable:
         form = "json" if as_json else ""
-    return Field(name, form, **{**about, **more}) if form else None
+    return Field(name, form, **{**description, **more}) if form else None
 
 
-def _form(name: str, one: Schema, defs: Schema, *, as_json: bool) -> tuple[str, dict[str, Any]]:
+def _form(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tuple[str, dict[str, Any]]:
     """Return the form for a value's schema and its special properties; an empty form if there is none."""
-    if "oneOf" in one:
-        return "variant", _variants(name, one["oneOf"], defs)
-    if "enum" in one:
-        return "choice", {"options": tuple((str(each), str(each).replace("-", " ")) for each in one["enum"])}
-    match one.get("type"):
+    if "oneOf" in value_schema:
+        return "variant", _variants(name, value_schema["oneOf"], defs)
+    if "enum" in value_schema:
+        return "choice", {
+            "options": tuple((str(option), str(option).replace("-", " ")) for option in value_schema["enum"])
+        }
+    match value_schema.get("type"):
         case "string":
-            return "long" if one.get("maxLength", 0) >= 1000 else "text", {}
+            return "long" if value_schema.get("maxLength", 0) >= 1000 else "text", {}
         case "integer" | "number" as kind:
-            low, high = one.get("minimum", one.get("exclusiveMinimum")), one.get("maximum", one.get("exclusiveMaximum"))
+            low, high = (
+                value_schema.get("minimum", value_schema.get("exclusiveMinimum")),
+                value_schema.get("maximum", value_schema.get("exclusiveMaximum")),
+            )
             return kind, {"least": low, "most": high}
         case "boolean":
             return "boolean", {}
         case "array":
-            return _list_form(_resolved(one.get("items", {}), defs), one), {}
-        case "object" if "properties" in one:
-            parts = fields_of({**one, "$defs": defs}, name, as_json=as_json)
+            return _list_form(_resolved(value_schema.get("items", {}), defs), value_schema), {}
+        case "object" if "properties" in value_schema:
+            parts = fields_of({**value_schema, "$defs": defs}, name, as_json=as_json)
             return "part", {"parts": tuple(parts)} if parts else {}
         case "object":
-            return _mapping_form(one.get("additionalProperties")), {}
+            return _mapping_form(value_schema.get("additionalProperties")), {}
     return "", {}
 
 
-def _list_form(items: Schema, one: Schema) -> str:
-    if "prefixItems" in one:
+def _list_form(items: Schema, value_schema: Schema) -> str:
+    if "prefixItems" in value_schema:
         return ""
     plain = {"string", "integer", "number", "boolean", "null"}
-    if items.get("type") in plain or {each.get("type") for each in items.get("anyOf", ())} == plain:
+    if items.get("type") in plain or {item_schema.get("type") for item_schema in items.get("anyOf", ())} == plain:
         return "lines"
     inner = items.get("additionalProperties")
     return "shares" if isinstance(inner, Mapping) and inner.get("type") == "number" else ""
@@ -148,16 +153,18 @@ def _variants(name: str, kinds: Sequence[Schema], defs: Schema) -> dict[str, Any
     """Return the options of a variant (all its words), and a part for each of its objects."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
-    for kind in (_resolved(each, defs) for outer in kinds for each in outer.get("anyOf", [outer])):
+    for kind in (_resolved(alternative, defs) for outer in kinds for alternative in outer.get("anyOf", [outer])):
         words = kind.get("enum")
         if words is None:
             tag = kind["properties"]["type"]
             words = tag.get("enum") or [tag["const"]]
-            within = {key: each for key, each in kind["properties"].items() if key != "type"}
+            within = {key: property_schema for key, property_schema in kind["properties"].items() if key != "type"}
             inner = fields_of({**kind, "properties": within, "$defs": defs}, f"{name}.{words[0]}")
-            own = tuple((word, word) for word in words)
-            about = str(kind.get("description", "")).replace("`", "")
-            parts.append(Field(inner[0].name.rpartition(".")[0], "part", about, options=own, parts=tuple(inner)))
+            literals = tuple((word, word) for word in words)
+            description = str(kind.get("description", "")).replace("`", "")
+            parts.append(
+                Field(inner[0].name.rpartition(".")[0], "part", description, options=literals, parts=tuple(inner))
+            )
         options += [(word, word.replace("-", " ")) for word in words]
     return {"options": tuple(dict(options).items()), "parts": tuple(parts)}
 
@@ -183,9 +190,9 @@ def _title(schema: Schema, name: str) -> str:
 def written(field: Field, value: Any) -> dict[str, str]:
     """Return the texts of the inputs that represent a value, by the names of the inputs."""
     if field.form == "part":
-        given = value or {}
-        inner = (written(part, given[part.key]) for part in field.parts if part.key in given)
-        return {name: text for each in inner for name, text in each.items()}
+        members = value or {}
+        inner = (written(part, members[part.key]) for part in field.parts if part.key in members)
+        return {name: text for texts in inner for name, text in texts.items()}
     if field.form == "variant" and isinstance(value, Mapping):
         part = _object_of(field, value["type"])
         return {field.name: value["type"]} | ({} if part is None else written(part, value))
@@ -199,11 +206,11 @@ def _text(form: str, value: Any) -> str:
         case "lines" | "languages":
             return "\n".join(map(str, [value] if isinstance(value, str) else value))
         case "pairs":
-            return "\n".join(f"{name}: {one}" for name, one in value.items())
+            return "\n".join(f"{name}: {member}" for name, member in value.items())
         case "lists":
-            return "\n".join(f"{name}: {', '.join(map(str, some))}" for name, some in value.items())
+            return "\n".join(f"{name}: {', '.join(map(str, words))}" for name, words in value.items())
         case "shares":
-            return "\n".join(", ".join(f"{name} {share:g}" for name, share in one.items()) for one in value)
+            return "\n".join(", ".join(f"{name} {share:g}" for name, share in shares.items()) for shares in value)
         case "json":
             return json.dumps(value, ensure_ascii=False, indent=1)
         case "boolean":
@@ -283,8 +290,8 @@ def _parsed(field: Field, text: str) -> Any:
                 return dict(map(_named, lines))
             case "lists":
                 return {
-                    name: [word.strip() for word in some.split(",") if word.strip()]
-                    for name, some in map(_named, lines)
+                    name: [word.strip() for word in words.split(",") if word.strip()]
+                    for name, words in map(_named, lines)
                 }
             case "shares":
                 return [dict(_share(part) for part in line.split(",")) for line in lines]
@@ -311,10 +318,10 @@ def _json(text: str) -> Any:
 
 
 def _named(line: str) -> tuple[str, str]:
-    name, colon, rest = line.partition(":")
+    name, colon, text = line.partition(":")
     if not colon:
         raise ValueError(line)
-    return name.strip(), rest.strip()
+    return name.strip(), text.strip()
 
 
 def _share(part: str) -> tuple[str, float]:
@@ -335,5 +342,5 @@ WRITTEN = {
 
 def text_of(field: Field, answers: Mapping[str, str]) -> str:
     """Return the text that an input shows: the answer, or the default."""
-    found = answers.get(field.name)
-    return _text(field.form, field.default) if found is None else found
+    answer = answers.get(field.name)
+    return _text(field.form, field.default) if answer is None else answer

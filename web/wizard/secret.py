@@ -24,15 +24,15 @@ def seal(visit: Visit, plain: str, described: Mapping[str, Any]) -> str:
     """Return a secret, encrypted for this session, for the destination of the described target, and for two hours."""
     until = str(int(time.time()) + KEPT_S)
     sealed = service_of(visit.request).vault.seal(plain, **_place(visit, until, described))
-    held = (base64.urlsafe_b64encode(one).decode() for one in (sealed.nonce, sealed.ciphertext))
-    return ".".join((until, sealed.key_id, *held))
+    parts = (base64.urlsafe_b64encode(part).decode() for part in (sealed.nonce, sealed.ciphertext))
+    return ".".join((until, sealed.key_id, *parts))
 
 
-def opened(visit: Visit, written: str, described: Mapping[str, Any]) -> str | None:
+def opened(visit: Visit, field_text: str, described: Mapping[str, Any]) -> str | None:
     """Return the secret of a hidden field; ``None`` if it is too old, altered, or for another session or target."""
     try:
-        until, key_id, *held = written.split(".")
-        nonce, ciphertext = (base64.b64decode(one, b"-_", validate=True) for one in held)
+        until, key_id, *parts = field_text.split(".")
+        nonce, ciphertext = (base64.b64decode(part, b"-_", validate=True) for part in parts)
         sealed = SealedSecret(ciphertext, nonce, key_id, "")
         if int(until) < time.time():
             return None
