@@ -117,7 +117,7 @@ def request_of(
     target, wrong = target_of(visit, answers, material)
     values, more_wrong = read_all(material.fields, answers.texts)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
-    experiment = {**material.kept, **values, **sizes, "method": material.method["name"]}
+    experiment = {**material.copied, **values, **sizes, "method": material.method["name"]}
     experiment = {
         name: value for name, value in experiment.items() if value not in ("", None) or name not in REFERENCES
     }

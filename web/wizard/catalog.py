@@ -95,7 +95,7 @@ class Material:
         The chosen protocol and method.
     settings, fields : tuple of Field
         Fields of the protocol's settings, and of the method's specification.
-    kept : mapping
+    copied : mapping
         Parts of an earlier rating's experiment that no input shows.
     """
 
@@ -105,7 +105,7 @@ class Material:
     method: Mapping[str, Any]
     settings: tuple[Field, ...]
     fields: tuple[Field, ...]
-    kept: Mapping[str, Any]
+    copied: Mapping[str, Any]
 
     @property
     def inputs(self) -> Sequence[Field]:
@@ -117,17 +117,15 @@ async def material_for(api: Api, kind: str, protocol: str, method: str, earlier:
     """Read the choices for a kind of service from the API; `earlier` is the id of a rating or job to copy, or empty."""
     protocols, methods = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
     speaking = [
-        protocol_info
-        for protocol_info in protocols["items"]
-        if kind in protocol_info["kinds"] and _can_be_written(protocol_info["settings_schema"])
+        info for info in protocols["items"] if kind in info["kinds"] and _can_be_written(info["settings_schema"])
     ]
-    rating = [method_info for method_info in methods["items"] if kind in method_info["kinds"]]
-    chosen = next((protocol_info for protocol_info in speaking if protocol_info["name"] == protocol), speaking[0])
-    chosen_method = next((method_info for method_info in rating if method_info["name"] == method), rating[0])
+    rating = [info for info in methods["items"] if kind in info["kinds"]]
+    chosen = next((info for info in speaking if info["name"] == protocol), speaking[0])
+    chosen_method = next((info for info in rating if info["name"] == method), rating[0])
     settings = fields_of(chosen["settings_schema"], "settings", as_json=True)
     described = await api.get(chosen_method["href"])
     fields = await _fields(api, described)
-    hidden = await _kept(api, earlier, chosen_method["name"], fields) if earlier else {}
+    hidden = await _copied(api, earlier, chosen_method["name"], fields) if earlier else {}
     return Material(speaking, rating, chosen, described, tuple(settings), tuple(fields), hidden)
 
 
@@ -156,9 +154,7 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
         case "specification":
             listing = await api.get("/v1/specifications", kind=WORDS.get(method["name"]), limit=200)
             return replace(
-                field,
-                form="choice",
-                options=tuple((specification["name"], specification["title"]) for specification in listing["items"]),
+                field, form="choice", options=tuple((words["name"], words["title"]) for words in listing["items"])
             )
         case "corpus":
             kind = "images" if "pictures" in method["schema"]["properties"] else "sentences"
@@ -178,7 +174,7 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
     return field
 
 
-async def _kept(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
+async def _copied(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
     path = "ratings" if earlier.startswith("rat_") else "jobs"
     experiment = (await api.get(f"/v1/{path}/{segment(earlier)}"))["experiment"] or {}
     if experiment.get("method") != method:
