@@ -89,6 +89,9 @@ FOR_ITS_MEANING = {
 """Problem types with which a request that is valid for the schema may be refused."""
 
 
+INVISIBLE = "holds the invisible character"
+
+
 @schemathesis.check
 def refused_only_for_its_meaning(ctx: Any, response: Any, case: Any) -> None:
     """Check that a request that is valid for the schema is never refused for its schema."""
@@ -98,6 +101,8 @@ def refused_only_for_its_meaning(ctx: Any, response: Any, case: Any) -> None:
         return  # NUL is valid JSON, but the strict parser in `service.http.json` refuses it
     if re.search("[0-9]{31}", json.dumps(case.body, default=str)):
         return  # JSON parsers disagree about such long integers, so the strict parser refuses them
+    if all(INVISIBLE in error["detail"] for error in response.json()["errors"]) and response.json()["errors"]:
+        return  # names hold no invisible characters, which no schema says in a few characters
     assert response.json()["code"] in FOR_ITS_MEANING, f"{response.json()['detail']}: {response.json()['errors']}"
 
 
@@ -393,7 +398,7 @@ def test_every_answer_is_documented(settings, hand, pytestconfig):
     long = _long(pytestconfig)
     with served(settings, hand.complete) as app:
         outcome = run(app, 20, long=long)
-        assert not outcome.findings, "\n\n".join(outcome.findings[:10])
+        assert not outcome.findings, "\n\n".join(outcome.findings[:20])
         assert {label for label, _ in outcome.answers} == operations(app)
         assert set(outcome.phases) == {"examples", "fuzzing", "stateful"} | ({"coverage"} if long else set())
         assert outcome.phases.total() > 1000
@@ -405,7 +410,7 @@ def test_every_operation_is_successful_at_least_once_in_a_run_with_keys(settings
     sensible, plain = sensible_and_key
     with served(settings.model_copy(update={"auth": "keys"}), hand.complete) as app:
         outcome = run(app, 15, sensible, long=_long(pytestconfig), Authorization=f"Bearer {plain}")
-        assert not outcome.findings, "\n\n".join(outcome.findings[:10])
+        assert not outcome.findings, "\n\n".join(outcome.findings[:20])
         unreached = {label for label in operations(app) if not outcome.succeeded(label)}
         assert unreached <= TESTED_ELSEWHERE
         pairs = len(outcome.transitions)

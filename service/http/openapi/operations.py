@@ -106,7 +106,7 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "listSchedules": Operation(LINK),
     "getSchedule": Operation(ETAG),
-    "changeSchedule": Operation(ETAG),
+    "changeSchedule": Operation(ETAG, CONFLICT),
     "runSchedule": Operation(ACCEPTED, LIMITED),
     # ratings and everything derived from them
     **dict.fromkeys(RATING_OPERATIONS, Operation(public=True)),
@@ -145,6 +145,7 @@ OPERATIONS: Mapping[str, Operation] = {
         LOCATION | ETAG, CONFLICT, then=_then("target_id", "getTarget", "replaceTarget", "probeTarget", "removeTarget")
     ),
     "listTargets": Operation(LINK),
+    "replaceTarget": Operation(fails=CONFLICT),
     "getTarget": Operation(ETAG),
     "probeDescribedTarget": Operation(ACCEPTED, LIMITED, ENDED, then=_JOB),
     "probeTarget": Operation(ACCEPTED, LIMITED, ENDED, then=_JOB),
@@ -175,7 +176,7 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "listSpecifications": Operation(LINK),
     "getSpecification": Operation(ETAG),
-    "addSpecificationVersion": Operation(LOCATION | ETAG, also=KNOWN),
+    "addSpecificationVersion": Operation(LOCATION | ETAG, CONFLICT, also=KNOWN),
     "getSpecificationVersion": Operation(ETAG),
     # corpora
     "createCorpus": Operation(
@@ -194,7 +195,7 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "listCorpora": Operation(LINK),
     "getCorpus": Operation(ETAG),
-    "changeCorpus": Operation(ETAG, ("412",)),
+    "changeCorpus": Operation(ETAG, ("409", "412")),
     "listCorpusItems": Operation(LINK),
     "addCorpusItems": Operation(ETAG, CONFLICT, also=KNOWN),
     "addCorpusPicture": Operation(ETAG, ("400", "409", "413", "415"), also=KNOWN),
@@ -235,6 +236,7 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "listWebhooks": Operation(LINK),
     "getWebhook": Operation(ETAG),
+    "replaceWebhook": Operation(fails=CONFLICT),
     "rotateWebhook": Operation(ETAG, CONFLICT),
     "pingWebhook": Operation(LOCATION, CONFLICT),
     "listDeliveries": Operation(LINK),
