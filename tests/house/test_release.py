@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from assay import __version__
+from assay.rating.decision import METHODOLOGY_VERSION
 from tools.release import (
     RELEASED,
     ROOT,
@@ -89,8 +90,11 @@ def test_release_notes_are_the_section_of_one_version():
             notes(changelog, version)
 
 
-def test_the_citation_and_the_installation_page_state_the_version_of_the_package():
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["version"] == __version__
-    installed = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-    assert re.findall(r"^assay (\S+), methodology", installed, re.MULTILINE) == [__version__]
+def test_the_readme_the_citation_and_the_installation_page_state_the_version_of_the_package():
+    def stated(pattern: str, page: str) -> list[tuple[str, str]]:
+        return re.findall(pattern, (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+
+    current = [(__version__, METHODOLOGY_VERSION)]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
+    assert stated(r"^assay (\S+), methodology (\S+)$", "docs/install.md") == current
+    assert stated(r"^\*\*Version (\S+) · methodology (\S+) · ", "README.md") == current
