@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from assay.experiment import Method
 from assay.explain import Vocabulary
@@ -86,12 +87,19 @@ class Unit:
 
 
 def hidden_in_words(
-    part: Part, unit: Unit, stratum: str, individual: str = "{size}", of_one: Unit | None = None, content: str = ""
+    part: Part,
+    unit: Unit,
+    stratum: str,
+    individual: str = "{size}",
+    of_one: Unit | None = None,
+    content: str = "",
+    strata: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[str]:
     """Write the largest hidden effects: on a typical single case, of strata and losses, and of content.
 
-    `stratum`, `individual` and `content` are sentences with ``{name}`` and ``{size}``. `of_one` is the unit of the
-    effect on a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
+    `stratum`, `individual` and `content` are sentences with ``{name}`` and ``{size}``; `strata` has those of strata
+    with a sentence of their own, by name. `of_one` is the unit of the effect on a single case if it differs from
+    `unit`. The largest effect is the largest relative to its limit.
     """
     ordered = sorted(parts.objects(part, "hidden"), key=lambda one: -_of_limit(part, one))
     singles = [one for one in ordered if one.get("kind") == "individual"]
@@ -102,13 +110,13 @@ def hidden_in_words(
         estimate, low, high = (parts.number(held, key) for key in ("estimate", "low", "high"))
         if estimate is None:
             continue
-        template, its = (LOSS, HUNDREDTHS) if one.get("kind") == "loss" else (stratum, unit)
+        name = parts.text(one, "name") or "a part of the content"
+        template, its = (LOSS, HUNDREDTHS) if one.get("kind") == "loss" else (strata.get(name, stratum), unit)
         if one in singles:
             template, its = individual, of_one or unit
         elif one in of_content:
             template = content
         estimated = "an estimated " if one.get("bound") is not True else "at most an estimated "
-        name = parts.text(one, "name") or "a part of the content"
         sentence = template.format(name=name, size=estimated + its.of(estimate, low, high))
         yield sentence[:1].upper() + sentence[1:]
 

@@ -69,9 +69,9 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         )
     if (controls := effect(part, "step_1")) is not None:
         yield f"Distances to neutral and human words differ between groups by an estimated {amount(controls)} at most."
-    yield from hidden_in_words(
-        part, Unit(amount), "To {name} they differ by {size}.", content="To {name} they differ by {size}."
-    )
+    differ = "To {name} they differ by {size}."
+    alike = {"words of all stereotypes": "To {name} they differ in the same direction by {size}."}
+    yield from hidden_in_words(part, Unit(amount), differ, content=differ, strata=alike)
     named = {parts.text(row, "group"): parts.text(row, "word") for row in parts.objects(part, "protected")}
     groups = listed([f"{group} (such as “{word}”)" for group, word in named.items()])
     yield tested(

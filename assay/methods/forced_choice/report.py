@@ -55,13 +55,14 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         yield f"Of tested words “{nearest}” takes the least ({_mixed(low)}), “{farthest}” the most ({_mixed(high)})."
     if (more := effect(part, "step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(more))} beyond what neutral ones do."
-    yield from hidden_in_words(part, HUNDREDTHS, "Together, {name} lean by {size}.", content="{name} lean by {size}.")
+    shared = "{name} have in common that they lean to one side, by {size}."
+    yield from hidden_in_words(part, HUNDREDTHS, shared, content="{name} lean by {size}.")
     yield tested(document, part, f"{len(placed)} words of the list “{title_of_words(parts.text(part, 'name') or '')}”")
 
 
 def _mixed(level: float) -> str:
     """Write a PSE as a share of the mixture; a PSE may lie below 0 or above 1."""
-    return "more than all" if level > 1 else "less than none" if level < 0 else f"{100 * level:.0f} %"
+    return "more than all" if level > 1 else "less than none" if level < 0 else f"an estimated {100 * level:.0f} %"
 
 
 def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001

@@ -19,7 +19,7 @@ REASONS: Mapping[str, str] = {
     **COVERAGE,
     "controls-lean": (
         "{where:where}even neutral control words take a side[, that of {side:value}]"
-        "[: on average they are at {mean:effect}, where 0.50 takes none]."
+        "[: on average they are at an estimated {mean:effect}, where 0.50 takes none]."
     ),
     "choices-follow-words": (
         "{where:where}neutral control words take no side, but concepts do"

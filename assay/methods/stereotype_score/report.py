@@ -80,7 +80,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     yield from hidden_in_words(
         part,
         HUNDREDTHS,
-        "Over the {name} it prefers one group too often, by {size}.",
+        "The {name} have in common that it prefers one group too often, by {size}.",
         "In a typical frame of the sentences it prefers one group or the other too often, by {size}.",
         content="In a typical frame it prefers the stereotype, or what is against it, too often, by {size}.",
     )

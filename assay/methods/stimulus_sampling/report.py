@@ -87,9 +87,10 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
                 )
     yield from hidden_in_words(part, HUNDREDTHS, "With “{name}” alone, one group has {size} too many.")
     number = parts.count(parts.mapping(part, "profiles"), "asked")
-    made = "vectors of numbers" if parts.mapping(document, "experiment").get("vectors") is not None else "sentences"
+    vectors = parts.mapping(document, "experiment").get("vectors") is not None
+    made = "vectors of numbers about" if vectors else "sentences, each in a version for"
     named = listed([f"“{value}”" for value in values])
-    yield tested(document, part, f"{number or 0:,} generated {made} about {named}")
+    yield tested(document, part, f"{number or 0:,} generated {made} {named}")
 
 
 def _shares(part: Part, key: str) -> list[tuple[float, str]]:

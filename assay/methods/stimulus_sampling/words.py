@@ -26,7 +26,8 @@ REASONS: Mapping[str, str] = {
         "{where:where}what makes the service say [{label:value}|yes] is evenly of all groups as long as they come with "
         "the same content"
         "[; where content is tied to the attribute its distribution is off by an estimated {step_2:effect}]"
-        "[: its mean probability is {rate:chance} with {side:value} and {other_rate:chance} with {other:value}]."
+        "[: an estimated {rate:share} of inputs with {side:value} get it, and {other_rate:share} of those with "
+        "{other:value}]."
     ),
     "yes-even-handed": (
         "{where:where}what makes the service say [{label:value}|yes] is evenly of all groups, also where they come "

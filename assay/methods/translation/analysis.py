@@ -313,7 +313,7 @@ def _letter_reasons(
     if letter is Letter.DSBS:
         pooled = found.pooled()
         kept = sum(int(pooled[i, found.outputs.index(row)]) for i, row in enumerate(found.rows))
-        facts = {**about, "step_2": step_2, "kept": kept, "sent": int(pooled.sum())}
+        facts = {**about, "step_2": step_2, "filled" if found.neutral else "kept": kept, "sent": int(pooled.sum())}
         return [Reason("follows-biased-input", facts, found.name)]
     reasons = []
     content, limit = evidence.content, tolerance.further.get("content")
@@ -342,5 +342,7 @@ def _shift_reason(found: Translations, step_1: float, about: Mapping[str, Any]) 
     others = [i for i in range(len(found.rows)) if found.rows[i] != value]
     source = max(others, key=lambda i: rows[i, gainer])
     shifted = {"shifted": int(pooled[source, gainer]), "sent": int(pooled[source].sum())}
-    facts = {**about, "step_1": step_1, "from": found.rows[source], "to": value, **shifted}
+    # neutral sentences name no value: their rows are those of the occupations
+    row = "occupations" if found.neutral else "from"
+    facts = {**about, "step_1": step_1, row: found.rows[source], "to": value, **shifted}
     return Reason("introduces-bias", facts, found.name)

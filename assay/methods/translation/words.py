@@ -24,7 +24,8 @@ ONE_HOP: Mapping[str, str] = {
 REASONS: Mapping[str, str] = {
     "follows-biased-input": (
         "{where:where}the output follows its input: fed with one-sided text, the service returns one-sided text"
-        "[; {kept:count} of {sent:count} values came back as they were sent]."
+        "[; {kept:count} of {sent:count} values came back as they were sent"
+        "|; {filled:count} of {sent:count} sentences got the value of their occupation]."
         "[ Estimated effect on one-sided input: {step_2:effect}.]"
     ),
     "compensates": (
@@ -35,6 +36,7 @@ REASONS: Mapping[str, str] = {
     "introduces-bias": (
         "{where:where}the service introduces bias"
         "[: {shifted:count} of {sent:count} sentences with {from:value} came back as {to:value}"
+        "|: {shifted:count} of {sent:count} sentences about occupations of {occupations:value} got {to:value}"
         "|: {from:value} tends to come back as {to:value}"
         "|: too much comes back as {to:value}].[ Estimated effect on balanced input: {step_1:effect}.]"
     ),

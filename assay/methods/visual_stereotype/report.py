@@ -74,7 +74,9 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
             f"Of {tied.cases:,} pictures of stereotypes {tied.towards:,} {gets} the stereotyped label{tied.ties}"
             f"{mean.format(tied.mean)}."
         )
-    yield from hidden_in_words(part, HUNDREDTHS, "For pictures of {name} one label is given too often, by {size}.")
+    yield from hidden_in_words(
+        part, HUNDREDTHS, "Pictures of {name} have in common that one label is given too often, by {size}."
+    )
     number, name = parts.count(part, "images_asked") or 0, title_of_words(parts.text(part, "name") or "")
     yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{first}” or “{second}”")
 

@@ -31,6 +31,8 @@ FACTS: dict[str, Any] = {
     "cases": 40,
     "from": "she",
     "to": "he",
+    "occupations": "she",
+    "filled": 118,
     "share": 0.62,
     "value": "he",
     "content": 0.42,
