@@ -48,6 +48,7 @@ REQUESTED: Mapping[str, str] = {
     "owner": "Requested by the proved owner of the host.",
     "operator": "Requested by the operator of the agency.",
     "other": "Requested by a third party.",
+    "local": "Rated by the user of “assay rate”, and not by an agency.",
 }
 """Sentence about the requester of a rating, by its role."""
 

@@ -29,6 +29,7 @@ from store.jobs import jobs
 from store.jobs.jobs import Job, NewJob
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
+from store.ratings.ratings import StoredRating
 from store.security.secrets import Vault
 from workers.egress import Exchange, show_exchange
 from workers.engine.tasks import open_workplace, owner
@@ -75,13 +76,20 @@ def run_here(
             ended = jobs.find(connection, job.id, TENANT)
             if ended is None:
                 raise RuntimeError("the job's row is gone")
-            rating = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
-            small = images.thumbnails(connection, thumbnails_wanted(rating.document), TENANT) if rating else {}
+            stored = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
+            small = images.thumbnails(connection, thumbnails_wanted(stored.document), TENANT) if stored else {}
+        rating = stored and _by_no_agency(stored)
         if rating is not None and export is not None:
             write_export(workplace.database, rating, export)
         return ended, rating.document if rating else None, small
     finally:
         workplace.database.close()
+
+
+def _by_no_agency(rating: StoredRating) -> StoredRating:
+    """Return the rating without the requester's role at an agency, because the agency existed for this rating only."""
+    requester = {"role": "local", "host_proved": None, "description": rating.description}
+    return replace(rating, document={**rating.document, "requester": requester})
 
 
 def _new_job(request: Mapping[str, Any], method: AnyMethod, vault: Vault) -> NewJob:

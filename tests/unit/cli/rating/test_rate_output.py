@@ -335,3 +335,20 @@ def test_uploaded_vectors_are_rated(tmp_path):
     assert done.returncode == Exit.of_rating(document["letter"], document["declared"])
     assert document["counts"]["usable"] > 10
     assert document["target"]["settings"]["upload"].startswith("sha256:")
+
+
+@pytest.mark.slow
+def test_every_report_of_a_local_rating_says_that_no_agency_made_it(services, tmp_path):
+    """Each format of `--format` and `--report`, and the export with its digests."""
+    pages = [tmp_path / name for name in ("report.html", "report.md", "report.json")]
+    export = tmp_path / "export.jsonl"
+    texts = [rate(services.url("faithful"), "--full", "--export", str(export)).stdout]
+    for page in pages:
+        assert rate(services.url("faithful"), "--report", str(page)).returncode in set(Exit)
+        texts.append(page.read_text(encoding="utf-8"))
+    for text in (*texts[:-1], export.read_text(encoding="utf-8")):
+        assert "operator" not in text
+    for text in texts[:-1]:
+        assert "Rated by the user of “assay rate”, and not by an agency." in " ".join(text.split())
+    assert json.loads(texts[-1])["requester"] == {"role": "local", "host_proved": None, "description": "default"}
+    assert run_command("verify", str(export), environment=CLEAN).returncode == 0
