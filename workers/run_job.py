@@ -46,8 +46,8 @@ from workers.job_targets import (
     with_circumstances,
 )
 from workers.maintenance.domain_challenge import look_for_token
+from workers.maintenance.probe_service import probe_service
 from workers.maintenance.rerate import rerate_evidence
-from workers.probe import drawing, probe
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
@@ -152,25 +152,10 @@ async def _write(workplace: Workplace, claim: Claim) -> None:
     await asyncio.to_thread(corpus_sentences.finish, workplace.database, claim, task, session.finding)
 
 
-async def _probe(workplace: Workplace, claim: Claim) -> None:
-    """Examine a service without rating it, and store the findings as the job's result.
-
-    If the service is described in the request and not saved, the result includes the HTTP exchange, even a failed one.
-    """
-    async with open_services(workplace, claim.job) as (service, _):
-        if claim.job.target_id is None:
-            probed = await probe(service.target, service.egress, examine=True)
-            found = {**(probed.capability or {}), **probed.as_json()}
-        else:
-            found = (await service.examine(USUAL_PAIRS, drawing(service.target))).as_json()
-    with workplace.database.write() as connection:
-        jobs.finish_with(connection, claim, "probed", found)
-
-
 _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
     "rating": _rate,
     "writing": _write,
-    "probe": _probe,
+    "probe": probe_service,
     "rerate": rerate_evidence,
     "challenge": look_for_token,
 }

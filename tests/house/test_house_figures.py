@@ -58,3 +58,7 @@ def test_processing_a_request_uses_a_limited_number_of_source_files(name, reques
     passed = traced["passed"][request_of]
     assert passed, "nothing was traced"
     assert len(passed) <= LIMITS[name], f"{name}: {len(passed)}, at most {LIMITS[name]:g}: {', '.join(passed)}"
+
+
+def test_the_file_that_newcomers_read_first_is_short():
+    assert len((ROOT / "workers/run_job.py").read_text(encoding="utf-8").splitlines()) <= 250
