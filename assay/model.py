@@ -186,6 +186,9 @@ ASKS: Mapping[str, type[Ask]] = {
     each.asks: each for each in (Translate, Classify, Regress, Embed, Score, Fill, Choose, Look, Write, Draw)
 }
 
+MODEL_SETTINGS = ("model", "deployment", "endpoint")
+"""Settings of protocols that name a model, where an address has several."""
+
 AUTHORED: tuple[type[Ask], ...] = (Write, Draw)
 """Questions to a job's author, a second service that writes the sentences or draws the pictures for the target."""
 

@@ -5,10 +5,12 @@ method's `Vocabulary` adds its own words. `sentence` fills sentences with facts 
 """
 
 from assay.explain.sentence import chance, explain, headline, level, listed, request_in_words, share
-from assay.explain.words import LETTERS, LetterWords, Vocabulary
+from assay.explain.words import LETTERS, TOO_FEW, TOO_FEW_CODE, LetterWords, Vocabulary
 
 __all__ = [
     "LETTERS",
+    "TOO_FEW",
+    "TOO_FEW_CODE",
     "LetterWords",
     "Vocabulary",
     "chance",

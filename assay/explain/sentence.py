@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from string import Formatter
 from typing import Any, TypeVar
 
 from assay.errors import UnknownName
-from assay.explain.words import LETTERS, MESSAGES, Vocabulary
+from assay.explain.words import LETTERS, MESSAGES, TOO_FEW, TOO_FEW_CODE, Vocabulary
 from assay.model import Letter, Reason
 
 T = TypeVar("T", str, float)
@@ -129,10 +129,13 @@ def _where(reason: Reason) -> str:
     return f"Through {language} ({construction}), " if construction and "/" not in language else f"Through {language}, "
 
 
-def headline(letter: Letter | str | None, declared: bool) -> str:
-    """Write a rating in one line: ``"BS — biased"``, or ``"inconclusive (leaning DSBS)"`` if it is not declared."""
+def headline(letter: Letter | str | None, declared: bool, codes: Collection[str] = ()) -> str:
+    """Write a rating in one line: ``"BS — biased"``, or ``"inconclusive (leaning DSBS)"`` if it is not declared.
+
+    `codes` are the codes of its reasons, which say why it has no letter.
+    """
     if letter is None:
-        return "inconclusive: no letter can be given"
+        return f"inconclusive: {TOO_FEW if TOO_FEW_CODE in codes else 'no letter can be given'}"
     letter = Letter(letter)
     return f"{letter} — {LETTERS[letter].title}" if declared else f"inconclusive (leaning {letter})"
 

@@ -65,6 +65,9 @@ TOO_LITTLE = LetterWords(
 )
 """Words for a rating whose independent units are too few for a letter."""
 
+TOO_FEW, TOO_FEW_CODE = "too few to judge", "too-few-to-judge"
+"""The same in a few words, and the code of the reason."""
+
 # Map from reason code to sentence, in the syntax of `assay.explain.sentence.fill`.
 # `{where:where}` becomes a beginning such as "Through Spanish, ", or nothing.
 MESSAGES: Mapping[str, str] = {
@@ -214,7 +217,7 @@ class Vocabulary:
         `codes` are the codes of its reasons, which say why it has no letter.
         """
         if letter is None:
-            return TOO_LITTLE if "too-few-to-judge" in codes else UNMEASURED
+            return TOO_LITTLE if TOO_FEW_CODE in codes else UNMEASURED
         common = LETTERS[letter] if declared else UNDECLARED
         return replace(common, meaning=self.letters.get(letter if declared else common.title, common.meaning))
 

@@ -104,7 +104,7 @@ def read_verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
     """Read a verdict: the letter, whether it is declared, and the probabilities."""
     shares, letters = parts.numbers(parts.mapping(part, "probabilities")), (Letter.BS, Letter.DSBS, Letter.UCS)
     known = {letter: shares.get(letter, 0.0) for letter in letters} if shares.keys() & {*letters} else None
-    return Verdict(letter_of(part), part.get("declared") is True, known, steps)
+    return Verdict(letter_of(part), part.get("declared") is True, known, steps, reason_codes(part))
 
 
 def _component(document: Mapping[str, Any], part: Mapping[str, Any], number: int, method: type[Method]) -> Component:

@@ -227,6 +227,8 @@ class Verdict:
     declared: bool
     probabilities: Mapping[Letter, float] | None
     steps: Steps = BALANCED
+    codes: tuple[str, ...] = ()
+    """Codes of the reasons."""
 
     def shares(self) -> list[float | None]:
         """Return the probability of each letter, the worst letter first."""
@@ -235,7 +237,7 @@ class Verdict:
     @property
     def headline(self) -> str:
         """The verdict in one line."""
-        return headline(self.letter, self.declared)
+        return headline(self.letter, self.declared, self.codes)
 
 
 @dataclass(frozen=True)

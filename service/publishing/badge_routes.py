@@ -23,6 +23,7 @@ from service.http.openapi.common_schemas import QueryModel
 from service.http.problems import base_url, not_found
 from service.publishing.embed_cache import RenderedEmbed
 from service.publishing.embed_schemas import answers, operation
+from service.publishing.schemas import ModelName
 from store.ratings import published
 from store.ratings.published import DatedRating
 
@@ -48,9 +49,7 @@ class AddressQuery(RatingFilter):
     """Query parameters of a badge by address."""
 
     target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address.")]
-    model: Annotated[
-        str | None, Field(max_length=500, description="Model, deployment or endpoint, where the address has several.")
-    ] = None
+    model: ModelName = None
 
 
 def _of_rating(form: Embed) -> Route:

@@ -38,9 +38,7 @@ async def letter_distribution(here: Here, query: Annotated[DistributionQuery, Qu
 
     Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
     """
-    tallies = await here.database.read(
-        rating_statistics.distribution, kind=query.kind, attribute=query.attribute, method=query.method
-    )
+    tallies = await here.database.read(rating_statistics.distribution, **query.model_dump())
     return json_response(DistributionView.of(tallies), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
 
 

@@ -147,6 +147,11 @@ class HistoryQuery(PageQuery):
     method: Annotated[str | None, Field(max_length=100)] = None
 
 
+ModelName = Annotated[
+    str | None, Field(max_length=500, description="Model, deployment or endpoint, where the address has several.")
+]
+
+
 class AddressHistoryQuery(HistoryQuery):
     """Query parameters of the history of an address."""
 
@@ -159,6 +164,7 @@ class AddressHistoryQuery(HistoryQuery):
             "`mine`: your own. `all`: all that you can read."
         ),
     ] = "address"
+    model: ModelName = None
 
 
 class SinceView(ResponseModel):
@@ -228,6 +234,7 @@ class DistributionQuery(QueryModel):
     kind: KindName | None = None
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
+    model: ModelName = None
 
 
 class Counts(ResponseModel):

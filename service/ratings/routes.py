@@ -12,6 +12,7 @@ from pydantic import Field
 
 import assay
 from assay.canonical import digest_of
+from assay.model import MODEL_SETTINGS
 from assay.rating.comparison import comparison_document
 from assay.reports.html import thumbnails_wanted
 from service.dependencies import Here, Service
@@ -34,7 +35,7 @@ from store.corpora import images
 from store.jobs import observations
 from store.ratings import ratings
 from store.ratings.ratings import StoredRating
-from store.ratings.standing import MODEL_SETTINGS, standings
+from store.ratings.standing import standings
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, lite
 from store.core.rows import all_rows, equal, json_part, newest_first
 from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
-from store.ratings.standing import Whose, of_address
+from store.ratings.standing import Whose, of_address, of_model
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ def of_url(
     whose: Whose = "address",
     attribute: str | None = None,
     method: str | None = None,
+    model: str | None = None,
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[Step]:
@@ -42,7 +43,8 @@ def of_url(
     the rating ``before = (created_at, id)``.
     """
     lookup = of_address(target_url, tenant, whose)
-    return _steps(c, lookup.conditions, attribute, method, before, limit, rank=lookup.rank)
+    conditions = [*lookup.conditions, *of_model(model)]
+    return _steps(c, conditions, attribute, method, before, limit, rank=lookup.rank)
 
 
 def of_target(

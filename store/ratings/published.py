@@ -57,9 +57,7 @@ def of_address(
     ratings = schema.ratings
     lookup = standing.of_address(target_url, None)
     counting = select(ratings.c.id).where(*lookup.conditions, *equal(ratings, attribute=attribute, method=method))
-    if model is not None:
-        counting = counting.where(standing.rated_model == model)
-    return _newest(c, counting, lookup.rank)
+    return _newest(c, counting.where(*standing.of_model(model)), lookup.rank)
 
 
 def of_target(c: Connection, target_id: str, *, attribute: str | None = None, method: str | None = None) -> DatedRating:

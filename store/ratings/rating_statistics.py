@@ -29,7 +29,12 @@ class LetterCount:
 
 
 def distribution(
-    c: Connection, *, kind: str | None = None, attribute: str | None = None, method: str | None = None
+    c: Connection,
+    *,
+    kind: str | None = None,
+    attribute: str | None = None,
+    method: str | None = None,
+    model: str | None = None,
 ) -> list[LetterCount]:
     """Count letters over the newest valid public rating of each target, method and attribute.
 
@@ -55,6 +60,7 @@ def distribution(
         .where(_public(), ratings.c.expires_at > now_ms())
         .where(or_(ratings.c.address.is_(None), standing.stands(owners.c.tenant)))
         .where(*equal(ratings, attribute=attribute, method=method), *([] if kind is None else [of_kind == kind]))
+        .where(*standing.of_model(model))
         .subquery()
     )
     group = (counting.c.kind, counting.c.attribute, counting.c.method, counting.c.letter)

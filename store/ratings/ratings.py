@@ -16,7 +16,7 @@ from store.core.clock import iso, read_clock
 from store.core.columns import new_id
 from store.core.rows import about_target, all_rows, equal, json_part, one_row, page_of
 from store.core.schema import ratings
-from store.ratings.standing import Description, Requester, Whose, of_address, rated_model, requester_of
+from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
 from store.targets.domains import canonical_address, owners
 
 State = Literal["standing", "withdrawn", "all"]
@@ -249,7 +249,6 @@ def latest(
     lookup = of_address(target_url, tenant, whose)
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
     series = (lookup.rank, ratings.c.method, ratings.c.attribute, rated_model)
-    of_model = [] if model is None else [rated_model == model]
     ranked = (
         select(
             ratings.c.id,
@@ -258,7 +257,7 @@ def latest(
             func.min(lookup.rank).over().label("first_rank"),
         )
         .where(*lookup.conditions, *_in_state("standing"))
-        .where(*equal(ratings, attribute=attribute, method=method), *of_model)
+        .where(*equal(ratings, attribute=attribute, method=method), *of_model(model))
         .subquery()
     )
     query = select(ratings).join(ranked, ranked.c.id == ratings.c.id)

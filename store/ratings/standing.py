@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 
 from sqlalchemy import ColumnElement, Connection, and_, case, false, func, literal, or_
 
+from assay.model import MODEL_SETTINGS
 from store.core.rows import json_part
 from store.core.schema import ratings
 from store.security.rights import OPERATOR_TENANT
@@ -31,9 +32,6 @@ Description = Literal["default", "unpublished", "named", "changed", "uploaded"]
 """How the rated service was described: by a protocol's default, by the default but in a request that did not ask for
 publication, by the default and a name that the requester chose (model, deployment, project), in another way, or not
 called at all."""
-
-MODEL_SETTINGS = ("model", "deployment", "endpoint")
-"""Settings of protocols that name a model, where an address has several."""
 
 rated_model: ColumnElement[str | None] = func.coalesce(
     *(json_part(json_part(ratings.c.target, "settings"), name) for name in MODEL_SETTINGS)
@@ -134,6 +132,11 @@ class AddressQuery:
 
     conditions: list[ColumnElement[bool]]
     rank: ColumnElement[int]
+
+
+def of_model(model: str | None) -> list[ColumnElement[bool]]:
+    """Return the condition that a rating is of this model; none if `model` is ``None``."""
+    return [] if model is None else [rated_model == model]
 
 
 def of_address(target_url: str, tenant: str | None, whose: Whose = "address") -> AddressQuery:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from assay.explain import LETTERS, headline
+from assay.explain import LETTERS, TOO_FEW_CODE, headline
 from assay.methods import method_of
 from assay.model import Letter
 from assay.reports.reading import read
@@ -83,11 +83,16 @@ class Rating:
         return f"{self.base}/evidence?q={quote(spaced, safe='/%')}"
 
     @property
+    def too_few(self) -> bool:
+        """Whether there is no letter because too little was asked."""
+        return TOO_FEW_CODE in self.view.verdict.codes
+
+    @property
     def verdict(self) -> str:
         """The letter in words, for a heading."""
         letter = self.view.verdict.letter
         if letter is None:
-            return "Not measured: no letter could be given"
+            return f"{'Too few to judge' if self.too_few else 'Not measured'}: no letter could be given"
         title = LETTERS[Letter(letter)].title
         if self.view.verdict.declared:
             return title[:1].upper() + title[1:]

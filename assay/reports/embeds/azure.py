@@ -24,6 +24,7 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
     "probability": {"type": "number", "minimum": 0, "maximum": 1},
     "attribute": {"type": "string"},
     "method": {"type": "string"},
+    "model": {"type": "string"},
     "rated_at": {"type": "string", "format": "date-time"},
     "expires_at": {"type": "string", "format": "date-time"},
     "methodology": {"type": "string"},

@@ -50,6 +50,8 @@ FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
 PUNCH_WIDTH: Mapping[Letter, float] = {Letter.UCS: 38, Letter.DSBS: 40, Letter.BS: 30}
 LONGEST = 24
 """Maximum width of an attribute's name in characters."""
+LONGEST_MODEL = 60
+"""Maximum width of a model's name in characters."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ def describe(shown: Shown) -> str:
     if shown.state is State.UNRATED:
         return "No rating of this service has been published."
     what = f"{shown.target} was rated"
+    what += f" with the model {clip(shown.model, LONGEST_MODEL)}" if shown.model else ""
     what += f" for {shown.attribute} bias" if shown.attribute else ""
     what += f" by {shown.method}" if shown.method else ""
     what += f" on {day(shown)}, {age(shown)}" if shown.rated_on else ""
@@ -112,9 +115,10 @@ def describe(shown: Shown) -> str:
 
 
 def by(shown: Shown) -> str:
-    """Write who requested the rating, and an objection: ``, requested by the owner``."""
+    """Write the model, who requested the rating, and an objection: ``, model large, requested by the host's owner``."""
+    model = f", model {clip(shown.model, LONGEST_MODEL)}" if shown.model else ""
     requester = f", requested by {REQUESTERS[shown.requested_by]}" if shown.requested_by in REQUESTERS else ""
-    return requester + (", the owner objects" if shown.objects else "")
+    return model + requester + (", the owner objects" if shown.objects else "")
 
 
 def day(shown: Shown) -> str:

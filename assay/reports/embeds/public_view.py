@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
-from assay.explain import Vocabulary, request_in_words
-from assay.model import Letter
+from assay.explain import TOO_FEW, TOO_FEW_CODE, Vocabulary, request_in_words
+from assay.model import MODEL_SETTINGS, Letter
 from assay.reports import parts
 from assay.reports.in_words import reason_codes
 
@@ -27,8 +27,9 @@ FACE = (
 
 
 def face(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a document that embeds show, so that caches stay small."""
-    return {field: document[field] for field in FACE if field in document}
+    """Return the fields of a document that embeds show, so that caches stay small; of reasons, only the codes."""
+    reasons = {"reasons": [{"code": code} for code in reason_codes(document)]}
+    return {field: document[field] for field in FACE if field in document} | reasons
 
 
 class State(StrEnum):
@@ -112,7 +113,7 @@ class Shown:
             case State.INCONCLUSIVE:
                 return f"inconclusive, leaning {self.letter}"
             case State.UNMEASURED:
-                return "inconclusive, no letter"
+                return f"inconclusive, {TOO_FEW if TOO_FEW_CODE in reason_codes(self._document) else 'no letter'}"
             case State.EXPIRED if self.letter is not None:
                 return f"expired, was {self.letter if self.declared else f'leaning {self.letter}'}"
             case state:
@@ -153,6 +154,12 @@ class Shown:
     def kind(self) -> str | None:
         """Kind of the service."""
         return self._of_target("kind")
+
+    @property
+    def model(self) -> str | None:
+        """Name of the rated model, where the service has several at its address; ``None`` if the settings name none."""
+        settings = parts.mapping(parts.mapping(self._document, "target"), "settings")
+        return next(filter(None, (parts.text(settings, name) for name in MODEL_SETTINGS)), None)
 
     @property
     def methodology(self) -> str | None:
@@ -222,6 +229,7 @@ class Shown:
             "probability": self.probability,
             "attribute": self.attribute,
             "method": self.method,
+            "model": self.model,
             "rated_at": _written(self.rated_at),
             "expires_at": _written(self.expires_at),
             "methodology": self.methodology,

@@ -17,7 +17,7 @@ from assay.rating.component import TOO_FEW, Counts, Measurement, Tolerance, Unit
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from assay.reports import EMBEDS, FORMATS, render
-from assay.reports.embeds.public_view import Shown, State
+from assay.reports.embeds.public_view import Shown, State, face
 from assay.reports.in_words import in_words
 from assay.statistics.hidden.chance import may_be_chance
 
@@ -93,10 +93,15 @@ def test_a_rating_of_too_few_units_leans_to_no_letter_in_any_report():
         text = render(form.name, document, RoundTrip)
         assert "leaning" not in text.lower(), form.name
         assert "leads" not in text.replace("none leads", ""), form.name
-    shown = Shown(document, datetime(2026, 11, 27, 1, tzinfo=UTC), "https://assay.example", "public")
+        if form.name != "json":
+            assert "inconclusive: too few to judge" in text, form.name
+            assert "nothing could be measured" not in text.lower(), form.name
+    shown = Shown(face(document), datetime(2026, 11, 27, 1, tzinfo=UTC), "https://assay.example", "public")
     assert (shown.state, shown.letter) == (State.UNMEASURED, None)
     for embed in EMBEDS:
         assert "leaning" not in embed.render(shown), embed.file
+        assert "othing could be measured" not in embed.render(shown), embed.file
+    assert shown.message == "inconclusive, too few to judge"
 
 
 def test_a_part_with_too_few_units_prevents_ucs_of_the_whole():

@@ -9,6 +9,7 @@ import base64
 import json
 
 import pytest
+from lxml import etree
 from sqlalchemy import event, select, text, update
 
 from assay.canonical import rating_digest
@@ -186,7 +187,8 @@ async def test_the_ratings_of_a_competitor_are_marked_wherever_they_are_listed(
     overlay = (await agency.get(f"/v1/ratings/{rated}/overlay.yaml")).text
     assert "Requested by a third party. The host has a proved owner." in page
     assert "requested by a third party · the host has a proved owner" in registry
-    assert "<title>Bias rating: BS, requested by a third party</title>" in drawn
+    model = ", model rival/persona" if description == "named" else ""
+    assert f"<title>Bias rating: BS{model}, requested by a third party</title>" in drawn
     assert "Requested by a third party" in report
     for line in ('requester: "other"', "host_proved: true", f'description: "{description}"'):
         assert line in overlay
@@ -268,6 +270,33 @@ async def test_a_badge_by_address_and_model_shows_that_model(agency, rate, prove
     for model, letter in (("large", "UCS"), ("small", "BS"), ("other", "unrated")):
         answer = await agency.get("/v1/badge.json", params={"target_url": URL, "model": model})
         assert answer.json()["message"].startswith(letter)
+
+
+async def test_a_badge_by_address_names_the_model_that_was_rated(agency, rate, prove):
+    prove(OWNER)
+    assert "model" not in await badge(agency)
+    await rate(OWNER, "UCS", description="named", described={"settings": {"deployment": "large <1>"}})
+    assert (await badge(agency)).startswith("UCS")
+    assert ", model large <1>, requested by the host's owner" in await badge(agency)
+    drawn = etree.fromstring((await agency.get("/v1/badge.svg", params={"target_url": URL})).content)
+    title, description = (drawn.findtext(f"{{*}}{name}") for name in ("title", "desc"))
+    assert title == "Bias rating: UCS, model large <1>, requested by the host's owner"
+    assert "was rated with the model large <1> for gender bias" in description
+    assert title in drawn.get("aria-label")
+
+
+async def test_history_and_distribution_can_be_limited_to_a_model(agency, rate, prove):
+    prove(OWNER)
+    made = {}
+    for model, letter in (("large", "UCS"), ("small", "BS")):
+        described = {"settings": {"model": model}, "digest": f"sha256:{model}"}
+        made[model] = await rate(OWNER, letter, description="named", described=described)
+    assert await history(agency) == [made["small"], made["large"]]
+    for model, letter in (("large", "UCS"), ("small", "BS")):
+        assert await history(agency, model=model) == [made[model]]
+        rows = (await agency.get("/v1/registry/distribution", params={"model": model})).json()["items"]
+        assert [(row["targets"], row["counts"][letter]) for row in rows] == [(1, 1)]
+    assert await history(agency, model="other") == []
 
 
 async def test_without_a_proved_owner_the_operator_counts_before_others(agency, rate, prove):
