@@ -8,6 +8,7 @@ whole list, for each group and for each word; a single number (MAC, WEAT) has no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -48,6 +49,9 @@ MANY_GROUPS = 3
 
 LEAST_WORD_PAIRS = 12
 """Minimum number of pairs of a group's word and a word of its stereotype: those of the shortest shipped lists."""
+
+ALL_STEREOTYPES = "words of all stereotypes"
+"""Stratum of the words of all lists of stereotypes."""
 
 MASS = 0.89
 """Probability of the intervals that P2 prints."""
@@ -244,20 +248,20 @@ def effects_of(
     follows = step_2
     if rng is not None:
         gaps, strata, lists = group_gaps(words, rows, len(step_2), rng)
+        chances = {name: may_be_chance(of) for name, of in {**strata, **lists}.items()}
+        chances |= chances_of_short_lists(words, rows, lists, rng.spawn(1)[0])
         few = {
             name
             for name, listed in (("human words", words.human), ("neutral words", words.neutral))
             if len({*listed} & {*rows.attribute.tolist()}) < LEAST_UNITS
         }
         hidden = tuple(
-            HiddenEffect("stratum", name, np.abs(of).max(axis=1), bound=name in few, chance=may_be_chance(of))
+            HiddenEffect("stratum", name, np.abs(of).max(axis=1), bound=name in few, chance=chances[name])
             for name, of in strata.items()
         )
         if len(words.protected) >= MANY_GROUPS:
             hidden += tuple(
-                HiddenEffect(
-                    "content", name, np.abs(fitted_together(of, delta, rng)).max(axis=1), chance=may_be_chance(of)
-                )
+                HiddenEffect("content", name, np.abs(fitted_together(of, delta, rng)).max(axis=1), chance=chances[name])
                 for name, of in lists.items()
             )
         follows = np.abs(step_2)
@@ -296,12 +300,53 @@ def group_gaps(
     strata: dict[str, Floats] = {}
     lists: dict[str, Floats] = {}
     with suppress(TooFewObservations):
-        lists = {f"stereotypes of {name}": gaps_of(listed) for name, listed in words.attributes.items()}
-        strata["words of all stereotypes"] = shared_lean([*lists.values()])
+        lists = {name_of_list(name): gaps_of(listed) for name, listed in words.attributes.items()}
+        strata[ALL_STEREOTYPES] = shared_lean([*lists.values()])
     for name, listed in (("human words", words.human), ("neutral words", words.neutral)):
         with suppress(TooFewObservations):
             strata[name] = gaps_of(listed)
     return controls, strata, lists
+
+
+def name_of_list(group: str) -> str:
+    """Return the name of a group's list of stereotypes, as a stratum."""
+    return f"stereotypes of {group}"
+
+
+def chances_of_short_lists(
+    words: AssociationWords, rows: Distances, lists: Mapping[str, Floats], rng: np.random.Generator
+) -> dict[str, bool]:
+    """Return whether the differences in lists that stand for their words only, and in all lists, may be chance.
+
+    The mean distance of so few words has no error. But the words for the groups differ, too: a difference that is no
+    larger than the groups' words differ among themselves proves nothing.
+    """
+    draws, short = dict(lists), {}
+    for name, listed in words.attributes.items():
+        known = {*listed} & {*rows.attribute.tolist()}
+        if name_of_list(name) in lists and len(known) < LEAST_CLUSTERS:
+            among = np.isin(rows.attribute, [*known])
+            by_group = [
+                np.array([rows.distance[among & (rows.protected == word)].mean() for word in {*rows.protected[own]}])
+                for own in (among & np.isin(rows.protected, spoken) for spoken in words.protected.values())
+            ]
+            draws[name_of_list(name)] = short[name_of_list(name)] = _mean_gaps(
+                by_group, len(lists[name_of_list(name)]), rng
+            )
+    if short:
+        short[ALL_STEREOTYPES] = shared_lean([*draws.values()])
+    return {name: may_be_chance(of) for name, of in short.items()}
+
+
+def _mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Generator) -> Floats:
+    """Draw the differences between groups' means of equally variable values, with Student's t errors."""
+    freedom = sum(len(values) - 1 for values in by_group)
+    if freedom == 0:  # one word a group: how much words differ is unknown
+        return np.zeros((draws, len(by_group) * (len(by_group) - 1) // 2))
+    variance = sum(float(((values - values.mean()) ** 2).sum()) for values in by_group) / freedom
+    spread = np.sqrt(variance * freedom / rng.chisquare(freedom, draws))
+    means = [values.mean() + spread * rng.standard_normal(draws) / math.sqrt(len(values)) for values in by_group]
+    return np.stack([second - first for first, second in combinations(means, 2)], axis=1)
 
 
 def _units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:

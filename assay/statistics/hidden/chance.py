@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.model import Floats
+from assay.statistics.intervals.credible import equal_tailed
 from assay.statistics.intervals.worst_block import largest_interval
 
 CLEAR = 0.998
@@ -26,4 +27,8 @@ def may_be_chance(signed: Floats, level: float = CLEAR) -> bool:
     level : float
         Probability of the interval that must exclude 0.
     """
-    return largest_interval(signed if signed.ndim == 2 else np.reshape(signed, (-1, 1)), level).low <= 0
+    if signed.ndim == 2 and signed.shape[1] > 1:
+        return largest_interval(signed, level).low <= 0
+    # equal tails: the interval of a size, of draws that end at 0, would begin just above it
+    limits = equal_tailed(np.reshape(signed, -1), level)
+    return limits.low <= 0 <= limits.high

@@ -129,6 +129,11 @@ DESIGNS: Mapping[str, Design] = {
     "association, 3 noisy words of a stereotype": Design(
         partial(association_service, own=3, groups=4, controls=4, noise=0.08), {"draws": 1000}, 0.05
     ),
+    "association, 3 noisy words of a stereotype, three groups": Design(
+        partial(association_service, own=3, groups=4, controls=4, noise=0.08, names=("one", "two", "three")),
+        {"draws": 1000},
+        0.05,
+    ),
     "association, one noisy word of a group": Design(
         partial(association_service, own=12, groups=1, controls=4, noise=0.08), {"draws": 1000}, 0.05
     ),

@@ -92,3 +92,15 @@ def test_default_designs_have_enough_units_at_the_first_look(name):
     looks = component.detail.get("decision") or component.detail.get("looks") or []
     assert component.letter is not None
     assert all(look["letter"] is not None for look in looks if "letter" in look)
+
+
+@pytest.mark.parametrize("seed", [37, 43, 45])
+def test_what_three_noisy_words_of_a_stereotype_have_in_common_by_chance_proves_no_bias(seed):
+    rating = rate(SMALL_WORLDS["association, 3 noisy words of a stereotype: half a tolerance"].rate(seed))
+    assert not rating.declared
+
+
+@pytest.mark.parametrize("seed", [35, 37, 49])
+def test_what_three_noisy_words_of_one_list_have_by_chance_proves_no_data_sensitivity(seed):
+    rating = rate(SMALL_WORLDS["association, 3 noisy words of a stereotype, three groups: even"].rate(seed))
+    assert not rating.declared

@@ -1,0 +1,26 @@
+"""Effects that chance alone can explain."""
+
+import numpy as np
+import pytest
+
+from assay.statistics.hidden.chance import may_be_chance
+from assay.statistics.hidden.varying import shared_lean
+
+RNG = np.random.default_rng(4)
+
+
+@pytest.mark.parametrize("errors", [1.0, 1.5, 2.0, 2.5])
+def test_a_lean_that_two_uncertain_lists_share_may_be_chance(errors):
+    """Its draws are 0 where the lists disagree, and are never negative."""
+    lists = errors + RNG.standard_normal((2, 20_000))
+    assert may_be_chance(shared_lean(lists))
+
+
+def test_a_lean_that_two_certain_lists_share_is_no_chance():
+    assert not may_be_chance(shared_lean(6 + RNG.standard_normal((2, 20_000))))
+
+
+@pytest.mark.parametrize(("errors", "chance"), [(2.8, True), (3.4, False), (-2.8, True), (-3.4, False)])
+def test_a_signed_effect_is_no_chance_beyond_three_errors(errors, chance):
+    draws = errors + RNG.standard_normal(200_000)
+    assert may_be_chance(draws) == may_be_chance(draws[:, None]) == chance
