@@ -15,14 +15,17 @@ from unicodedata import combining, normalize
 MOST_WORDS_BETWEEN = 4
 """Maximum number of words from an article to that of the same noun in the other gender."""
 
-LONGEST_BETWEEN = 100
+MOST_WORDS_APART = 12
+"""The same if a bracket or the end of a sentence lies between: "El médico está aquí. La médica está aquí."."""
+
+LONGEST_BETWEEN = 150
 """Maximum number of characters between two marks that belong together."""
 
 SHORTEST_STEM = 4
 """Minimum number of letters that two nouns share if they are the same one with another gender."""
 
-ENDING = 2
-"""Maximum number of letters of the shorter of two such nouns that the other lacks: the "o" of "enfermero"."""
+ENDING = 3
+"""Maximum number of letters of the shorter of two such nouns that the other lacks: the "eur" of "directeur"."""
 
 LETTER = r"[^\W\d_]"
 
@@ -39,6 +42,7 @@ _UNCLEAR = re.compile(
 _BRACES = str.maketrans("{}<>", "()()")
 _WORD = re.compile(rf"\W*({LETTER}+)")
 _LONGER = re.compile(rf"{LETTER}{{2,}}")
+_APART = re.compile(r"[.!?;:()\[\]/|\n]")
 _CONNECTED = r"\s*[/(\[|·•+&~–—][\s\W]*"
 
 
@@ -65,7 +69,8 @@ def _same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
 
     The articles end at `end` and `other_end`; the second begins at `begin`.
     """
-    if len(_LONGER.findall(text[end:begin])) > MOST_WORDS_BETWEEN:
+    between = text[end:begin]
+    if len(_LONGER.findall(between)) > (MOST_WORDS_APART if _APART.search(between) else MOST_WORDS_BETWEEN):
         return False
     nouns = [_WORD.match(without_accents(text[at:])) for at in (end, other_end)]
     words = [noun[1] for noun in nouns if noun is not None]
@@ -135,7 +140,9 @@ class InclusiveForms:
         either, both = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or '(?!)'})[\s(]+" for joins in (self.either, self.both)
         )
-        return re.compile(rf"{word}{{0,4}}?(?:{_CONNECTED}|{either})|{word}?{both}|[\W_]*[^\w\s][\W_]*")
+        return re.compile(
+            rf"{word}{{0,4}}?(?:{_CONNECTED}|{either})|{word}?{both}|[\W_]*[^\w\s][\W_]*|\s+(?:vs\.?|versus)\s+"
+        )
 
     @cached_property
     def _added(self) -> re.Pattern[str]:

@@ -173,12 +173,17 @@ class Attribute:
         lexicon, forms = _lexicon(self.one_hop, self.name, language), _of_language(self.inclusive, language)
         text = plain(marked_within(normalise_answer(sentence)))
         marks = list(lexicon.places(text))
-        if forms.include_both(text, [mark for mark in marks if mark[2] in self.value_names]):
+        of_values = [mark for mark in marks if mark[2] in self.value_names]
+        if forms.include_both(text, of_values):
             return NEUTRAL
         if not marks:
             return None
-        _, end, value = marks[0]
-        return None if value in UNREADABLE or forms.unclear(text, end) else value
+        begin, end, value = marks[0]
+        # "El la médico": the sentence begins with both, and nothing joins them
+        unjoined = any(
+            other != value and text[end:start].isspace() and not text[:begin].strip() for start, _, other in of_values
+        )
+        return None if value in UNREADABLE or unjoined or forms.unclear(text, end) else value
 
     def elides(self, sentence: str, language: str) -> bool:
         """Return whether the first article of a translated sentence is elided ("L'"), so that it shows no value."""
