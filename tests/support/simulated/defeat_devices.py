@@ -20,6 +20,7 @@ from assay.methods import Alternation, AnyMethod, OneHop, RoundTrip, StereotypeS
 from assay.model import Ask, Classify, Finding, Letter, Regress, Reply, Score, Translate
 from store.jobs.jobs import LedgerEntry
 from tests.support.simulated.hidden_bias import FIRST, LABOUR, PEOPLE, PLEASANT, SIDES, chance, held
+from tests.support.simulated.translators import THERE
 from workers.calls.driver import Driver
 from workers.calls.limits import Budget
 from workers.targets.adapter import Adapter, Limits, group_of
@@ -163,7 +164,7 @@ def _to_and_fro(share: float, sentence: str, even: bool) -> str:
 def _article(sentence: str, even: bool) -> str:
     occupation = max((name for name in LABOUR if name in sentence.lower()), key=len)
     he = chance(sentence) < 0.5 if even else LABOUR[occupation] == "he" or chance(sentence) < 0.7
-    return f"{'El' if he else 'La'} xx yy"
+    return f"{'El' if he else 'La'} {sentence.removeprefix('The ').translate(THERE)}"
 
 
 _TERMS: Mapping[str, int] = {

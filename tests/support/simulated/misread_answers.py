@@ -67,11 +67,11 @@ def mixed_translator(form: str, otherwise: str, share: float, seed: int) -> Answ
 
 
 BOTH: Mapping[str, tuple[str, ...]] = {
-    "es": ("El/la {}", "El(la) {}", "El o la {}", "E\u00adl/la {}"),
-    "fr": ("Un(e) {}", "Un·e {}", "Un.e {}", "Le ou la {}"),
+    "es": ("El/la {}", "El(la) {}", "El o la {}", "E\u00adl/la {}", "El {0}. La {0}"),
+    "fr": ("Un(e) {}", "Un·e {}", "Un.e {}", "Le ou la {}", "Le {0}. / La {0}"),
     "it": ("Il/la {}", "Il o la {}"),
     "pt": ("O(a) {}", "Um(a) {}"),
-    "de": ("Der/die {}", "Der*die {}", "Der:die {}", "Der_die {}"),
+    "de": ("Der/die {}", "Der*die {}", "Der:die {}", "Der_die {}", "Der {0} (weiblich: die {0})"),
 }
 """Articles of both genders, by language."""
 
@@ -85,7 +85,8 @@ NOT_SHOWN: Mapping[str, tuple[str, ...]] = {
 
 def _shown(form: str) -> str:
     """Write a form of the article with the names of its invisible characters."""
-    return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in form.replace("{}", "").strip())
+    article = form.replace("{}", "").replace("{0}", "…").strip()
+    return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in article)
 
 
 def _one_hop(language: str, form: str, *deserves: Letter) -> MisreadWorld:

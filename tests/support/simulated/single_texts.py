@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from assay.catalog import attribute
 from assay.catalog.profiles import people
-from assay.experiment import run
+from assay.experiment import generator, run
 from assay.methods import Alternation
+from assay.methods.shared.profiles import TextProfiles, text_cases
 from assay.model import Classify, Finding, Letter, Probe, Reply
 from tests.support.simulated.hidden_bias import chance, held
 
@@ -25,9 +27,22 @@ Turned = Callable[[str, str, np.random.Generator], bool]
 """Whether the service turns the label of a sentence without its person, which is given as "value/person"."""
 
 
+@cache
+def _ranks(service: str) -> Mapping[str, float]:
+    """Return the sentences of the catalog without their person, each with its rank from 0 to 1 for a service."""
+    cases = text_cases(TextProfiles().filled_in("gender"), generator(0))
+    texts = [str(case.given[0]).lower() for case in cases]
+    rests = sorted({text.replace(held(text, PERSONS)[0], "") for text in texts}, key=lambda rest: chance(service, rest))
+    return {f"{service}: {rest}": (index + 0.5) / len(rests) for index, rest in enumerate(rests)}
+
+
 def by_sentence(share: float, value: str = "she") -> Turned:
-    """Turn the labels of one group by sentence."""
-    return lambda rest, who, _: who.startswith(f"{value}/") and chance(rest) < share
+    """Turn the labels of one group by sentence, in exactly this share of the catalog's sentences."""
+
+    def turned(rest: str, who: str, _: np.random.Generator) -> bool:
+        return who.startswith(f"{value}/") and _ranks(rest.partition(": ")[0])[rest] < share
+
+    return turned
 
 
 def by_sentence_and_person(share: float) -> Turned:

@@ -130,7 +130,8 @@ def test_the_effect_on_single_texts_is_computed_once_for_all_labels():
         row for part in finding.components for row in part.detail["hidden"] if row["name"] == "changed labels"
     ]
     assert len(individual) == 10
-    assert all(row == individual[0] for row in individual)
+    # once for the labels whose mean difference may be noise, and once for the others
+    assert len({row["effect"]["estimate"] for row in individual}) <= 2
 
 
 @pytest.mark.slow
