@@ -28,14 +28,12 @@ TYPES = {"string": "text", "integer": "whole number", "number": "number", "boole
 
 def show_methods(name: str | None, kind: str | None, search: str | None, *, as_json: bool) -> None:
     """Print the methods; with a `name`, only this one, with its fields and their defaults."""
-    methods_by_name = {method_name(method): method for method in every_method()}
+    methods = {method_name(method): method for method in every_method()}
     if name is not None:
-        _show_method(_named("method", name, methods_by_name), as_json=as_json)
+        _show_method(_named("method", name, methods), as_json=as_json)
         return
     show_list(
-        [_method(method) for method in methods_by_name.values() if _of_kind(kind, method.kinds)],
-        search=search,
-        as_json=as_json,
+        [_method(method) for method in methods.values() if _of_kind(kind, method.kinds)], search=search, as_json=as_json
     )
 
 
@@ -45,8 +43,8 @@ def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> N
     show_list([_attribute(attribute_name) for attribute_name in names], search=search, as_json=as_json)
 
 
-def show_specifications(name: str | None, about: str | None, search: str | None, *, as_json: bool) -> None:
-    """Print the shipped word lists; `name` selects one of them, `about` those for an attribute."""
+def show_specifications(name: str | None, attribute_name: str | None, search: str | None, *, as_json: bool) -> None:
+    """Print the shipped word lists; `name` selects one of them, `attribute_name` those for an attribute."""
     word_lists = specifications()
     chosen = word_lists.values() if name is None else [_named("specification", name, word_lists)]
     rows = [
@@ -58,19 +56,19 @@ def show_specifications(name: str | None, about: str | None, search: str | None,
             "source": word_list.citation,
         }
         for word_list in chosen
-        if about is None or word_list.words.attribute == about
+        if attribute_name is None or word_list.words.attribute == attribute_name
     ]
     show_list(rows, search=search, as_json=as_json)
 
 
 def show_protocols(name: str | None, kind: str | None, search: str | None, *, as_json: bool) -> None:
     """Print the protocols; with a `name`, only this one, with every setting and its description."""
-    protocols_by_name = {protocol.name: protocol for protocol in protocols()}
+    infos = {protocol.name: protocol for protocol in protocols()}
     if name is not None:
-        _show_protocol(_named("protocol", name, protocols_by_name), as_json=as_json)
+        _show_protocol(_named("protocol", name, infos), as_json=as_json)
         return
     show_list(
-        [_protocol(protocol) for protocol in protocols_by_name.values() if _of_kind(kind, protocol.kinds)],
+        [_protocol(protocol) for protocol in infos.values() if _of_kind(kind, protocol.kinds)],
         search=search,
         as_json=as_json,
     )
@@ -108,9 +106,7 @@ def _show_method(kind: type[AnyMethod], *, as_json: bool) -> None:
 
 def _attribute(name: str) -> dict[str, Any]:
     described = attribute(name)
-    carriers = [
-        name_of_template for name_of_template in constructions() if construction(name_of_template).supports(described)
-    ]
+    carriers = [template for template in constructions() if construction(template).supports(described)]
     return {"attribute": name, "values": list(described.value_names), "templates": carriers, "source": described.source}
 
 

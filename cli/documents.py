@@ -156,12 +156,10 @@ class _Expansion:
     def _begin(self, event: Any) -> None:
         size = (1, len(getattr(event, "value", "")))
         if isinstance(event, yaml.AliasEvent):
-            anchored_size = self.anchored.get(
-                str(event.anchor), (0, 0)
-            )  # an unknown anchor is refused when it is loaded
-            if anchored_size is None:
+            anchored = self.anchored.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded
+            if anchored is None:
                 raise SpecificationError(f"{self.name} refers to itself by *{str(event.anchor)[:50]}")
-            size = anchored_size
+            size = anchored
         elif isinstance(event, yaml.CollectionStartEvent):
             self.started.append((event.anchor, self.values, self.characters))
             if event.anchor:

@@ -78,10 +78,10 @@ class JobService:
         `pairs` are the language pairs that a translator must support, `asks` the first questions of the experiment.
         """
         lane = self.called.lane
-        async with lane.place() as place:
+        async with lane.place() as slot:
 
             async def turn() -> None:
-                await place.keep()
+                await slot.keep()
                 await lane.wait_for_turn()
 
             calls = Calls(turn=turn)
@@ -248,14 +248,14 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
 
 def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the hosts of the targets in alphabetical order; for fixed addresses, the name of the protocol."""
-    named: set[str] = set()
-    for one in described:
-        if one is None:
+    hosts: set[str] = set()
+    for description in described:
+        if description is None:
             continue
-        links = (one.get("settings") or {}).get("links") if one["protocol"] == CHAIN else None
-        for each in links or [one]:
-            named.add(urlsplit(str(each.get("base_url") or "")).netloc.rpartition("@")[2] or str(each["protocol"]))
-    return tuple(sorted(named))
+        links = (description.get("settings") or {}).get("links") if description["protocol"] == CHAIN else None
+        for link in links or [description]:
+            hosts.add(urlsplit(str(link.get("base_url") or "")).netloc.rpartition("@")[2] or str(link["protocol"]))
+    return tuple(sorted(hosts))
 
 
 def announced(workplace: Workplace, job: Job) -> bool:
@@ -278,8 +278,8 @@ def _rated_target(workplace: Workplace, job: Job) -> Target:
     if job.sealed_secret is None:
         secret = _saved_secret(workplace, job, job.target_id, job.target)
     else:
-        place = {"tenant": job.tenant, "target": job.id}
-        secret = workplace.vault.open_for_target(job.sealed_secret, **place, described=job.target)
+        identity = {"tenant": job.tenant, "target": job.id}
+        secret = workplace.vault.open_for_target(job.sealed_secret, **identity, described=job.target)
     return keep_to_links(_build(job.target, secret, _link_secrets(workplace, job)))
 
 

@@ -74,7 +74,7 @@ async def probe(
     pairs: Sequence[tuple[str, str]] = USUAL_PAIRS,
     asks: Sequence[Ask] = (),
     examine: bool = False,
-    seen: list[Exchange] | None = None,
+    exchanges: list[Exchange] | None = None,
 ) -> Probed:
     """Ask a target one question; return the request, the response and the parsed answer.
 
@@ -88,7 +88,7 @@ async def probe(
         First questions of the experiment, if there is one.
     examine : bool
         Examine the target as before a rating, in about ten further calls, if the question was answered.
-    seen : list of Exchange, optional
+    exchanges : list of Exchange, optional
         Receives every exchange, complete and with its secrets.
 
     Raises
@@ -98,13 +98,13 @@ async def probe(
     RatingsRefused
         If the host refuses ratings.
     """
-    seen = [] if seen is None else seen
+    exchanges = [] if exchanges is None else exchanges
     try:
-        adapter = connect(target, egress.watched(seen.append))
+        adapter = connect(target, egress.watched(exchanges.append))
     except CallFailed as failed:  # the protocol needs the uploads of a job, or the operator does not allow it
         return Probed(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
-    ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), seen)
-    last = seen[-1] if seen else None
+    ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), exchanges)
+    last = exchanges[-1] if exchanges else None
     capability: Capability | None = None
     failure = reply.failure
     if failure is None and examine:
@@ -112,13 +112,13 @@ async def probe(
             capability = await examination_of(target, adapter, pairs, asks or drawing(target), Calls()).run()
         except TargetUnfit as unfit:
             # the exchange shown is the last of the examination, in which the fault was found
-            last, failure = seen[-1], Failure(unfit.code, str(unfit))
+            last, failure = exchanges[-1], Failure(unfit.code, str(unfit))
     mended = remedy_for(failure, last, target, ask) if failure else doubt_about(reply.value, last, target, ask)
     quoter = Quoter(target.secret)
     return Probed(
         question=quoter.clean(text_of_question(ask)),
         exchange=None if last is None else show_exchange(last, [*_secrets(target)]),
-        exchanges=len(seen),
+        exchanges=len(exchanges),
         reading=None if reply.failure is not None else quoter.clean(shown(reply.value)),
         latency_s=last.seconds if last is not None and last.received is not None else None,
         capability=None if capability is None else capability.as_json(),
@@ -147,11 +147,11 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
             return list(samples_for(target, asks).questions[:1])
 
 
-async def _first_answer(adapter: Adapter, asks: Sequence[Ask], seen: Sequence[Exchange]) -> tuple[Ask, Reply]:
+async def _first_answer(adapter: Adapter, asks: Sequence[Ask], exchanges: Sequence[Exchange]) -> tuple[Ask, Reply]:
     """Ask the questions until one is answered; otherwise return the first that was sent, with its failure."""
     lost: tuple[Ask, Reply] | None = None
     for ask in asks:
-        before = len(seen)
+        before = len(exchanges)
         try:
             reply = (await adapter.answer([ask]))[0]
         except CallFailed as failed:
@@ -159,7 +159,7 @@ async def _first_answer(adapter: Adapter, asks: Sequence[Ask], seen: Sequence[Ex
         if reply.failure is None:
             return ask, reply
         if lost is None or (
-            len(seen) > before and lost[1].failure is not None and lost[1].failure.code == "unsupported"
+            len(exchanges) > before and lost[1].failure is not None and lost[1].failure.code == "unsupported"
         ):
             lost = ask, reply
         if reply.failure.code not in NOT_THIS_FORM:
@@ -182,4 +182,4 @@ def text_of_question(ask: Ask) -> str:
 
 
 def _secrets(target: Target) -> list[str]:
-    return [one for one in (target.secret, *target.link_secrets.values()) if one]
+    return [secret for secret in (target.secret, *target.link_secrets.values()) if secret]

@@ -35,9 +35,9 @@ class UploadGone(AssayError):
 
     code = "upload-gone"
 
-    def __init__(self, named: str) -> None:
-        super().__init__(f"there is no uploaded embedding {named!r}; it was removed, or is another tenant's")
-        self.named = named
+    def __init__(self, upload: str) -> None:
+        super().__init__(f"there is no uploaded embedding {upload!r}; it was removed, or is another tenant's")
+        self.named = upload
 
 
 class ImageGone(AssayError):
@@ -74,25 +74,25 @@ class Library:
     folder: Path
     tenant: str
 
-    def embedding(self, named: str) -> Embedding:
+    def embedding(self, upload_id: str) -> Embedding:
         """Open an embedding by the id or digest of its upload, or raise `UploadGone`."""
         with self.database.read() as c:
-            upload = uploads.find(c, named, self.tenant, "embedding")
+            upload = uploads.find(c, upload_id, self.tenant, "embedding")
         if upload is None:
-            raise UploadGone(named)
-        place = self.folder / upload.digest.removeprefix("sha256:")
-        if not place.is_dir():
-            self._fetch(upload, place)
-        place.touch()  # marks it as the most recently used
-        return _open(place)
+            raise UploadGone(upload_id)
+        folder = self.folder / upload.digest.removeprefix("sha256:")
+        if not folder.is_dir():
+            self._fetch(upload, folder)
+        folder.touch()  # marks it as the most recently used
+        return _open(folder)
 
     def image(self, digest: str) -> Image:
         """Read an image of the tenant or of a shared corpus, or raise `ImageGone`."""
         with self.database.read() as c:
-            kept = images.find(c, digest, self.tenant)
-        if kept is None:
+            stored = images.find(c, digest, self.tenant)
+        if stored is None:
             raise ImageGone(digest)
-        return Image(kept.content, kept.media_type)
+        return Image(stored.content, stored.media_type)
 
     def keep_image(self, content: bytes) -> ImageFacts:
         """Store an image of the tenant unless it is stored already; raise `ImageRefused` for an invalid one."""
@@ -101,53 +101,53 @@ class Library:
             images.keep(c, self.tenant, content, facts)
         return facts
 
-    def _fetch(self, upload: StoredUpload, place: Path) -> None:
+    def _fetch(self, upload: StoredUpload, folder: Path) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".making-") as making:
             with tempfile.TemporaryFile(dir=making) as file:
                 with self.database.read() as c:
-                    whole = uploads.copy_to(c, upload.id, file)
-                if not whole:
+                    complete = uploads.copy_to(c, upload.id, file)
+                if not complete:
                     raise UploadGone(upload.id)
-                made = Path(making) / "made"
-                made.mkdir()
-                _write(file, upload, made)
+                fresh = Path(making) / "made"
+                fresh.mkdir()
+                _write(file, upload, fresh)
             try:
-                made.rename(place)
+                fresh.rename(folder)
             except OSError:
-                if not place.is_dir():  # if it is a directory, another worker created the same copy first
+                if not folder.is_dir():  # if it is a directory, another worker created the same copy first
                     raise
-        self._tidy(place)
+        self._tidy(folder)
 
     def _tidy(self, newest: Path) -> None:
         """Delete the least recently used copies; a worker that uses a copy keeps its files open."""
-        there = [each for each in self.folder.iterdir() if not each.name.startswith(".") and each != newest]
-        for each in sorted(there, key=_used_at)[: max(0, len(there) + 1 - KEPT)]:
-            shutil.rmtree(each, ignore_errors=True)
+        there = [copy for copy in self.folder.iterdir() if not copy.name.startswith(".") and copy != newest]
+        for copy in sorted(there, key=_used_at)[: max(0, len(there) + 1 - KEPT)]:
+            shutil.rmtree(copy, ignore_errors=True)
 
 
-def _write(file: BinaryIO, upload: StoredUpload, place: Path) -> None:
+def _write(file: BinaryIO, upload: StoredUpload, folder: Path) -> None:
     """Write the words and vectors of an upload as files."""
     shape = int(upload.summary["words"]), int(upload.summary["dims"])
     words: list[str] = []
     vectors: Any = None
-    for some, numbers in read_embedding(file, upload.media_type):
+    for new_words, numbers in read_embedding(file, upload.media_type):
         if vectors is None:
-            vectors = np.lib.format.open_memmap(place / _VECTORS, "w+", numbers.dtype, shape)
-        vectors[len(words) : len(words) + len(some)] = numbers
-        words.extend(some)
+            vectors = np.lib.format.open_memmap(folder / _VECTORS, "w+", numbers.dtype, shape)
+        vectors[len(words) : len(words) + len(new_words)] = numbers
+        words.extend(new_words)
     vectors.flush()
-    (place / _WORDS).write_text(json.dumps(words), encoding="ascii")
+    (folder / _WORDS).write_text(json.dumps(words), encoding="ascii")
 
 
-def _open(place: Path) -> Embedding:
-    words = json.loads((place / _WORDS).read_text(encoding="ascii"))
-    vectors = np.load(place / _VECTORS, mmap_mode="r", allow_pickle=False)
+def _open(folder: Path) -> Embedding:
+    words = json.loads((folder / _WORDS).read_text(encoding="ascii"))
+    vectors = np.load(folder / _VECTORS, mmap_mode="r", allow_pickle=False)
     return Embedding({word: row for row, word in enumerate(words)}, vectors)
 
 
-def _used_at(place: Path) -> float:
+def _used_at(folder: Path) -> float:
     try:
-        return place.stat().st_mtime
+        return folder.stat().st_mtime
     except FileNotFoundError:  # another worker has removed it
         return 0.0

@@ -120,15 +120,13 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     return draft
 
 
-def _take_secret(places: Mapping[str, Any], known_secrets: set[str], draft: Draft) -> dict[str, Any]:
+def _take_secret(places: Mapping[str, Any], secret_names: set[str], draft: Draft) -> dict[str, Any]:
     """Remove every credential from a call; return the settings with the place of the first one."""
     settings: dict[str, Any] = {}
     for part, members in places.items():
         if not isinstance(members, dict):
             continue
-        for name in [
-            member_name for member_name in members if member_name in known_secrets or _CREDENTIAL.search(member_name)
-        ]:
+        for name in [member for member in members if member in secret_names or _CREDENTIAL.search(member)]:
             value = str(members.pop(name))
             scheme = _SCHEME.fullmatch(value)
             draft.secrets.append(scheme[2] if scheme else value)

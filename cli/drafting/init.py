@@ -88,7 +88,7 @@ def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
 
     async def go() -> Any:
         async with Egress(allow, user_agent=settings.user_agent) as egress:
-            return await probe(target, egress, seen=exchanges)
+            return await probe(target, egress, exchanges=exchanges)
 
     probed = asyncio.run(go())
     body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
@@ -117,10 +117,8 @@ def _asked(kind: Kind) -> Draft:
         draft.target["base_url"] = typer.prompt("Its address?", err=True)
     draft.target["name"] = typer.prompt("What is it called?", default=draft.target.get("base_url", name), err=True)
     schema = chosen.settings_schema()
-    required = [
-        setting for setting in schema.get("properties", {}) if setting in {*schema.get("required", ()), "model"}
-    ]
-    draft.target["settings"] = {setting: typer.prompt(f"settings.{setting}?", err=True) for setting in required}
+    required = [key for key in schema.get("properties", {}) if key in {*schema.get("required", ()), "model"}]
+    draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in required}
     if chosen.needs_secret or typer.confirm("Does it want a key?", err=True):
         draft.secrets.append("")
     return draft

@@ -35,14 +35,11 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
     document = Document(_document(file))
     operations = list(_operations(document))
     by_name = {
-        name: operation_entry
-        for operation_entry in operations
-        for name in (str(operation_entry[3].get("operationId") or ""), f"{operation_entry[0]} {operation_entry[1]}")
+        name: entry
+        for entry in operations
+        for name in (str(entry[3].get("operationId") or ""), f"{entry[0]} {entry[1]}")
     }
-    known_names = [
-        str(operation_entry[3].get("operationId") or f"{operation_entry[0]} {operation_entry[1]}")
-        for operation_entry in operations
-    ]
+    known_names = [str(entry[3].get("operationId") or f"{entry[0]} {entry[1]}") for entry in operations]
     operation = operation or (known_names[0] if len(known_names) == 1 else None)
     if operation not in by_name or operation is None:
         raise UnknownName("operation", operation or "", known_names, "operation")
@@ -184,9 +181,7 @@ def _example(document: Document, schema: Any, name: str, depth: int = 0) -> Any:
         required = schema.get("required", properties)
         required_names = set(map(str, required)) if isinstance(required, list | Mapping) else set()
         return {
-            key: _example(document, property_schema, key, depth + 1)
-            for key, property_schema in properties.items()
-            if key in required_names
+            key: _example(document, inner, key, depth + 1) for key, inner in properties.items() if key in required_names
         }
     if schema.get("type") == "array":
         return [_example(document, schema.get("items"), name, depth + 1)] if depth < DEEPEST else []
@@ -215,8 +210,8 @@ def _texts(document: Document, schema: Any, path: str, depth: int = 0) -> Iterat
     document.spend(100 + len(path))
     if depth > DEEPEST:
         return
-    for name, property_schema in member(schema.get("properties"), f"{path}, properties").items():
-        yield from _texts(document, property_schema, f"{path}.{name}" if path else name, depth + 1)
+    for name, inner in member(schema.get("properties"), f"{path}, properties").items():
+        yield from _texts(document, inner, f"{path}.{name}" if path else name, depth + 1)
     if schema.get("type") == "array":
         items = document.resolved(schema.get("items"))
         if items.get("type") in {"number", "integer"}:

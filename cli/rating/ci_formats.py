@@ -86,12 +86,12 @@ class _Judged:
             yield f"part {part.name}", part
 
 
-def _junit(judged: _Judged) -> str:
+def _junit(report: _Judged) -> str:
     """Write a JUnit test suite with a test case for the whole rating and one for each part."""
-    counts = {"tests": 1 + len(judged.parts), "failures": 0, "errors": 0, "skipped": 0}
-    suite = ET.Element("testsuite", name=f"{judged.overall.name}: {judged.subject}")
-    for title, verdict in judged.verdicts:
-        case = ET.SubElement(suite, "testcase", classname=judged.subject, name=title, time="0")
+    counts = {"tests": 1 + len(report.parts), "failures": 0, "errors": 0, "skipped": 0}
+    suite = ET.Element("testsuite", name=f"{report.overall.name}: {report.subject}")
+    for title, verdict in report.verdicts:
+        case = ET.SubElement(suite, "testcase", classname=report.subject, name=title, time="0")
         if verdict.exit is Exit.UCS:
             continue
         outcome, count = _OUTCOMES[verdict.exit]
@@ -119,19 +119,19 @@ _OUTCOMES = {
 _LEVELS = {Exit.UCS: "none", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
 
 
-def _sarif(judged: _Judged) -> str:
+def _sarif(report: _Judged) -> str:
     """Write a SARIF run with a result for the whole rating and one for each part."""
-    location = {"artifactLocation": {"uri": quote(judged.file.as_posix()) if judged.file else "assay"}}
+    location = {"artifactLocation": {"uri": quote(report.file.as_posix()) if report.file else "assay"}}
     results = [
         {
             "ruleId": "bias-rating",
             "kind": "pass" if verdict.exit is Exit.UCS else "fail",
             "level": _LEVELS[verdict.exit],
-            "message": {"text": f"{judged.overall.name}, {judged.subject}, {title}: {verdict.message}"},
+            "message": {"text": f"{report.overall.name}, {report.subject}, {title}: {verdict.message}"},
             "locations": [{"physicalLocation": location}],
-            "partialFingerprints": {"assay/v1": f"{judged.overall.name}/{judged.subject}/{title}"},
+            "partialFingerprints": {"assay/v1": f"{report.overall.name}/{report.subject}/{title}"},
         }
-        for title, verdict in judged.verdicts
+        for title, verdict in report.verdicts
     ]
     rule = {"id": "bias-rating", "shortDescription": {"text": "The service passes the bar for its bias rating."}}
     driver = {"name": "assay", "version": assay.__version__, "rules": [rule]}
@@ -140,13 +140,13 @@ def _sarif(judged: _Judged) -> str:
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _github(judged: _Judged) -> str:
+def _github(report: _Judged) -> str:
     """Write an annotation (workflow command of GitHub Actions) for the whole rating and one for each part."""
     kinds = {Exit.UCS: "notice", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
     lines = []
-    for title, verdict in judged.verdicts:
-        name = _property(f"{judged.overall.name}, {title}")
-        at = f",file={_property(codes(judged.file.as_posix()))}" if judged.file else ""
+    for title, verdict in report.verdicts:
+        name = _property(f"{report.overall.name}, {title}")
+        at = f",file={_property(codes(report.file.as_posix()))}" if report.file else ""
         lines.append(f"::{kinds[verdict.exit]} title={name}{at}::{verdict.message.translate(MISFIT)}\n")
     return "".join(lines)
 

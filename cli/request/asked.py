@@ -97,9 +97,7 @@ def with_request(command: Callable[..., None]) -> Callable[..., None]:
         for field in fields(Asked)
     ]
     options += [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in parameters
-        if parameter.name != "options"
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in parameters if option.name != "options"
     ]
 
     def run(**arguments: Any) -> None:
@@ -109,7 +107,7 @@ def with_request(command: Callable[..., None]) -> Callable[..., None]:
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # typer reads it
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in options}
+    run.__annotations__ = {option.name: option.annotation for option in options}
     return run
 
 

@@ -172,31 +172,31 @@ class Driver:
             for probes in calls:
                 start = time.monotonic()
                 if isinstance(probes[0].ask, AUTHORED):
-                    called, place, other = self._author, author, rated
+                    called, slot, other_slot = self._author, author, rated
                 else:
-                    called, place, other = self._rated, rated, author
+                    called, slot, other_slot = self._rated, rated, author
                 # releasing the other service's slot prevents a deadlock when both have the same address
-                await other.give_up()
-                async with self._without_other_versions(probes, place):
-                    replies, attempts = await self._call(probes, called, place)
+                await other_slot.give_up()
+                async with self._without_other_versions(probes, slot):
+                    replies, attempts = await self._call(probes, called, slot)
                 elapsed_ms = round(1000 * (time.monotonic() - start))
                 answers = []
                 for probe, reply in zip(probes, replies, strict=True):
-                    made = session.accept(probe, reply)
-                    answers.append(LedgerEntry(made[0], attempts, elapsed_ms))
-                    answers += [LedgerEntry(copy, 0, 0) for copy in made[1:]]
+                    accepted = session.accept(probe, reply)
+                    answers.append(LedgerEntry(accepted[0], attempts, elapsed_ms))
+                    answers += [LedgerEntry(copy, 0, 0) for copy in accepted[1:]]
                 self._put(answers)
                 await self._room()
 
     @contextlib.asynccontextmanager
-    async def _without_other_versions(self, probes: Sequence[Probe], place: Place) -> AsyncIterator[None]:
+    async def _without_other_versions(self, probes: Sequence[Probe], slot: Place) -> AsyncIterator[None]:
         """Wait until no other version of the same items is being asked, so that a service cannot hold one back."""
         names = {name for probe in probes for name in probe.versions_of}
         if not names:
             yield
             return
         if not self._in_flight.isdisjoint(names):
-            await place.give_up()
+            await slot.give_up()
         async with self._landed:
             await self._landed.wait_for(lambda: self._in_flight.isdisjoint(names))
             self._in_flight |= names
@@ -207,11 +207,11 @@ class Driver:
             async with self._landed:
                 self._landed.notify_all()
 
-    async def _call(self, probes: Sequence[Probe], called: Called, place: Place) -> tuple[Sequence[Reply], int]:
+    async def _call(self, probes: Sequence[Probe], called: Called, slot: Place) -> tuple[Sequence[Reply], int]:
         """Make one call with its retries; return the replies (or failures) and the number of attempts."""
         key = opaque_key(self.secret, *(probe.unit for probe in probes))
         for attempt in range(1, self.patience.attempts + 1):
-            await place.keep()
+            await slot.keep()
             await called.lane.wait_for_turn()
             if not self.budget.take():
                 failure = Failure(BUDGET, f"the job's max_calls ({self.budget.max_calls}) were used up")
@@ -224,7 +224,7 @@ class Driver:
                 if failed.code in FINAL:
                     raise TargetRefused(failed) from failed
                 if failed.retriable and attempt < self.patience.attempts:
-                    await self._pause(self.patience.delay_s(failed, attempt, self.rng), place)
+                    await self._pause(self.patience.delay_s(failed, attempt, self.rng), slot)
                     continue
                 if called.breaker.lost():
                     raise TargetUnavailable(failed, called.lane) from failed
@@ -234,9 +234,9 @@ class Driver:
             return replies, attempt
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
-    async def _pause(self, seconds: float, place: Place) -> None:
+    async def _pause(self, seconds: float, slot: Place) -> None:
         if seconds > SHARE_S:
-            await place.give_up()
+            await slot.give_up()
         await self.sleep(seconds)
 
     def _put(self, answers: Sequence[LedgerEntry]) -> None:
@@ -283,5 +283,5 @@ class Driver:
 
 def first_error(several: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the first exception in a group or its nested groups."""
-    one = several.exceptions[0]
-    return first_error(one) if isinstance(one, BaseExceptionGroup) else one
+    first = several.exceptions[0]
+    return first_error(first) if isinstance(first, BaseExceptionGroup) else first

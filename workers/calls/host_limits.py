@@ -122,14 +122,14 @@ class HostLimits:
         limits = Limits(settings.host_concurrency, settings.host_rate, min(LONGEST_S, timeout_s + longest_wait_s))
         holder = f"{self.holder}:{next(self._numbers)}"
         # sorted, so that two calls cannot wait for each other's slots
-        names = [f"host:{host_of(url) or url}", *(f"address:{each}" for each in sorted(set(addresses)))]
+        names = [f"host:{host_of(url) or url}", *(f"address:{address}" for address in sorted(set(addresses)))]
         async with AsyncExitStack() as stack:
             for name in names:
                 kind, _, value = name.partition(":")
                 lane_name = f"{kind}:{sha256(value.encode()).hexdigest()[:24]}"
                 lane = Lane(lane_name, holder, limits, self.rng, self.traffic)
-                place = await stack.enter_async_context(lane.place())
-                await place.keep()
+                slot = await stack.enter_async_context(lane.place())
+                await slot.keep()
                 await lane.wait_for_turn()
             yield
 
@@ -139,13 +139,13 @@ class HostLimits:
         async with self._asking:
             proven, until = self._proven.get(file, (False, 0.0))
             if time.monotonic() >= until:
-                known = await asyncio.to_thread(self._standing, url)
-                if not known.proven and not known.file_read:
+                standing = await asyncio.to_thread(self._standing, url)
+                if not standing.proven and not standing.file_read:
                     await asyncio.to_thread(self._keep, file, await self._refuses(file))
-                    known = await asyncio.to_thread(self._standing, url)
-                if not known.proven and not known.wish_known:
+                    standing = await asyncio.to_thread(self._standing, url)
+                if not standing.proven and not standing.wish_known:
                     self.unread.add(host_of(url) or url)
-                proven = known.proven
+                proven = standing.proven
                 self._proven[file] = proven, time.monotonic() + RECHECK_S
         return proven
 
@@ -162,10 +162,10 @@ class HostLimits:
 
     def _standing(self, url: str) -> Standing:
         with self.database.read() as connection:
-            found = refusals.standing(connection, self.tenant, url)
-        if found.refusal is not None:
-            raise found.refusal
-        return found
+            standing = refusals.standing(connection, self.tenant, url)
+        if standing.refusal is not None:
+            raise standing.refusal
+        return standing
 
     def _keep(self, file: str, refuses: bool | None) -> None:
         with self.database.write() as connection:

@@ -45,7 +45,7 @@ class Lane:
 
     Parameters
     ----------
-    who : str
+    holder : str
         Name of the job as a holder of slots.
     limits : Limits
         Limits of the job's target; calls of other jobs in the lane count towards these limits.
@@ -54,7 +54,7 @@ class Lane:
     """
 
     name: str
-    who: str
+    holder: str
     limits: Limits
     rng: np.random.Generator
     traffic: Traffic = field(default_factory=TrafficHere)
@@ -68,11 +68,11 @@ class Lane:
     async def place(self) -> AsyncIterator[Place]:
         """Provide a slot, which is taken by `Place.keep` and released when the block ends."""
         self._places += 1
-        place = Place(self, f"{self.who}:{self._places}")
+        slot = Place(self, f"{self.holder}:{self._places}")
         try:
-            yield place
+            yield slot
         finally:
-            await place.give_up()
+            await slot.give_up()
 
     async def wait_for_turn(self) -> None:
         """Wait until the target's rate allows another call."""

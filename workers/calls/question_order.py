@@ -118,9 +118,9 @@ def _in_rounds(relatives: Relatives, slots: Integers, earliest: Integers) -> Int
         while waiting:  # neighbours are visited one after another, so that they get neighbouring positions
             index = waiting.pop()
             if index not in rounds:
-                taken = {rounds[other] for other in relatives.get(index, ()) if other in rounds}
+                taken = {rounds[relative] for relative in relatives.get(index, ()) if relative in rounds}
                 rounds[index] = next(turn for turn in range(len(taken) + 1) if turn not in taken)
-                waiting += [other for other in relatives.get(index, ()) if other not in rounds]
+                waiting += [relative for relative in relatives.get(index, ()) if relative not in rounds]
     in_order = sorted(rounds, key=lambda index: (rounds[index], earliest[index] if rounds[index] == 0 else 0))
     return np.argsort(np.array(in_order))
 
@@ -141,12 +141,12 @@ def _separate(
 
     def conflicts(index: int) -> int:
         call = slot[index] // per_call
-        close = sum(abs(call - slot[other] // per_call) < apart for other in relatives.get(index, ()))
+        close = sum(abs(call - slot[relative] // per_call) < apart for relative in relatives.get(index, ()))
         return int(close + (call < earliest[index]))
 
-    def exchange(one: int, other: int) -> None:
-        slot[one], slot[other] = slot[other], slot[one]
-        holder[slot[one]], holder[slot[other]] = one, other
+    def exchange(index_a: int, index_b: int) -> None:
+        slot[index_a], slot[index_b] = slot[index_b], slot[index_a]
+        holder[slot[index_a]], holder[slot[index_b]] = index_a, index_b
 
     constrained = [index for index in range(len(slot)) if index in relatives or earliest[index] > 0]
     misplaced, before_sweep = constrained, 2 * len(constrained)
@@ -158,11 +158,11 @@ def _separate(
         tried = rng.integers(len(slot), size=(len(misplaced), TRIES)).tolist()
         for index, positions in zip(misplaced, tried, strict=True):
             for position in positions:
-                other = holder[position]
-                before = conflicts(index) + conflicts(other)
-                exchange(index, other)
-                if conflicts(index) + conflicts(other) < before:
+                partner = holder[position]
+                before = conflicts(index) + conflicts(partner)
+                exchange(index, partner)
+                if conflicts(index) + conflicts(partner) < before:
                     break
-                exchange(index, other)
+                exchange(index, partner)
     slots[:] = slot
     return not any(map(conflicts, misplaced))

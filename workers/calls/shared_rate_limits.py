@@ -114,7 +114,7 @@ class TrafficHere:
         """Take or keep a slot."""
         with self._lock:
             now = self._clock()
-            places = {one: until for one, until in self._places.get(lane, {}).items() if until > now}
+            places = {holder: until for holder, until in self._places.get(lane, {}).items() if until > now}
             free = token in places or len(places) < limit
             if free:
                 places[token] = now + keep_s
@@ -147,10 +147,10 @@ class TrafficHere:
             return self._left(self._resting, lane)
 
     def _left(self, until: dict[str, float], lane: str) -> float:
-        left = until.get(lane, 0.0) - self._clock()
-        if left <= 0:
+        remaining_s = until.get(lane, 0.0) - self._clock()
+        if remaining_s <= 0:
             until.pop(lane, None)
-        return max(0.0, left)
+        return max(0.0, remaining_s)
 
     def _put(self, lane: str, taken: dict[str, float]) -> None:
         """Store the slots of a lane; remove a lane without slots, because there is one lane per target."""
@@ -161,10 +161,10 @@ class TrafficHere:
 
 
 class TrafficOnRedis:
-    """Rate, slots and suspension of each lane, kept in Redis for all workers; while Redis is unreachable, in `here`."""
+    """Rate, slots and suspension of each lane, in Redis for all workers; while Redis is unreachable, in `local`."""
 
-    def __init__(self, url: str, here: TrafficHere, on_failure: Callable[[], None]) -> None:
-        self._url, self._here, self._on_failure = url, here, on_failure
+    def __init__(self, url: str, local: TrafficHere, on_failure: Callable[[], None]) -> None:
+        self._url, self._here, self._on_failure = url, local, on_failure
         self._until = 0.0
         self._redis: Redis | None = None
 
@@ -224,20 +224,20 @@ class TrafficOnRedis:
         )
 
     async def _ask(
-        self, there: Callable[[Redis], Awaitable[Any]], read: Callable[[Any], T], here: Callable[[], Awaitable[T]]
+        self, remote: Callable[[Redis], Awaitable[Any]], read: Callable[[Any], T], local: Callable[[], Awaitable[T]]
     ) -> T:
         from redis.exceptions import RedisError
 
         if self._redis is not None and time.monotonic() >= self._until:
             try:
-                return read(await there(self._redis))
+                return read(await remote(self._redis))
             except (RedisError, OSError, TimeoutError) as error:
                 self._until = time.monotonic() + REST_S
                 self._on_failure()
                 structlog.get_logger().warning("traffic counted in this process", why=type(error).__name__)
-        return await here()
+        return await local()
 
 
-def lane_of(tenant: str, place: str) -> str:
+def lane_of(tenant: str, address: str) -> str:
     """Return the name of the lane of a tenant's jobs on one address (or one protocol with fixed addresses)."""
-    return sha256(f"{tenant}\n{place}".encode()).hexdigest()[:24]
+    return sha256(f"{tenant}\n{address}".encode()).hexdigest()[:24]

@@ -65,12 +65,12 @@ HINTS: Mapping[int, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """Complete response with a 2xx status; header names are in lower case, `place` is the host (and port)."""
+    """Complete response with a 2xx status; header names are in lower case, `origin` is the host (and port)."""
 
     status: int
     raw_headers: Sequence[tuple[bytes, bytes]]
     body: bytes
-    place: str
+    origin: str
     quote_body: Callable[[bytes], str] | None = field(default=None, repr=False)
 
     @property
@@ -103,11 +103,11 @@ class Response:
         if page:
             raise CallFailed(
                 "garbage",
-                f"{self.place} answered with a web page instead of JSON; the address (base_url) may be the website's",
+                f"{self.origin} answered with a web page instead of JSON; the address (base_url) may be the website's",
                 status=self.status,
             )
         raise CallFailed(
-            "bad-json", f"{self.place} answered something that is not JSON{self.quote()}", status=self.status
+            "bad-json", f"{self.origin} answered something that is not JSON{self.quote()}", status=self.status
         )
 
 
@@ -174,8 +174,8 @@ class Egress:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for each in (self, *self._certified.values()):
-            await each.transport.aclose()
+        for egress in (self, *self._certified.values()):
+            await egress.transport.aclose()
 
     def certified(self, certificate: str) -> Egress:
         """Return a client that shows servers a certificate; it shares everything except connections with this client.
@@ -231,42 +231,48 @@ class Egress:
         RatingsRefused
             If the host refuses ratings, before anything is sent to it.
         """
-        place = place_of(url)
-        target, written = _target(url), {**self._standing, **(headers or {})}
-        if target is None or not "".join([*written, *written.values()]).isascii():
-            raise CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
+        origin = place_of(url)
+        target, all_headers = _target(url), {**self._standing, **(headers or {})}
+        if target is None or not "".join([*all_headers, *all_headers.values()]).isascii():
+            raise CallFailed("unsupported", f"the request to {origin} holds characters that HTTP cannot carry")
         async with self._visit(url, timeout_s):
             start, received = time.perf_counter(), None
             try:
                 async with asyncio.timeout(timeout_s):
-                    received = await self.transport.ask(place, method, target, written, content, max(room, self._cap))
+                    received = await self.transport.ask(
+                        origin, method, target, all_headers, content, max(room, self._cap)
+                    )
             except TimeoutError:
-                raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
+                raise CallFailed("timeout", f"{origin} did not answer completely within {timeout_s:g} s") from None
             finally:
                 if self._watch is not None:
-                    self._watch(Exchange(method, url, written, content, received, time.perf_counter() - start))
-        response = Response(received.status, received.headers, received.body, str(place), quote_body)
+                    self._watch(Exchange(method, url, all_headers, content, received, time.perf_counter() - start))
+        response = Response(received.status, received.headers, received.body, str(origin), quote_body)
         if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure(response, retriable)
         return response
 
     async def exempt(self, url: str, timeout_s: float) -> bool:
         """Whether the limits of hosts do not apply to a URL; raise `CallFailed` if it cannot be called."""
-        place = place_of(url)
+        origin = place_of(url)
         try:
             async with asyncio.timeout(timeout_s):
-                return await self.transport.exempt(place)
+                return await self.transport.exempt(origin)
         except TimeoutError:
-            raise CallFailed("timeout", f"the host name {place.host} was not resolved within {timeout_s:g} s") from None
+            raise CallFailed(
+                "timeout", f"the host name {origin.host} was not resolved within {timeout_s:g} s"
+            ) from None
 
     async def addresses(self, url: str, timeout_s: float) -> Sequence[str]:
         """Return the address that a URL's host was last reached at; before the first call, all its addresses."""
-        place = place_of(url)
+        origin = place_of(url)
         try:
             async with asyncio.timeout(timeout_s):
-                return await self.transport.addresses(place)
+                return await self.transport.addresses(origin)
         except TimeoutError:
-            raise CallFailed("timeout", f"the host name {place.host} was not resolved within {timeout_s:g} s") from None
+            raise CallFailed(
+                "timeout", f"the host name {origin.host} was not resolved within {timeout_s:g} s"
+            ) from None
 
     @asynccontextmanager
     async def _visit(self, url: str, timeout_s: float) -> AsyncIterator[None]:
@@ -279,27 +285,27 @@ class Egress:
 
     def _failure(self, response: Response, retriable: Container[int]) -> CallFailed:
         """Return the failure for an unsuccessful status."""
-        status, place = response.status, response.place
+        status, origin = response.status, response.origin
         if status == PARTIAL:
-            return CallFailed("truncated", f"{place} answered with a part of what was asked for (HTTP {status})")
+            return CallFailed("truncated", f"{origin} answered with a part of what was asked for (HTTP {status})")
         if status < 400:
             return CallFailed(
-                "redirect", f"{place} redirects elsewhere (HTTP {status}); give the address it leads to", status=status
+                "redirect", f"{origin} redirects elsewhere (HTTP {status}); give the address it leads to", status=status
             )
         if status in QUOTA_STATUSES or (status in {403, 429} and any(mark in response.body for mark in QUOTA_MARKS)):
-            used_up = f"the account at {place} is used up (HTTP {status}){response.quote()}"
+            used_up = f"the account at {origin} is used up (HTTP {status}){response.quote()}"
             return CallFailed("quota", used_up, status=status)
         if status in {401, 403} or (status == 400 and any(mark in response.body for mark in REFUSED_MARKS)):
-            refused = f"{place} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
+            refused = f"{origin} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
             return CallFailed("auth", refused, status=status)
-        said = should_retry(response.headers)
+        retry_header = should_retry(response.headers)
         if status == 400 and any(mark in response.body for mark in BUSY_MARKS):
-            said = True
+            retry_header = True
         hint = f": {HINTS[status]}" if status in HINTS else ""
         return CallFailed(
             f"http-{status}",
-            f"{place} answered with HTTP status {status}{hint}{response.quote()}",
-            retriable=status in retriable if said is None else said,
+            f"{origin} answered with HTTP status {status}{hint}{response.quote()}",
+            retriable=status in retriable if retry_header is None else retry_header,
             retry_after_s=parse_retry_after(response.headers, self.now()),
             status=status,
         )

@@ -46,22 +46,22 @@ class Received:
 
 
 class ClosedUnheard(Exception):
-    """The connection ended before the first byte of the response; a reused connection (`kept`) may have been stale."""
+    """The connection ended before the first byte of the response; a `reused` connection may have been stale."""
 
-    def __init__(self, *, kept: bool) -> None:
+    def __init__(self, *, reused: bool) -> None:
         super().__init__()
-        self.kept = kept
+        self.reused = reused
 
 
 class Listener(ResponseHandler):
     """Connection to one host and port (`name`).
 
-    If `whole` is true, a response longer than its cap is refused; otherwise it is truncated.
+    If `complete` is true, a response longer than its cap is refused; otherwise it is truncated.
     """
 
-    def __init__(self, name: str, *, whole: bool, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, name: str, *, complete: bool, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self._name, self._whole, self._asked = name, whole, 0
+        self._name, self._complete, self._asked = name, complete, 0
         self._cap, self._heard, self._head = 0, 0, bytearray()
         self._body: Any = None
 
@@ -157,12 +157,14 @@ class Listener(ResponseHandler):
         if (
             message.code < 200
             or _FOLDED.search(self._head)
-            or [one.lower() for one in codings] not in ([], ["chunked"])
+            or [coding.lower() for coding in codings] not in ([], ["chunked"])
         ):
             return self._garbage()
-        if not self._whole:
+        if not self._complete:
             return None
-        if any(one.strip().lower() not in {"", "identity"} for one in message.headers.getall("Content-Encoding", ())):
+        if any(
+            coding.strip().lower() not in {"", "identity"} for coding in message.headers.getall("Content-Encoding", ())
+        ):
             return CallFailed(
                 "encoded-body", f"{self._name} compressed its answer although it was asked not to; turn that off"
             )
@@ -178,7 +180,7 @@ class Listener(ResponseHandler):
     def _meant(self, exc: BaseException, cause: BaseException | None) -> Exception:
         if isinstance(exc, (OSError, ClientError)):
             if not self._heard:
-                return ClosedUnheard(kept=self._asked > 1)
+                return ClosedUnheard(reused=self._asked > 1)
             return CallFailed("truncated", f"{self._name} closed the connection in the middle of its answer")
         if isinstance(cause, LineTooLong) or _LARGE.search(str(cause)):
             return self._large_head()

@@ -25,8 +25,8 @@ Network = IPv4Network | IPv6Network
 # registries; metadata services after their vendors' documentation.  A narrower range comes before
 # the wider one that contains it, so that its more precise reason is reported.
 SPECIAL: Sequence[tuple[Network, str]] = tuple(
-    (ip_network(prefix), what)
-    for prefix, what in (
+    (ip_network(prefix), reason)
+    for prefix, reason in (
         ("169.254.169.254/32", "a cloud metadata service"),
         ("169.254.170.2/32", "a cloud metadata service"),
         ("168.63.129.16/32", "a cloud platform service"),
@@ -86,9 +86,9 @@ def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
     """
     if any(address in network for network in allow if network.version == address.version):
         return None
-    for network, what in SPECIAL:
+    for network, reason in SPECIAL:
         if network.version == address.version and address in network:
-            return what
+            return reason
     if isinstance(address, IPv6Address) and (address not in UNICAST or address.scope_id is not None):
         return "outside global unicast"
     return None
@@ -96,7 +96,9 @@ def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
 
 def within(addresses: Sequence[Address], networks: Sequence[Network]) -> bool:
     """Whether every address is in at least one of the networks."""
-    return all(any(one in network for network in networks if network.version == one.version) for one in addresses)
+    return all(
+        any(address in network for network in networks if network.version == address.version) for address in addresses
+    )
 
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -201,20 +203,20 @@ def refuse_url(url: str, allow: Sequence[Network]) -> None:
 
     `allow` are the networks that the operator allows in addition to public addresses. Raises `AddressRefused`.
     """
-    place = read_place(url)
-    fixed = _fixed_addresses(place)
+    origin = read_place(url)
+    fixed = _fixed_addresses(origin)
     if fixed and not _permitted(fixed, allow):
-        what = why_denied(fixed[0], allow)
+        reason = why_denied(fixed[0], allow)
         raise AddressRefused(
-            f"{place.host} is not a public address ({what}); an operator can allow it with ASSAY_EGRESS_ALLOW"
+            f"{origin.host} is not a public address ({reason}); an operator can allow it with ASSAY_EGRESS_ALLOW"
         )
 
 
-def _fixed_addresses(place: Place) -> Sequence[Address]:
+def _fixed_addresses(origin: Place) -> Sequence[Address]:
     """Return the addresses that need no resolver: a literal, and ``localhost`` (RFC 6761, section 6.3)."""
-    if place.literal is not None:
-        return (place.literal,)
-    return _LOOPBACK if place.host == "localhost" or place.host.endswith(".localhost") else ()
+    if origin.literal is not None:
+        return (origin.literal,)
+    return _LOOPBACK if origin.host == "localhost" or origin.host.endswith(".localhost") else ()
 
 
 def _permitted(addresses: Sequence[Address], allow: Sequence[Network]) -> list[Address]:
@@ -243,7 +245,7 @@ class Guard:
     allow: Sequence[Network]
     resolve: Resolve = resolve
 
-    async def addresses(self, place: Place) -> list[Address]:
+    async def addresses(self, origin: Place) -> list[Address]:
         """Return the addresses to connect, in the resolver's order; never an empty list.
 
         Raises
@@ -251,31 +253,31 @@ class Guard:
         CallFailed
             ``refused-address`` if any address is denied, ``connect`` if there is none.
         """
-        if fixed := _fixed_addresses(place):
+        if fixed := _fixed_addresses(origin):
             if permitted := _permitted(fixed, self.allow):
                 return permitted
-            raise self._refusal(place, why_denied(fixed[0], self.allow))
+            raise self._refusal(origin, why_denied(fixed[0], self.allow))
         try:
-            answers = [ip_address(answer) for answer in await self.resolve(place.host, place.port)]
+            answers = [ip_address(answer) for answer in await self.resolve(origin.host, origin.port)]
         except (OSError, ValueError):  # ValueError: an invalid address in the answer, or a name invalid in IDNA
-            raise CallFailed("connect", f"the host name {place.host} could not be resolved") from None
+            raise CallFailed("connect", f"the host name {origin.host} could not be resolved") from None
         if not answers:
-            raise CallFailed("connect", f"the host name {place.host} has no address")
+            raise CallFailed("connect", f"the host name {origin.host} has no address")
         for answer in answers:
-            if what := why_denied(answer, self.allow):
-                raise self._refusal(place, what)
+            if reason := why_denied(answer, self.allow):
+                raise self._refusal(origin, reason)
         return answers
 
-    def check_peer(self, place: Place, peer: object) -> None:
+    def check_peer(self, origin: Place, peer: object) -> None:
         """Raise `CallFailed` ``refused-address`` if the connected peer is denied or unknown."""
         try:
-            what = why_denied(ip_address(str(peer)), self.allow)
+            reason = why_denied(ip_address(str(peer)), self.allow)
         except ValueError:
-            what = "an unknown peer"
-        if what:
-            raise self._refusal(place, what)
+            reason = "an unknown peer"
+        if reason:
+            raise self._refusal(origin, reason)
 
     @staticmethod
-    def _refusal(place: Place, what: str | None) -> CallFailed:
+    def _refusal(origin: Place, reason: str | None) -> CallFailed:
         # The address itself is not disclosed: callers could map the internal network with it.
-        return CallFailed("refused-address", f"{place.host} leads to an address that is not public ({what})")
+        return CallFailed("refused-address", f"{origin.host} leads to an address that is not public ({reason})")

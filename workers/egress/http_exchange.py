@@ -92,8 +92,8 @@ def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExcha
             text = quoter.excerpt(text, longest)
         return text
 
-    def headers(given: Iterable[tuple[str, str]]) -> dict[str, str]:
-        return {name.lower(): MASK if _HEADER.search(name) else clean(value, SHOWN_VALUE) for name, value in given}
+    def headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+        return {name.lower(): MASK if _HEADER.search(name) else clean(value, SHOWN_VALUE) for name, value in pairs}
 
     def body(content: bytes) -> str:
         text = content[: SHOWN_BODY + 4 * LONGEST_KEY].decode("utf-8-sig", "replace")

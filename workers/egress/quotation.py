@@ -44,21 +44,21 @@ _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\
 def spellings(secret: str) -> frozenset[str]:
     """Return a key in every encoding in which a request may carry it and an echo may return it."""
     plain = secret.encode()
-    found = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
-    found |= {html.escape(secret), plain.hex()}
+    forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
+    forms |= {html.escape(secret), plain.hex()}
     for before in range(3):  # Base64 of a longer text, such as "user:key", depends on the key's place in it
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            found.add(encode(b"\0" * before + plain).decode()[4 if before else 0 : -4])
-    return frozenset(found - {""})
+            forms.add(encode(b"\0" * before + plain).decode()[4 if before else 0 : -4])
+    return frozenset(forms - {""})
 
 
 class Quoter:
     """Cleans texts of a service; `secrets` are the keys that the service was sent."""
 
     def __init__(self, *secrets: str | None) -> None:
-        known = [secret for secret in secrets if secret is not None]
-        forms = {_bare(form) for secret in known for form in _forms(secret)}
-        self._shows = all(len(_bare(secret)) >= FEWEST for secret in known)
+        keys = [secret for secret in secrets if secret is not None]
+        forms = {_bare(form) for secret in keys for form in _forms(secret)}
+        self._shows = all(len(_bare(secret)) >= FEWEST for secret in keys)
         self._parts: dict[int, set[str]] = {}
         for form in forms:
             if len(form) >= FEWEST:
@@ -70,8 +70,8 @@ class Quoter:
         """Return a text on one line, without the key, ANSI sequences and invisible characters, cut to `LONGEST`."""
         if not self._shows:
             return ""
-        shown = self._masked(_visible(text[:READ]))
-        return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+        cleaned = self._masked(_visible(text[:READ]))
+        return cleaned if len(cleaned) <= LONGEST else cleaned[: LONGEST - 1] + "…"
 
     def masked(self, message: str) -> str:
         """Return a message of ours without the key in its quotations; without them if the key is too short."""
@@ -82,8 +82,8 @@ class Quoter:
         if not self._shows:
             return ""
         lines = (_visible(line, keep_spaces=True) for line in text[: longest + LONGEST_KEY].splitlines())
-        shown = self._masked("\n".join(lines))
-        return shown if len(shown) <= longest else f"{shown[:longest]}…"
+        cleaned = self._masked("\n".join(lines))
+        return cleaned if len(cleaned) <= longest else f"{cleaned[:longest]}…"
 
     def quote(self, body: bytes) -> str:
         """Return the message in an error body as ``; it said: "…"``; empty without a message, and for a web page."""
@@ -94,14 +94,14 @@ class Quoter:
 
         Only letters and digits are compared, without case, so that escapes and line ends do not hide a key.
         """
-        places = [place for place, char in enumerate(text) if char.isascii() and char.isalnum()]
+        places = [index for index, char in enumerate(text) if char.isascii() and char.isalnum()]
         bare, hidden = _bare(text), bytearray(len(places))
         for size, parts in self._parts.items():
             for start in range(len(bare) - size + 1):
                 if bare[start : start + size] in parts:
                     hidden[start : start + size] = b"\1" * size
-        for found in reversed(list(re.finditer(b"\1+", hidden))):
-            text = f"{text[: places[found.start()]]}{MASK}{text[places[found.end() - 1] + 1 :]}"
+        for match in reversed(list(re.finditer(b"\1+", hidden))):
+            text = f"{text[: places[match.start()]]}{MASK}{text[places[match.end() - 1] + 1 :]}"
         return text
 
 
@@ -112,7 +112,7 @@ def _forms(secret: str) -> frozenset[str]:
     except (binascii.Error, ValueError):
         decoded = ""
     _, colon, password = decoded.partition(":")
-    return spellings(secret).union(*(spellings(one) for one in (decoded, password) if colon and one))
+    return spellings(secret).union(*(spellings(text) for text in (decoded, password) if colon and text))
 
 
 def _bare(text: str) -> str:
@@ -124,18 +124,18 @@ def _visible(text: str, *, keep_spaces: bool = False) -> str:
     """Return a text on one line, without control, format, unassigned and undecodable characters."""
     bare = _TERMINAL.sub("", text)
     line = re.sub(r"\s", " ", bare) if keep_spaces else re.sub(r"\s+", " ", bare)
-    kept = (char for char in line if char != "\ufffd" and not unicodedata.category(char).startswith("C"))
-    return "".join(kept) if keep_spaces else "".join(kept).strip()
+    characters = (char for char in line if char != "\ufffd" and not unicodedata.category(char).startswith("C"))
+    return "".join(characters) if keep_spaces else "".join(characters).strip()
 
 
 def _message_in(body: bytes) -> str:
     """Return the message of an error body: a member of its JSON, or its text."""
     try:
-        said = _found(json.loads(body))
+        message = _found(json.loads(body))
     except (ValueError, RecursionError):
-        said = ""
+        message = ""
     text = body[: 4 * READ].decode("utf-8-sig", "replace").lstrip()
-    return said or ("" if text.startswith("<") else text)
+    return message or ("" if text.startswith("<") else text)
 
 
 def _found(value: Any, depth: int = 4) -> str:

@@ -96,79 +96,79 @@ class ExemptHosts:
     """
 
     networks: Sequence[Network]
-    known: dict[tuple[str, int], bool] = field(default_factory=dict)
+    is_exempt: dict[tuple[str, int], bool] = field(default_factory=dict)
     addresses: dict[tuple[str, int], Sequence[str]] = field(default_factory=dict)
 
-    async def holds(self, place: Place, guard: Guard) -> bool:
+    async def holds(self, origin: Place, guard: Guard) -> bool:
         """Whether a host is exempt; its addresses are resolved once."""
-        key = (place.host, place.port)
-        if key not in self.known:
-            self.known.setdefault(key, within(await self.resolved(place, guard), self.networks))
-        return self.known[key]
+        key = (origin.host, origin.port)
+        if key not in self.is_exempt:
+            self.is_exempt.setdefault(key, within(await self.resolved(origin, guard), self.networks))
+        return self.is_exempt[key]
 
-    async def resolved(self, place: Place, guard: Guard) -> Sequence[Address]:
+    async def resolved(self, origin: Place, guard: Guard) -> Sequence[Address]:
         """Resolve the addresses of a host, and remember those that a connection may be opened to."""
-        addresses = await guard.addresses(place)
-        self.addresses[place.host, place.port] = [str(address) for address in addresses[:MAX_ADDRESSES]]
+        addresses = await guard.addresses(origin)
+        self.addresses[origin.host, origin.port] = [str(address) for address in addresses[:MAX_ADDRESSES]]
         return addresses
 
-    def check(self, place: Place, addresses: Sequence[Address]) -> None:
+    def check(self, origin: Place, addresses: Sequence[Address]) -> None:
         """Raise `CallFailed` ``connect`` if an exempt host left the networks; a retry observes the host's limits."""
-        key = (place.host, place.port)
-        if self.known.get(key) and not within(addresses, self.networks):
-            self.known[key] = False
-            raise CallFailed("connect", f"{place} has other addresses than before")
+        key = (origin.host, origin.port)
+        if self.is_exempt.get(key) and not within(addresses, self.networks):
+            self.is_exempt[key] = False
+            raise CallFailed("connect", f"{origin} has other addresses than before")
 
 
 class GuardedConnector(aiohttp.BaseConnector):
     """Connector that opens only connections that the guard allows, and reuses them."""
 
     def __init__(
-        self, guard: Guard, dial: Dial, trust: Callable[[], ssl.SSLContext], exempt: ExemptHosts, *, whole: bool
+        self, guard: Guard, dial: Dial, trust: Callable[[], ssl.SSLContext], exempt: ExemptHosts, *, complete: bool
     ) -> None:
         super().__init__(limit=0, keepalive_timeout=IDLE_S)
-        self._guard, self._dial, self._trust, self._whole = guard, dial, trust, whole
+        self._guard, self._dial, self._trust, self._complete = guard, dial, trust, complete
         self._exempt = exempt
 
     async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:
         """Try the addresses of the place in turn until one is connected."""
-        place = read_place(str(req.url.origin()))
-        addresses = (await self._guard.addresses(place))[:MAX_ADDRESSES]
-        self._exempt.check(place, addresses)
+        origin = read_place(str(req.url.origin()))
+        addresses = (await self._guard.addresses(origin))[:MAX_ADDRESSES]
+        self._exempt.check(origin, addresses)
         for address in addresses[:-1]:
             try:
                 async with asyncio.timeout(DIAL_S):
-                    return await self._connect_to(place, address)
+                    return await self._connect_to(origin, address)
             except TimeoutError:
                 continue
             except CallFailed as failed:
                 if failed.code != "connect":
                     raise
-        return await self._connect_to(place, addresses[-1])
+        return await self._connect_to(origin, addresses[-1])
 
-    async def _connect_to(self, place: Place, address: Address) -> ResponseHandler:
-        connection = Listener(str(place), whole=self._whole, loop=asyncio.get_running_loop())
-        tls = self._trust() if place.scheme == "https" else None
-        host = place.host if tls else None
+    async def _connect_to(self, origin: Place, address: Address) -> ResponseHandler:
+        connection = Listener(str(origin), complete=self._complete, loop=asyncio.get_running_loop())
+        tls = self._trust() if origin.scheme == "https" else None
+        host = origin.host if tls else None
         failure: CallFailed | None = None
         try:
-            transport, _ = await self._dial(lambda: connection, str(address), place.port, tls, host)
+            transport, _ = await self._dial(lambda: connection, str(address), origin.port, tls, host)
         except ssl.SSLCertVerificationError as untrusted:
-            why = untrusted.verify_message or "it cannot be verified"
-            failure = CallFailed("tls", f"the certificate of {place} is refused: {why.rstrip('.')}")
+            reason = untrusted.verify_message or "it cannot be verified"
+            failure = CallFailed("tls", f"the certificate of {origin} is refused: {reason.rstrip('.')}")
         except ssl.SSLError:
-            failure = CallFailed("tls", f"no TLS could be agreed with {place}; is it an http:// address?")
+            failure = CallFailed("tls", f"no TLS could be agreed with {origin}; is it an http:// address?")
         except OSError as refused:
-            failure = CallFailed("connect", f"{place} cannot be reached ({type(refused).__name__})")
+            failure = CallFailed("connect", f"{origin} cannot be reached ({type(refused).__name__})")
         if failure is not None:  # raised outside the `except` blocks, so that it has no `__context__`
             raise failure
         peer = transport.get_extra_info("peername")
         try:
-            self._guard.check_peer(place, peer[0] if peer else None)
+            self._guard.check_peer(origin, peer[0] if peer else None)
         except CallFailed:
             connection.abort()
             raise
-        self._exempt.addresses[place.host, place.port] = [str(address)]
+        self._exempt.addresses[origin.host, origin.port] = [str(address)]
         return connection
 
 
@@ -181,7 +181,7 @@ class GuardedTransport:
         Networks that the operator allows in addition to public addresses.
     response_cap : int
         Maximum size of a response body in bytes, unless a request sets another.
-    whole : bool
+    complete : bool
         Whether a longer response is refused; otherwise it is truncated.
     trust : callable
         Makes the context with the trusted certificates.
@@ -194,45 +194,45 @@ class GuardedTransport:
         allow: Sequence[Network],
         *,
         response_cap: int,
-        whole: bool = True,
+        complete: bool = True,
         resolve: Resolve = resolve,
         dial: Dial = dial,
         trust: Trust = default_trust,
         exempt: Sequence[Network] = (),
     ) -> None:
-        self._cap, self._whole, self._trust, self._dial = response_cap, whole, trust, dial
+        self._cap, self._complete, self._trust, self._dial = response_cap, complete, trust, dial
         self._guard, self._exempt = Guard(tuple(allow), resolve), ExemptHosts(tuple(exempt))
         self._context: ssl.SSLContext | None = None
         self._kept: aiohttp.ClientSession | None = None
 
     def certified(self, certificate: str) -> GuardedTransport:
         """Return a copy of the transport with separate connections, on which it shows a client certificate (PEM)."""
-        own = copy(self)
-        vars(own).update(_trust=partial(certified_trust, self._trust, certificate), _context=None, _kept=None)
-        return own
+        transport = copy(self)
+        vars(transport).update(_trust=partial(certified_trust, self._trust, certificate), _context=None, _kept=None)
+        return transport
 
-    async def exempt(self, place: Place) -> bool:
+    async def exempt(self, origin: Place) -> bool:
         """Whether all addresses of a host are in the exempt networks; its connections are then limited to these."""
-        return await self._exempt.holds(place, self._guard)
+        return await self._exempt.holds(origin, self._guard)
 
-    async def addresses(self, place: Place) -> Sequence[str]:
+    async def addresses(self, origin: Place) -> Sequence[str]:
         """Return the address of the latest connection to a host; before the first connection, all its addresses."""
-        if (place.host, place.port) not in self._exempt.addresses:
-            await self._exempt.resolved(place, self._guard)
-        return self._exempt.addresses[place.host, place.port]
+        if (origin.host, origin.port) not in self._exempt.addresses:
+            await self._exempt.resolved(origin, self._guard)
+        return self._exempt.addresses[origin.host, origin.port]
 
     async def call(self, request: httpx.Request) -> Received:
         """Send a request and read its complete response; see `ask`."""
-        place = place_of(str(request.url))
-        return await self.ask(place, request.method, request.url.raw_path.decode(), request.headers, request.read())
+        origin = place_of(str(request.url))
+        return await self.ask(origin, request.method, request.url.raw_path.decode(), request.headers, request.read())
 
     async def ask(
-        self, place: Place, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
+        self, origin: Place, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
     ) -> Received:
         """Send a request given in its parts; every error is raised as a `CallFailed`."""
         request = {
             "method": method,
-            "url": URL(f"{place.scheme}://{place}{target}", encoded=True),
+            "url": URL(f"{origin.scheme}://{origin}{target}", encoded=True),
             "headers": dict(headers),
             "data": (body if len(body) < LARGE_BODY else io.BytesIO(body)) if body else None,
             "read_bufsize": self._cap if cap is None else cap,
@@ -240,28 +240,28 @@ class GuardedTransport:
         if self._kept is None:
             self._kept = self._open()
         try:
-            return await self._exchange(place, self._kept, request)
+            return await self._exchange(origin, self._kept, request)
         except ClosedUnheard as closed:
-            stale = closed.kept
+            stale = closed.reused
         if stale:  # the service closed the idle connection: retry once on a new one
             async with self._open() as fresh:
                 try:
-                    return await self._exchange(place, fresh, request)
+                    return await self._exchange(origin, fresh, request)
                 except ClosedUnheard:
                     pass
-        raise CallFailed("truncated", f"{place} closed the connection without an answer")
+        raise CallFailed("truncated", f"{origin} closed the connection without an answer")
 
     async def aclose(self) -> None:
         """Close all idle connections."""
         if self._kept is not None:
-            kept, self._kept = self._kept, None
-            await kept.close()
+            session, self._kept = self._kept, None
+            await session.close()
 
     def _open(self) -> aiohttp.ClientSession:
-        connector = GuardedConnector(self._guard, self._dial, self._trusted, self._exempt, whole=self._whole)
+        connector = GuardedConnector(self._guard, self._dial, self._trusted, self._exempt, complete=self._complete)
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **PLAIN)
 
-    async def _exchange(self, place: Place, session: aiohttp.ClientSession, request: dict[str, Any]) -> Received:
+    async def _exchange(self, origin: Place, session: aiohttp.ClientSession, request: dict[str, Any]) -> Received:
         cap, body = request["read_bufsize"], bytearray()
         failure: Exception
         try:
@@ -271,16 +271,16 @@ class GuardedTransport:
                     body += piece
             finally:
                 answer.close()
-            if self._whole and len(body) > cap:
-                raise CallFailed("too-large", f"{place} sent more than {cap:,} bytes")
+            if self._complete and len(body) > cap:
+                raise CallFailed("too-large", f"{origin} sent more than {cap:,} bytes")
             raw = [(name.lower(), value) for name, value in answer.raw_headers]
             return Received(answer.status, raw, bytes(body[:cap]))
         except ValueError:  # the exception's message is not used, because it quotes the value, which may be an API key
-            failure = CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
+            failure = CallFailed("unsupported", f"the request to {origin} holds characters that HTTP cannot carry")
         except aiohttp.ClientPayloadError:
-            failure = CallFailed("truncated", f"{place} closed the connection in the middle of its answer")
+            failure = CallFailed("truncated", f"{origin} closed the connection in the middle of its answer")
         except aiohttp.ClientConnectionError:  # the connection was closed while the request was written
-            failure = ClosedUnheard(kept=True)
+            failure = ClosedUnheard(reused=True)
         raise failure
 
     def _trusted(self) -> ssl.SSLContext:

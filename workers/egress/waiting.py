@@ -26,17 +26,17 @@ def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None
     milliseconds = headers.get("retry-after-ms", "").strip()
     if _NUMBER.fullmatch(milliseconds):
         return float(milliseconds) / 1000
-    said = headers.get("retry-after", "").strip()
-    if _NUMBER.fullmatch(said):
-        return float(said)
-    until = _date(said)
+    value = headers.get("retry-after", "").strip()
+    if _NUMBER.fullmatch(value):
+        return float(value)
+    until = _date(value)
     # the service's own ``Date`` is preferred, because the clock of this machine may be wrong
     return None if until is None else max(0.0, (until - (_date(headers.get("date", "")) or now)).total_seconds())
 
 
-def _date(said: str) -> datetime | None:
+def _date(text: str) -> datetime | None:
     try:
-        date = parsedate_to_datetime(said)
+        date = parsedate_to_datetime(text)
     except (ValueError, OverflowError, IndexError):  # raised for invalid dates
         return None
     # the zone "-0000" means UTC without a local time zone (RFC 5322, section 3.3)

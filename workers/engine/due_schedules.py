@@ -33,11 +33,11 @@ def run_due(database: Database, settings: Settings) -> int:
             ran = schedules.run_due(connection, bounds) if reconciler_lock(connection) else None
         if ran is None:
             return done
-        schedule, made = ran
-        if made.made_id is None:
-            log.warning("schedule made nothing", schedule=schedule.id, why=made.code)
+        schedule, run = ran
+        if run.made_id is None:
+            log.warning("schedule made nothing", schedule=schedule.id, why=run.code)
         else:
-            log.info("schedule run", schedule=schedule.id, made=made.made_id, jobs=len(made.job_ids))
+            log.info("schedule run", schedule=schedule.id, made=run.made_id, jobs=len(run.job_ids))
     return MOST_RUNS
 
 
@@ -51,6 +51,6 @@ def tell_expiring(database: Database, settings: Settings) -> int:
         with database.write() as connection:
             if not reconciler_lock(connection):
                 return announced
-            found = expiry.expiring(connection, within_s, expiry.BATCH)
-            expiry.announce_expiring(connection, found)
-        announced += len(found)
+            expiring_ratings = expiry.expiring(connection, within_s, expiry.BATCH)
+            expiry.announce_expiring(connection, expiring_ratings)
+        announced += len(expiring_ratings)

@@ -73,9 +73,9 @@ def _end(workplace: Workplace, claim: Claim, error: Exception) -> str:
             return _fail(workplace, claim, problem(error))
 
 
-def _fail(workplace: Workplace, claim: Claim, why: dict[str, Any]) -> str:
-    _end_and_keep(workplace, claim.job, lambda connection: jobs.fail(connection, claim, why))
-    log.info("job failed", job=claim.job.id, code=why["code"])
+def _fail(workplace: Workplace, claim: Claim, error: dict[str, Any]) -> str:
+    _end_and_keep(workplace, claim.job, lambda connection: jobs.fail(connection, claim, error))
+    log.info("job failed", job=claim.job.id, code=error["code"])
     return "failed"
 
 
@@ -88,19 +88,19 @@ def _rest_or_fail(
     if not _release(workplace, claim, rest_s, waits_why(unavailable)):
         return _cancel(workplace, claim)
     # the message may quote the service, and logs hold no text of a service
-    why = unavailable.failure.code if isinstance(unavailable, TargetUnavailable) else "resting"
-    log.warning("job rests", job=claim.job.id, why=why)
+    reason = unavailable.failure.code if isinstance(unavailable, TargetUnavailable) else "resting"
+    log.warning("job rests", job=claim.job.id, why=reason)
     return "resting"
 
 
-def _release(workplace: Workplace, claim: Claim, rest_s: float | None = None, why: str | None = None) -> bool:
+def _release(workplace: Workplace, claim: Claim, rest_s: float | None = None, reason: str | None = None) -> bool:
     """Release the job (with `rest_s`: for later, without its transient failures); return false if it was cancelled."""
     with workplace.database.write() as connection:
         if jobs.hold(connection, claim).cancel_requested:
             return False
         if rest_s is not None:
             observations.forget_failures(connection, claim, TRANSIENT)
-        jobs.release(connection, claim, delay_s=rest_s or 0.0, charge_attempt=False, why=why)
+        jobs.release(connection, claim, delay_s=rest_s or 0.0, charge_attempt=False, why=reason)
     return True
 
 
@@ -144,5 +144,5 @@ def _made(database: Database, job: Job) -> Callable[[Any], None]:
     if job.kind == "writing":
         ordered = corpus_sentences.collect_ordered(database, job)
         return lambda connection: corpus_sentences.keep_ordered(connection, job, ordered)
-    made = authored.collect(database, job, parse_method(job.experiment or {}))
-    return lambda connection: authored.keep(connection, job, made)
+    items = authored.collect(database, job, parse_method(job.experiment or {}))
+    return lambda connection: authored.keep(connection, job, items)

@@ -41,11 +41,11 @@ class Overdue(Exception):
 
 
 class Stopped(Exception):
-    """The job must stop: `why` is ``"cancelled"``, ``"lease-lost"`` or ``"leaving"`` (this worker shuts down)."""
+    """The job must stop: `reason` is ``"cancelled"``, ``"lease-lost"`` or ``"leaving"`` (this worker shuts down)."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.why = reason
 
 
 class Heartbeat:
@@ -120,8 +120,8 @@ class Heartbeat:
             if rested < self._every_s:
                 continue
             rested = 0.0
-            if why := self._ask_database():
-                self._stop_job(why)
+            if reason := self._ask_database():
+                self._stop_job(reason)
             if self._why == "lease-lost":
                 return
 
@@ -138,10 +138,10 @@ class Heartbeat:
             return "lease-lost"
         return "cancelled" if beat.cancel_requested else None
 
-    def _stop_job(self, why: str) -> None:
+    def _stop_job(self, reason: str) -> None:
         if self._why is not None:
             return
-        self._why = why
+        self._why = reason
         if self._loop is not None and self._stop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stop)
 

@@ -83,6 +83,6 @@ def _sentences(*parts: str) -> str:
 
 
 def _problem(code: str, detail: str, **more: Any) -> dict[str, Any]:
-    if (said := service_said(detail)) is not None:
-        more["service_said"] = said
+    if (service_message := service_said(detail)) is not None:
+        more["service_said"] = service_message
     return {"type": f"/problems/{code}", "title": TITLES[code], "detail": detail, "code": code, **more}

@@ -56,16 +56,16 @@ def reconcile(database: Database, ring: Bell, settings: Settings) -> int:
                 return announced
             for job_id in jobs.fail_poison_jobs(connection, settings.attempt_cap):
                 log.error("job buried after too many fruitless attempts", job=job_id)
-            due = jobs.due(connection, min(BATCH, room - announced), settings.redispatch_s, Share.of(settings))
-            jobs.mark_dispatched(connection, due)
+            job_ids = jobs.due(connection, min(BATCH, room - announced), settings.redispatch_s, Share.of(settings))
+            jobs.mark_dispatched(connection, job_ids)
         try:
-            for job_id in due:
+            for job_id in job_ids:
                 ring(job_id)
         except Exception as error:  # noqa: BLE001  any exception of the broker's client; the jobs are safe
-            log.warning("jobs not announced", jobs=len(due), first=due[0], why=type(error).__name__)
+            log.warning("jobs not announced", jobs=len(job_ids), first=job_ids[0], why=type(error).__name__)
             return announced  # the unannounced jobs are announced again after `redispatch_s`
-        announced += len(due)
-        if len(due) < BATCH:
+        announced += len(job_ids)
+        if len(job_ids) < BATCH:
             return announced
 
 

@@ -30,11 +30,11 @@ def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
 
     @app.task(name=RUN_JOB)  # type: ignore[untyped-decorator] # Celery has no types
     def run(job_id: str) -> None:
-        place = workplace()
+        context = workplace()
         import_first()
-        run_job(job_id, place, owner())
-        _announce_next(place, lambda waiting: run.apply_async(args=[waiting], retry=False))
-        sign_due(place.database, place.vault)  # signs finished ratings at once; failed signatures are retried later
+        run_job(job_id, context, owner())
+        _announce_next(context, lambda waiting: run.apply_async(args=[waiting], retry=False))
+        sign_due(context.database, context.vault)  # signs finished ratings at once; failed signatures are retried later
 
 
 def _announce_next(workplace: Workplace, announce: Callable[[str], object]) -> None:

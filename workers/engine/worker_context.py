@@ -107,9 +107,9 @@ class WorkMeter:
         """Count a write to the ledger."""
         self._ledger_s.observe(seconds)
 
-    def delivered(self, left: str) -> None:
+    def delivered(self, outcome: str) -> None:
         """Count a delivery attempt: ``delivered``, ``waiting``, ``given-up``, ``disabled`` or ``overtaken``."""
-        self._deliveries.labels(left).inc()
+        self._deliveries.labels(outcome).inc()
 
     def _known(self, target: str) -> str:
         with self._lock:
@@ -125,7 +125,7 @@ class WorkMeter:
         return Histogram(f"assay_{name}", text, labels, buckets=buckets, registry=self.registry)
 
 
-def _ignore_progress(asked: int, expected: int) -> None:
+def _ignore_progress(answered: int, expected: int) -> None:
     """Ignore progress, because it is already stored in the job's row."""
 
 

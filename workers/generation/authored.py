@@ -26,7 +26,7 @@ ROWS_A_READ = 500
 class Authored:
     """Valid items that an author generated for a rating; `corpus_id` is empty if the rating names no corpus."""
 
-    wanted: AuthoredItems
+    request: AuthoredItems
     items: tuple[NewItem, ...]
     corpus_id: str = ""
 
@@ -37,21 +37,23 @@ def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, 
     if job.author is None or not names.authored:
         return ()
     corpus_id = "" if names.corpus is None else names.corpus.name.partition("@")[0]
-    made = method.authored_items(list(authored(database, job)))
-    items = [new_items(some, author_of(job.author), job.id) for some in made]
-    return tuple(Authored(each, some, corpus_id) for each, some in zip(names.authored, items, strict=True) if some)
+    authored_items = method.authored_items(list(authored(database, job)))
+    items = [new_items(group, author_of(job.author), job.id) for group in authored_items]
+    return tuple(
+        Authored(item_kind, group, corpus_id) for item_kind, group in zip(names.authored, items, strict=True) if group
+    )
 
 
-def keep(c: Any, job: Job, made: Sequence[Authored]) -> None:
+def keep(c: Any, job: Job, authored_groups: Sequence[Authored]) -> None:
     """Store items in the rating's corpus if the tenant owns it and the items fit it, otherwise in a new corpus.
 
-    `c` is the connection of the transaction that ends the job, `made` the result of `collect`.
+    `c` is the connection of the transaction that ends the job, `authored_groups` the result of `collect`.
     """
-    for each in made:
-        corpus = corpora.lock(c, each.corpus_id, job.tenant) if each.corpus_id else None
-        if corpus is None or not _fits(corpus, each.wanted):
-            corpus = corpora.add(c, _new_corpus(c, job, each.wanted))
-        corpus_items.add(c, corpus.id, job.tenant, each.items[: room_of(c, corpus.id)])
+    for group in authored_groups:
+        corpus = corpora.lock(c, group.corpus_id, job.tenant) if group.corpus_id else None
+        if corpus is None or not _fits(corpus, group.request):
+            corpus = corpora.add(c, _new_corpus(c, job, group.request))
+        corpus_items.add(c, corpus.id, job.tenant, group.items[: room_of(c, corpus.id)])
 
 
 def room_of(c: Any, corpus_id: str) -> int:
@@ -68,29 +70,31 @@ def authored(database: Database, job: Job) -> Iterator[Observation]:
             after = rows[-1].seq
 
 
-def new_items(made: Iterable[CorpusItem], author: Mapping[str, Any], job_id: str) -> tuple[NewItem, ...]:
+def new_items(material: Iterable[CorpusItem], author: Mapping[str, Any], job_id: str) -> tuple[NewItem, ...]:
     """Build items with their author, prompt and job."""
-    return tuple(new_item(one, {"author": author, "prompt": one.prompt, "job": job_id, "unit": one.id}) for one in made)
+    return tuple(
+        new_item(item, {"author": author, "prompt": item.prompt, "job": job_id, "unit": item.id}) for item in material
+    )
 
 
-def _fits(corpus: StoredCorpus, wanted: AuthoredItems) -> bool:
+def _fits(corpus: StoredCorpus, items: AuthoredItems) -> bool:
     """Whether the corpus may hold the author's items: it is of the same kind, and was not made for other words."""
-    if corpus.kind != wanted.kind:
+    if corpus.kind != items.kind:
         return False
-    return wanted.words is None or corpus.rules is None or dict(corpus.rules.words) == dump_words(wanted.words)
+    return items.words is None or corpus.rules is None or dict(corpus.rules.words) == dump_words(items.words)
 
 
-def _new_corpus(c: Any, job: Job, wanted: AuthoredItems) -> NewCorpus:
+def _new_corpus(c: Any, job: Job, items: AuthoredItems) -> NewCorpus:
     rules, language = None, "en"
-    if wanted.words is not None:
-        rules, language = rules_for(c, job.tenant, wanted.words, wanted.specification)
-    done = "drawn" if wanted.kind == "images" else "written"
+    if items.words is not None:
+        rules, language = rules_for(c, job.tenant, items.words, items.specification)
+    done = "drawn" if items.kind == "images" else "written"
     return NewCorpus(
         tenant=job.tenant,
-        name=f"{wanted.name}, {done} for a rating"[:200],
-        kind=wanted.kind,
+        name=f"{items.name}, {done} for a rating"[:200],
+        kind=items.kind,
         language=language,
-        attribute=wanted.attribute,
+        attribute=items.attribute,
         rules=rules,
         description=f"{done.capitalize()} by {(job.author or {}).get('name')} for the job {job.id}",
     )

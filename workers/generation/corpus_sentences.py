@@ -40,7 +40,7 @@ class Task:
     ----------
     corpus_id : str
         Corpus that receives the sentences.
-    kept : tuple of Sentence
+    sentences : tuple of Sentence
         Existing sentences: those of the corpus, and copies from other corpora.
     taken : tuple of StoredItem
         Items of other corpora that are copied.
@@ -49,14 +49,14 @@ class Task:
     corpus_id: str
     words: StereotypeWords
     writing: Writing
-    kept: tuple[Sentence, ...]
+    sentences: tuple[Sentence, ...]
     taken: tuple[StoredItem, ...]
 
     def experiment(self, seed: int) -> Experiment:
         """Start the experiment; it returns a `Written` instead of a finding."""
         how = self.writing
         asking = write_sentences(
-            self.words, self.kept, how.per_term, generator(seed), family=how.family, tries=how.tries
+            self.words, self.sentences, how.per_term, generator(seed), family=how.family, tries=how.tries
         )
         return cast("Experiment", asking)
 
@@ -67,44 +67,44 @@ class Task:
 
 def task_of(database: Database, job: Job) -> Task:
     """Read the existing sentences and return the author's task; raise `CorpusGone` if the corpus was deleted."""
-    asked = job.experiment or {}
+    experiment = job.experiment or {}
     words = _words(job)
-    writing = Writing(asked["per_term"], asked["family"], asked["tries"])
+    writing = Writing(experiment["per_term"], experiment["family"], experiment["tries"])
     with database.read() as c:
-        corpus = corpora.find(c, asked["corpus"], job.tenant)
+        corpus = corpora.find(c, experiment["corpus"], job.tenant)
         if corpus is None or corpus.tenant != job.tenant:
-            raise CorpusGone(asked["corpus"])
-        own = corpus_items.every(c, corpus.id)
+            raise CorpusGone(experiment["corpus"])
+        own_items = corpus_items.every(c, corpus.id)
         others: Sequence[StoredItem] = ()
-        if asked["reuse"] and corpus.rules is not None:
+        if experiment["reuse"] and corpus.rules is not None:
             others = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
-    kept = list(map(_sentence, own))
+    sentences = list(map(_sentence, own_items))
     by_id = {item.id: item for item in others}
-    reused = list(reusable(words, kept, map(_sentence, others), writing.per_term))
-    return Task(corpus.id, words, writing, (*kept, *reused), tuple(by_id[one.id] for one in reused))
+    reused = list(reusable(words, sentences, map(_sentence, others), writing.per_term))
+    return Task(corpus.id, words, writing, (*sentences, *reused), tuple(by_id[sentence.id] for sentence in reused))
 
 
 def finish(database: Database, claim: Claim, task: Task, ended: Any) -> None:
     """Store the sentences in their corpus and end the job, in one transaction; `ended` is the experiment's result."""
-    job, written = claim.job, cast("Written", ended)
+    job, written_corpus = claim.job, cast("Written", ended)
     new = list(_taken_over(task.taken, task.words))
     by_unit = {item.id: item for item in written_items(authored(database, job), task.words)}
-    new += new_items([by_unit[one.id] for one in written.sentences], author_of(job.target), job.id)
+    new += new_items([by_unit[sentence.id] for sentence in written_corpus.sentences], author_of(job.target), job.id)
     with database.write() as c:
         hold(c, claim)
         # locked, so that no other transaction adds items after the free places are counted
         corpora.lock(c, task.corpus_id, job.tenant)
         room = room_of(c, task.corpus_id)
-        kept = corpus_items.add(c, task.corpus_id, job.tenant, new[:room])
-        if kept is None:
+        addition = corpus_items.add(c, task.corpus_id, job.tenant, new[:room])
+        if addition is None:
             raise CorpusGone(task.corpus_id)
         result = {
             "corpus": task.corpus_id,
-            "version": kept.corpus.version,
-            **written.as_json(),
+            "version": addition.corpus.version,
+            **written_corpus.as_json(),
             "reused": len(task.taken),
-            "added": len(kept.added),
-            "duplicates": len(kept.items) - len(kept.added),
+            "added": len(addition.added),
+            "duplicates": len(addition.items) - len(addition.added),
             "left_out": max(0, len(new) - room),
         }
         runs.finish_with(c, claim, "written", result)
@@ -135,9 +135,9 @@ def _taken_over(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator
     """Yield copies of other corpora's sentences, with their origin in the provenance."""
     for item in items:
         how = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
-        made = as_item(_sentence(item), words, how)
-        if isinstance(made, NewItem):
-            yield made
+        copy = as_item(_sentence(item), words, how)
+        if isinstance(copy, NewItem):
+            yield copy
 
 
 def _sentence(item: StoredItem) -> Sentence:

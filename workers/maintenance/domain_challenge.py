@@ -29,9 +29,9 @@ SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
 
 async def look_for_token(workplace: Workplace, claim: Claim) -> None:
     """Check the host and store the result; a missing token is a result, not a failure of the job."""
-    named = str((claim.job.experiment or {}).get("domain"))
+    host = str((claim.job.experiment or {}).get("domain"))
     with workplace.database.read() as connection:
-        domain = domains.find(connection, named, claim.job.tenant)
+        domain = domains.find(connection, host, claim.job.tenant)
     failure = "the domain was removed" if domain is None else None
     if domain is not None:
         networks = workplace.settings.egress_networks
@@ -40,7 +40,7 @@ async def look_for_token(workplace: Workplace, claim: Claim) -> None:
     with workplace.database.write() as connection:
         if domain is not None:
             domains.checked(connection, domain.id, failure)
-        result = {"domain": named, "verified": failure is None, "failure": failure}
+        result = {"domain": host, "verified": failure is None, "failure": failure}
         runs.finish_with(connection, claim, "checked", result)
 
 

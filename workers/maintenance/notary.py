@@ -113,12 +113,12 @@ class Notary(BackgroundThread):
         with self._database.write() as connection:
             key = signing.current(connection, self._vault)
         answered = self._post(url, old, head, key)
-        told = (answered.outcome.response or "").strip()
+        reply = (answered.outcome.response or "").strip()
         # the witness may know a newer head than our database, for example after a restored backup, or a lost answer
-        if answered.outcome.status == CONFLICT and told.isascii() and told.isdigit() and len(told) < 19:
-            if int(told) > head.size:
-                return f"it knows {int(told)} entries of the log, which has {head.size}: was an old database restored?"
-            answered = self._post(url, int(told), head, key)
+        if answered.outcome.status == CONFLICT and reply.isascii() and reply.isdigit() and len(reply) < 19:
+            if int(reply) > head.size:
+                return f"it knows {int(reply)} entries of the log, which has {head.size}: was an old database restored?"
+            answered = self._post(url, int(reply), head, key)
         if answered.outcome.failure is not None:
             return answered.outcome.failure
         return self._keep(witness, head, answered.outcome.response or "")
@@ -145,13 +145,13 @@ class Notary(BackgroundThread):
         text = Checkpoint(self._origin, head.size, head.root).text()
         lines = [line for line in response.split("\n") if line.startswith(DASH)]
         try:
-            found = cosignature_in(text, lines, witness, is_signature)
+            cosignature = cosignature_in(text, lines, witness, is_signature)
         except BadCheckpoint as wrong:
             return str(wrong)
-        if found is None:
+        if cosignature is None:
             return f"it answered without a cosignature by {witness.name} with the configured key"
         with self._database.write() as connection:
-            witnessing.keep(connection, self._origin, head.size, str(witness), found.line)
+            witnessing.keep(connection, self._origin, head.size, str(witness), cosignature.line)
         logger.info("log cosigned", witness=witness.name, size=head.size)
         return None
 

@@ -16,23 +16,23 @@ async def rerate_evidence(workplace: Workplace, claim: Claim) -> None:
     """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
     document = await asyncio.to_thread(_recompute, workplace, claim)
     with workplace.database.write() as connection:
-        kept = rerated.keep(connection, document["rerated_from"]["rating"], document)
+        stored = rerated.keep(connection, document["rerated_from"]["rating"], document)
         result = {
-            "rating": kept.rating_id,
-            "version": kept.methodology_version,
-            "letter": kept.letter,
-            "declared": kept.declared,
+            "rating": stored.rating_id,
+            "version": stored.methodology_version,
+            "letter": stored.letter,
+            "declared": stored.declared,
             "probabilities": document["probabilities"],
         }
         runs.finish_with(connection, claim, "rerated", result)
 
 
 def _recompute(workplace: Workplace, claim: Claim) -> dict[str, Any]:
-    asked = claim.job.experiment or {}
-    methodology = workplace.methodologies.named(str(asked.get("version")))
+    request = claim.job.experiment or {}
+    methodology = workplace.methodologies.named(str(request.get("version")))
     with workplace.database.read() as connection:
-        rating = ratings.find(connection, str(asked.get("rating")), claim.job.tenant)
+        rating = ratings.find(connection, str(request.get("rating")), claim.job.tenant)
         if rating is None:
-            raise UnknownName("rating", str(asked.get("rating")), ("see GET /v1/ratings",), "rating")
+            raise UnknownName("rating", str(request.get("rating")), ("see GET /v1/ratings",), "rating")
         record = list(rerated.evidence(connection, rating.job_id))
     return rerated.recompute(rating, record, methodology)

@@ -109,15 +109,15 @@ class ProtocolInfo:
 def _adapters() -> Mapping[str, type[Adapter]]:
     """Return all adapters by protocol name; a plug-in does not replace a built-in protocol."""
     added = {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}
-    return {**added, **{each.protocol: each for each in PROTOCOLS}}
+    return {**added, **{adapter.protocol: adapter for adapter in PROTOCOLS}}
 
 
 def _offered(protocol: str) -> type[Adapter] | Preset:
     """Return a protocol's adapter class or preset, or raise `UnknownName` with ``field`` ``"protocol"``."""
-    found = _adapters().get(protocol) or presets().get(protocol) or _HERE.get(protocol)
-    if found is None:
+    offered = _adapters().get(protocol) or presets().get(protocol) or _HERE.get(protocol)
+    if offered is None:
         raise UnknownName("protocol", protocol, [*_adapters(), *presets()], "protocol")
-    return found
+    return offered
 
 
 def offer_here(adapter: type[Adapter]) -> None:
@@ -137,26 +137,26 @@ def _read_settings(protocol: str, kind: Kind, settings: Mapping[str, Any]) -> tu
 def protocols() -> tuple[ProtocolInfo, ...]:
     """Return the facts about all protocols: built-in ones in the order of the list, presets, then plug-ins."""
     # cached, because the settings classes of the presets are slow to build
-    built_in: dict[str, type[Adapter] | Preset] = {each.protocol: each for each in PROTOCOLS}
-    return tuple(_facts(name, each) for name, each in {**built_in, **presets(), **_adapters()}.items())
+    built_in: dict[str, type[Adapter] | Preset] = {adapter.protocol: adapter for adapter in PROTOCOLS}
+    return tuple(_facts(name, offered) for name, offered in {**built_in, **presets(), **_adapters()}.items())
 
 
 def _facts(name: str, offered: type[Adapter] | Preset) -> ProtocolInfo:
-    own: type = (
+    settings_type: type = (
         offered.settings_type(_adapters()[offered.base].settings_type)
         if isinstance(offered, Preset)
         else offered.settings_type
     )
     facts = [field.name for field in fields(ProtocolInfo) if field.name not in {"name", "settings_type"}]
-    return ProtocolInfo(name, settings_type=own, **{fact: getattr(offered, fact) for fact in facts})
+    return ProtocolInfo(name, settings_type=settings_type, **{fact: getattr(offered, fact) for fact in facts})
 
 
-def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target:
+def read_target(described: Mapping[str, Any], secret: str | None = None) -> Target:
     """Build a target from a request's fields, and validate all of them except the address of the URL.
 
     Parameters
     ----------
-    written : mapping
+    described : mapping
         ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``.
         If the field ``secret`` is missing, secrets are not validated: the caller stores them elsewhere.
     secret : str, optional
@@ -167,9 +167,9 @@ def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target
     SpecificationError
         If a field is invalid; the error names the field. The message never repeats a secret.
     """
-    adapter = _offered(str(written.get("protocol")))
-    kind = _kind(written.get("kind"), adapter)
-    base_url = str(written.get("base_url") or "")
+    adapter = _offered(str(described.get("protocol")))
+    kind = _kind(described.get("kind"), adapter)
+    base_url = str(described.get("base_url") or "")
     if adapter.needs_url and not base_url:
         such = f", such as {adapter.example}" if isinstance(adapter, Preset) else ""
         raise SpecificationError(f"protocol {adapter.protocol} needs the base_url of the service{such}", "base_url")
@@ -177,19 +177,19 @@ def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target
         raise SpecificationError(
             f"protocol {adapter.protocol} has addresses of its own; leave base_url out", "base_url"
         )
-    settings = _object(written, "settings")
+    settings = _object(described, "settings")
     _, read = _read_settings(adapter.protocol, kind, settings)
     if isinstance(read, TargetSettings):
         read.check_kind(kind)
-    if secret is not None or "secret" in written:
-        secret = secret if secret is not None else written["secret"]
+    if secret is not None or "secret" in described:
+        secret = secret if secret is not None else described["secret"]
         _check_secret(secret, adapter, getattr(read, "auth", None))
         if isinstance(read, TargetSettings):
             read.check_secret(secret)
     if isinstance(auth := getattr(read, "auth", None), AwsSigV4) and base_url:
         auth.region_of(base_url)
-    limits = read_fields(Limits, _object(written, "limits"), "limits")
-    name = str(written.get("name") or adapter.protocol)
+    limits = read_fields(Limits, _object(described, "limits"), "limits")
+    name = str(described.get("name") or adapter.protocol)
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
 
 
@@ -207,11 +207,11 @@ def settings_chosen(target: Mapping[str, Any]) -> Literal["default", "named", "c
     offered = _offered(protocol)
     if offered.protocol in {Custom.protocol, Chain.protocol, Uploaded.protocol}:
         return "changed"
-    own: Any = offered.parameters if isinstance(offered, Preset) else offered.settings_type
-    if not settings.keys() <= {setting.name for setting in fields(own)}:
+    settings_type: Any = offered.parameters if isinstance(offered, Preset) else offered.settings_type
+    if not settings.keys() <= {setting.name for setting in fields(settings_type)}:
         return "changed"  # a setting of the protocol below a preset, such as `body` or `headers`
-    read = read_fields(own, settings, "settings")
-    chosen = [setting for setting in fields(own) if not _is_default(setting, getattr(read, setting.name))]
+    read = read_fields(settings_type, settings, "settings")
+    chosen = [setting for setting in fields(settings_type) if not _is_default(setting, getattr(read, setting.name))]
     if all(setting.name == "model" or _has_no_default(setting) for setting in chosen):
         return "named" if chosen else "default"
     return "changed"
@@ -260,8 +260,8 @@ def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, 
             "protocol",
         )
     if target.protocol == Chain.protocol:
-        for place, link in enumerate(_links(target)):
-            _check_link(link, f"settings.links.{place}", allow)
+        for index, link in enumerate(_links(target)):
+            _check_link(link, f"settings.links.{index}", allow)
 
 
 def _check_link(link: Link, where: str, allow: Sequence[Network]) -> None:
@@ -314,28 +314,28 @@ def connect(target: Target, egress: Egress) -> Adapter:
     CallFailed
         ``unsupported``, if the operator does not allow the protocol.
     """
-    made: Any
-    made, settings = _read_settings(target.protocol, target.kind, target.settings)
-    if made is Chain:
+    implementation: Any
+    implementation, settings = _read_settings(target.protocol, target.kind, target.settings)
+    if implementation is Chain:
         links = [connect(_link_target(link, target.link_secrets), egress) for link in settings.links]
         return Chain(target, settings, links)
-    adapter: Adapter = BY_KIND.get((made.protocol, target.kind), made)(target, settings, egress)
+    adapter: Adapter = BY_KIND.get((implementation.protocol, target.kind), implementation)(target, settings, egress)
     return adapter
 
 
-def _object(written: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = written.get(name)
+def _object(described: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = described.get(name)
     if value is not None and not isinstance(value, Mapping):
         raise SpecificationError(f"{name} must be an object", name)
     return value or {}
 
 
-def _kind(written: Any, adapter: type[Adapter] | Preset) -> Kind:
+def _kind(name: Any, adapter: type[Adapter] | Preset) -> Kind:
     offered = tuple(str(kind) for kind in sorted(adapter.kinds))
     try:
-        kind = Kind(written)
+        kind = Kind(name)
     except ValueError:
-        raise UnknownName("kind of service", str(written), tuple(Kind), "kind") from None
+        raise UnknownName("kind of service", str(name), tuple(Kind), "kind") from None
     if kind not in adapter.kinds:
         raise SpecificationError(f"protocol {adapter.protocol} speaks to {', '.join(offered)}, not to {kind}", "kind")
     return kind

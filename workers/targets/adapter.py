@@ -169,6 +169,6 @@ def questions_for(questions: tuple[type[A], ...], asks: Sequence[Ask]) -> Sequen
     """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if one of them is not of the types in `questions`."""
     for ask in asks:
         if not isinstance(ask, questions):
-            offered = ", ".join(each.asks for each in questions)
+            offered = ", ".join(question.asks for question in questions)
             raise CallFailed("unsupported", f"this target can be asked to {offered}, not to {ask.asks}")
     return cast("Sequence[A]", asks)

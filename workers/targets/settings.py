@@ -113,7 +113,7 @@ class PredictorSettings(CalledSettings):
     def check_kind(self, kind: Kind) -> None:
         """Refuse samples that are records for an embedder."""
         super().check_kind(kind)
-        if kind is Kind.EMBEDDER and not all(isinstance(each, str) for each in self.samples):
+        if kind is Kind.EMBEDDER and not all(isinstance(sample, str) for sample in self.samples):
             raise SpecificationError("an embedder is asked about texts; samples must be texts", "settings.samples")
 
 
@@ -127,7 +127,7 @@ def settings_schema(kind: type) -> dict[str, Any]:
     return _validator(kind).json_schema()
 
 
-def read_fields(kind: type[S], written: Mapping[str, Any], where: str) -> S:
+def read_fields(kind: type[S], values: Mapping[str, Any], where: str) -> S:
     """Parse a frozen dataclass of settings or limits from the request field `where`.
 
     Raises
@@ -136,8 +136,8 @@ def read_fields(kind: type[S], written: Mapping[str, Any], where: str) -> S:
         If a field is invalid; ``field`` begins with `where`. The message never repeats a value, which might be a key.
     """
     try:
-        made: S = _validator(cast("Any", kind)).validate_python(dict(written))
-        return made
+        settings: S = _validator(cast("Any", kind)).validate_python(dict(values))
+        return settings
     except ValidationError as invalid:
         first = invalid.errors(include_url=False, include_input=False)[0]
     cause = first.get("ctx", {}).get("error")
@@ -148,6 +148,6 @@ def read_fields(kind: type[S], written: Mapping[str, Any], where: str) -> S:
         else ".".join(str(part) for part in loc if "[" not in str(part))
     )
     name = f"{where}.{inner}" if inner else where
-    known = [one.name for one in fields(cast("Any", kind))] if len(loc) == 1 else ()
-    message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {plain_message(first, known)}"
+    names = [field.name for field in fields(cast("Any", kind))] if len(loc) == 1 else ()
+    message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {plain_message(first, names)}"
     raise SpecificationError(message, name)

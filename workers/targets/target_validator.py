@@ -28,9 +28,9 @@ class TargetChecker:
 
     def questions_per_call(self, target: Mapping[str, Any]) -> int:
         """Return the maximum number of questions in one call to a validated target."""
-        known = read_target(target)
-        adapter = connect(known, Egress(self._allow, scraping=self._scraping))
-        return questions_per_call(adapter, keep_to_links(known).limits)
+        checked = read_target(target)
+        adapter = connect(checked, Egress(self._allow, scraping=self._scraping))
+        return questions_per_call(adapter, keep_to_links(checked).limits)
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
         """Raise a `SpecificationError` for an address to which no notice may be sent."""

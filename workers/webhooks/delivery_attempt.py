@@ -54,7 +54,7 @@ class Answered:
 def open_transport(settings: Settings) -> GuardedTransport:
     """Open a transport to receivers, guarded like calls to targets; long responses are truncated, not refused."""
     networks, exempt = settings.egress_networks, settings.exempt_networks
-    return GuardedTransport(networks, response_cap=RESPONSE_CAP, whole=False, exempt=exempt)
+    return GuardedTransport(networks, response_cap=RESPONSE_CAP, complete=False, exempt=exempt)
 
 
 async def call(

@@ -88,7 +88,7 @@ class Credentials:
             case Placed() as placed:
                 return _placed(request, placed, fill_text(placed.value, {"secret": self._secret}))
             case AwsSigV4() as aws:
-                made = signed_headers(
+                signed = signed_headers(
                     request.method,
                     request.url,
                     request.headers,
@@ -98,7 +98,7 @@ class Credentials:
                     service=aws.service,
                     now=self._now(),
                 )
-                return _with_headers(request, made)
+                return _with_headers(request, signed)
             case _:
                 return request
 

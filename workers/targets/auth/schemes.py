@@ -100,10 +100,10 @@ class AwsSigV4(Strict):
 
     def region_of(self, base_url: str) -> str:
         """Return the region to sign for; raise a `SpecificationError` if neither setting nor address names a region."""
-        found = _REGION.search(base_url)
-        if not self.region and found is None:
+        match = _REGION.search(base_url)
+        if not self.region and match is None:
             raise SpecificationError("the address names no AWS region; set auth.region", "settings.auth.region")
-        return self.region or (found[1] if found else "")
+        return self.region or (match[1] if match else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,8 +193,8 @@ def aws_keys(secret: str) -> AwsKeys:
     """Split the secret of ``aws-sigv4``; raise a `SpecificationError` for another form."""
     parts = secret.split(":")
     if len(parts) not in {2, 3} or not all(parts):
-        wanted = "access-key-id:secret-access-key, followed by :session-token for temporary keys"
-        raise SpecificationError(f"the secret of auth aws-sigv4 is {wanted}", "secret")
+        expected_form = "access-key-id:secret-access-key, followed by :session-token for temporary keys"
+        raise SpecificationError(f"the secret of auth aws-sigv4 is {expected_form}", "secret")
     return AwsKeys(*parts)
 
 
@@ -209,17 +209,17 @@ class ServiceAccount:
 
 def service_account(secret: str) -> ServiceAccount:
     """Parse a service account's JSON key file; raise a `SpecificationError` for another form."""
-    why = ""
+    cause = ""
     try:
-        written = json.loads(secret)
-        key = load_private_key(written["private_key"])
+        key_file = json.loads(secret)
+        key = load_private_key(key_file["private_key"])
         if isinstance(key, RSAPrivateKey):
-            return ServiceAccount(str(written["client_email"]), str(written.get("private_key_id", "")), key)
+            return ServiceAccount(str(key_file["client_email"]), str(key_file.get("private_key_id", "")), key)
     except UnusableKey as unusable:
-        why = f": {unusable}"
+        cause = f": {unusable}"
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         pass  # the exceptions quote the file, so none is shown
-    raise SpecificationError(f"the secret of auth gcp-service-account is the JSON file of its RSA key{why}", "secret")
+    raise SpecificationError(f"the secret of auth gcp-service-account is the JSON file of its RSA key{cause}", "secret")
 
 
 def client_certificate(secret: str) -> str:
@@ -229,20 +229,20 @@ def client_certificate(secret: str) -> str:
     would ask for a password on the terminal.
     """
     certificates, key = _certificate_and_key(secret)
-    parts = [each.public_bytes(Encoding.PEM) for each in certificates]
+    parts = [part.public_bytes(Encoding.PEM) for part in certificates]
     return b"".join([*parts, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())]).decode()
 
 
 def _certificate_and_key(secret: str) -> tuple[list[x509.Certificate], PrivateKey]:
-    why = ""
+    cause = ""
     try:
         key = load_private_key(secret)
         certificates = x509.load_pem_x509_certificates(secret.encode())
         if certificates[0].public_key() == key.public_key():
             return certificates, key
     except UnusableKey as unusable:
-        why = f": {unusable}"
+        cause = f": {unusable}"
     except (ValueError, TypeError, InternalError, UnsupportedAlgorithm):
         pass
-    wanted = "a client certificate with its chain and its key, unencrypted, both as PEM"
-    raise SpecificationError(f"the secret of auth mtls is {wanted}{why}", "secret")
+    expected_form = "a client certificate with its chain and its key, unencrypted, both as PEM"
+    raise SpecificationError(f"the secret of auth mtls is {expected_form}{cause}", "secret")

@@ -67,7 +67,7 @@ class TokenSource:
             if isinstance(self.scheme, OAuth2)
             else assertion(self.scheme, self.secret, self.egress.now().timestamp())
         )
-        asked = self.clock()
+        requested_at = self.clock()
         try:
             response = await self.egress.send(
                 "POST",
@@ -86,7 +86,7 @@ class TokenSource:
                 retriable=failed.retriable,
                 retry_after_s=failed.retry_after_s,
             ) from None
-        return token, None if lifetime_s is None else asked + lifetime_s - min(EARLY_S, lifetime_s / 2)
+        return token, None if lifetime_s is None else requested_at + lifetime_s - min(EARLY_S, lifetime_s / 2)
 
 
 def client_credentials(scheme: OAuth2, secret: str) -> Form:
@@ -117,14 +117,16 @@ def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> Form:
 
 def token_in(response: Response) -> tuple[str, float | None]:
     """Return the token in an answer and its lifetime in seconds (or ``None``); raise `CallFailed` without a token."""
-    said = response.json()
-    token, kind = (said.get(name) for name in ("access_token", "token_type")) if isinstance(said, dict) else (None, "")
+    document = response.json()
+    token, kind = (
+        (document.get(name) for name in ("access_token", "token_type")) if isinstance(document, dict) else (None, "")
+    )
     if not isinstance(token, str) or not 0 < len(token) <= LONGEST or not (token.isascii() and token.isprintable()):
-        raise CallFailed("wrong-shape", f"{response.place} answered without an access_token")
+        raise CallFailed("wrong-shape", f"{response.origin} answered without an access_token")
     if kind is not None and str(kind).lower() != "bearer":
-        raise CallFailed("wrong-shape", f"{response.place} gave a token that is no bearer token")
+        raise CallFailed("wrong-shape", f"{response.origin} gave a token that is no bearer token")
     try:
-        lifetime_s = float(said["expires_in"])
+        lifetime_s = float(document["expires_in"])
     except (LookupError, TypeError, ValueError):
         return token, None  # the lifetime is optional; a token of unknown lifetime is used until it is refused
     return token, max(0.0, lifetime_s)

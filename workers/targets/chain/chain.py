@@ -58,24 +58,24 @@ class ChainSettings(TargetSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        kinds = [self._kind_of(place) for place in range(len(self.links))]
+        kinds = [self._kind_of(index) for index in range(len(self.links))]
         try:
             kind_of_chain(kinds)
         except Incompatible as broken:
             raise SpecificationError(str(broken), f"links.{broken.place}.kind") from None
-        for place, link in enumerate(self.links[:-1]):
-            check_path(link.path, f"links.{place}.path")
+        for index, link in enumerate(self.links[:-1]):
+            check_path(link.path, f"links.{index}.path")
             if ASKED in link.path and kinds[-1] is not Kind.TRANSLATOR:
                 raise SpecificationError(
                     f"a {kinds[-1]} is asked about texts in one language; name the languages in place of *",
-                    f"links.{place}.path",
+                    f"links.{index}.path",
                 )
-        for place, (before, link) in enumerate(zip(self.links, self.links[1:-1], strict=False), start=1):
+        for index, (before, link) in enumerate(zip(self.links, self.links[1:-1], strict=False), start=1):
             if before.path[-1] != link.path[0]:
                 raise SpecificationError(
-                    f"link {place} ends in {before.path[-1]} and link {place + 1} begins in {link.path[0]}; "
+                    f"link {index} ends in {before.path[-1]} and link {index + 1} begins in {link.path[0]}; "
                     "a path begins where the one before it ends",
-                    f"links.{place}.path.0",
+                    f"links.{index}.path.0",
                 )
         if self.links[-1].path:
             last = len(self.links) - 1
@@ -91,9 +91,9 @@ class ChainSettings(TargetSettings):
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for a kind other than the last link's."""
         super().check_kind(kind)
-        own = self.links[-1].kind
-        if kind is not own:
-            raise SpecificationError(f"a chain is what its last link is, a {own}, and not a {kind}", "kind")
+        last_kind = self.links[-1].kind
+        if kind is not last_kind:
+            raise SpecificationError(f"a chain is what its last link is, a {last_kind}, and not a {kind}", "kind")
 
     def check_secret(self, secret: str | None) -> None:
         """Raise a `SpecificationError` for a secret, since each link has its own."""
@@ -101,13 +101,13 @@ class ChainSettings(TargetSettings):
         if secret is not None:
             raise SpecificationError("a chain has no secret; save the targets that need one and name them", "secret")
 
-    def _kind_of(self, place: int) -> Kind:
-        link = self.links[place]
+    def _kind_of(self, index: int) -> Kind:
+        link = self.links[index]
         if not link.protocol or link.kind is None:
             missing = "protocol" if link.kind is not None else "kind"
             raise SpecificationError(
-                f"link {place + 1} has no {missing}; describe it as a target, or name one that the agency has saved",
-                f"links.{place}.{missing}",
+                f"link {index + 1} has no {missing}; describe it as a target, or name one that the agency has saved",
+                f"links.{index}.{missing}",
             )
         return link.kind
 
@@ -129,12 +129,12 @@ def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) ->
     calls = Counter(hop.link for hop in through(paths))
     limits = target.limits
     paces = [limits.requests_per_second] + [
-        each.limits.requests_per_second / max(1, calls[place])
-        for place, each in enumerate(links)
-        if each.limits.requests_per_second is not None
+        link.limits.requests_per_second / max(1, calls[index])
+        for index, link in enumerate(links)
+        if link.limits.requests_per_second is not None
     ]
     slowest = min((pace for pace in paces if pace is not None), default=None)
-    fewest = min([limits.concurrency, *(each.limits.concurrency for each in links)])
+    fewest = min([limits.concurrency, *(link.limits.concurrency for link in links)])
     return replace(limits, concurrency=fewest, requests_per_second=slowest)
 
 
@@ -168,7 +168,7 @@ class Chain(Adapter):
         self.target, self.settings = target, settings
         self._links = tuple(links)
         self._questions = QUESTIONS[target.kind]
-        self.batch_limit = min(each.batch_limit for each in links)
+        self.batch_limit = min(adapter.batch_limit for adapter in links)
 
     def group_key(self, ask: Ask) -> Hashable:
         """Return the key of the last link."""
@@ -188,27 +188,35 @@ class Chain(Adapter):
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the pairs of the chain, from the lists of all its translators."""
-        paths, said = self.settings.paths, [await each.languages() for each in self._links]
+        paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
         for hop in through(paths):
-            known = said[hop.link]
-            if known is not None and ASKED not in {hop.source, hop.target} and (hop.source, hop.target) not in known:
-                why = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
-                raise self._failed(hop.link, why)
-        last = said[-1]
+            allowed = listed_pairs[hop.link]
+            if (
+                allowed is not None
+                and ASKED not in {hop.source, hop.target}
+                and (hop.source, hop.target) not in allowed
+            ):
+                failure = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
+                raise self._failed(hop.link, failure)
+        last = listed_pairs[-1]
         if last is None:
             return None
         home, turn = paths[0][0], paths[-1][-1]
         pairs = {(home, target) for source, target in last if source == turn}
         pairs |= {(source, home) for source, target in last if target == turn}
-        return frozenset(pair for pair in pairs if self._leads(pair, said))
+        return frozenset(pair for pair in pairs if self._leads(pair, listed_pairs))
 
-    def _leads(self, pair: tuple[str, str], said: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
+    def _leads(self, pair: tuple[str, str], listed_pairs: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
         """Whether every link on the way between two languages lists its translation, or has no list."""
         try:
             way = hops(self.settings.paths, *pair)
         except NoWay:
             return False
-        return all(known is None or (hop.source, hop.target) in known for hop in way for known in [said[hop.link]])
+        return all(
+            allowed is None or (hop.source, hop.target) in allowed
+            for hop in way
+            for allowed in [listed_pairs[hop.link]]
+        )
 
     async def _pass_on(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
         """Send texts from link to link; a text that fails at one link is not sent to the next."""
@@ -219,27 +227,27 @@ class Chain(Adapter):
             except NoWay as none:
                 raise CallFailed("unsupported", str(none)) from None
         replies = [_given(ask) for ask in asks]
-        for place, hop in enumerate(way):
-            await self._hop(hop, replies, key and opaque_key(key, str(place)))
+        for index, hop in enumerate(way):
+            await self._hop(hop, replies, key and opaque_key(key, str(index)))
         if not isinstance(first, Translate):
             await self._ask(len(self._links) - 1, replies, cast("Sequence[Classify | Regress]", asks), key)
         return replies
 
     async def _hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
         """Translate with one link the texts that have not failed yet."""
-        left = [place for place, reply in enumerate(replies) if reply.ok]
-        asks = [Translate(str(replies[place].value), hop.source, hop.target) for place in left]
-        why = f"{self._name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
-        empty = Reply(failure=Failure("wrong-shape", why))
-        for place, reply in zip(left, await self._call(hop.link, asks, key), strict=True):
-            replies[place] = reply if not reply.ok or str(reply.value).strip() else empty
+        pending = [index for index, reply in enumerate(replies) if reply.ok]
+        asks = [Translate(str(replies[index].value), hop.source, hop.target) for index in pending]
+        message = f"{self._name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
+        empty = Reply(failure=Failure("wrong-shape", message))
+        for index, reply in zip(pending, await self._call(hop.link, asks, key), strict=True):
+            replies[index] = reply if not reply.ok or str(reply.value).strip() else empty
 
     async def _ask(self, link: int, replies: list[Reply], asks: Sequence[Classify | Regress], key: str | None) -> None:
         """Send the questions to the last link, with the translated texts."""
-        left = [place for place, reply in enumerate(replies) if reply.ok]
-        about = [replace(asks[place], given=str(replies[place].value)) for place in left]
-        for place, reply in zip(left, await self._call(link, about, key), strict=True):
-            replies[place] = reply
+        pending = [index for index, reply in enumerate(replies) if reply.ok]
+        questions = [replace(asks[index], given=str(replies[index].value)) for index in pending]
+        for index, reply in zip(pending, await self._call(link, questions, key), strict=True):
+            replies[index] = reply
 
     async def _call(self, link: int, asks: Sequence[Ask], key: str | None) -> list[Reply]:
         """Call one link; messages of its failures begin with the link's name."""
@@ -260,8 +268,8 @@ class Chain(Adapter):
         return renamed_failure(failed, self._name(link))
 
     def _name(self, link: int) -> str:
-        one = self.settings.links[link]
-        return f"link {link + 1} of {len(self._links)} ({one.name or one.protocol})"
+        link_settings = self.settings.links[link]
+        return f"link {link + 1} of {len(self._links)} ({link_settings.name or link_settings.protocol})"
 
 
 def _given(ask: Ask) -> Reply:

@@ -44,13 +44,13 @@ def check_path(path: Path, field: str) -> None:
         raise SpecificationError(
             f"{field} has to name the languages that a text goes through, such as en, es, en (there and back)", field
         )
-    for place, code in enumerate(path):
-        if code == ASKED and place in {0, len(path) - 1}:
-            raise SpecificationError(f"{field} can have * between two languages only", f"{field}.{place}")
+    for index, code in enumerate(path):
+        if code == ASKED and index in {0, len(path) - 1}:
+            raise SpecificationError(f"{field} can have * between two languages only", f"{field}.{index}")
         if code != ASKED and not _CODE.fullmatch(code):
-            raise SpecificationError(f"{field} names {code[:40]!r}, which is no code of a language", f"{field}.{place}")
-        if place and code == path[place - 1]:
-            raise SpecificationError(f"{field} goes from {code} to {code}; leave one of them out", f"{field}.{place}")
+            raise SpecificationError(f"{field} names {code[:40]!r}, which is no code of a language", f"{field}.{index}")
+        if index and code == path[index - 1]:
+            raise SpecificationError(f"{field} goes from {code} to {code}; leave one of them out", f"{field}.{index}")
 
 
 def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
@@ -84,8 +84,8 @@ def through(paths: Sequence[Path]) -> tuple[Hop, ...]:
     return tuple(_out(paths))
 
 
-def _for(paths: Sequence[Path], asked: str) -> list[list[str]]:
-    return [[asked if code == ASKED else code for code in path] for path in paths]
+def _for(paths: Sequence[Path], language: str) -> list[list[str]]:
+    return [[language if code == ASKED else code for code in path] for path in paths]
 
 
 def _out(paths: Sequence[Path]) -> Iterator[Hop]:

@@ -53,8 +53,8 @@ def settings_that_read(body: bytes, kind: Kind) -> dict[str, Any]:
     if kind is Kind.CLASSIFIER and not (paths and _FACT.fullmatch(last_name(paths[0])) is None):
         values = dict(values_in(json_in(body)))
         numbers = [path for path in answer_paths(body, Kind.REGRESSOR) if not isinstance(values[path], str)]
-        for number in numbers[:1]:  # a single number is taken for the probability of the label "yes"
-            value = values[number]
+        for item in numbers[:1]:  # a single number is taken for the probability of the label "yes"
+            value = values[item]
             settings = {"labels": ["no", "yes"], "number": "probability"} | ({"scale": [0, 100]} if value > 1 else {})
         paths = numbers or paths
     if kind is Kind.REGRESSOR and paths:
@@ -70,15 +70,15 @@ def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
     A translation is recognised by the number in the sentence that was sent; otherwise the type and the name decide.
     """
     steps = {path: _STEP.findall(path) for path, _ in values_in(json_in(body))}
-    found = [(path, value) for path, value in values_in(json_in(body)) if _fits(value, kind)]
-    found = [one for one in found if not {"error", "errors"}.intersection(steps[one[0]])]
+    candidates = [(path, value) for path, value in values_in(json_in(body)) if _fits(value, kind)]
+    candidates = [candidate for candidate in candidates if not {"error", "errors"}.intersection(steps[candidate[0]])]
     if kind is Kind.TRANSLATOR:
-        found = [one for one in found if numbers_in(one[1])] or found
+        candidates = [candidate for candidate in candidates if numbers_in(candidate[1])] or candidates
     if kind in {Kind.CLASSIFIER, Kind.IMAGE_CLASSIFIER}:
-        found = [(_class_path(path, value), value) for path, value in found]
+        candidates = [(_class_path(path, value), value) for path, value in candidates]
     else:
-        found = [one for one in found if not any(map(_FACT.fullmatch, steps[one[0]]))]
-    ranked = sorted(found, key=lambda one: (isinstance(one[1], str), *_rank(one[0])))
+        candidates = [candidate for candidate in candidates if not any(map(_FACT.fullmatch, steps[candidate[0]]))]
+    ranked = sorted(candidates, key=lambda candidate: (isinstance(candidate[1], str), *_rank(candidate[0])))
     yield from list(dict.fromkeys(path for path, _ in ranked))[:MOST_PATHS]
 
 
@@ -108,33 +108,35 @@ def _class_path(path: str, value: Any) -> str:
 
 def values_in(document: Any) -> Iterator[tuple[str, Any]]:
     """Yield the values of a document with their expressions, outermost first."""
-    waiting, seen = [("", document)], 0
-    while waiting and seen < MOST_NODES:
+    waiting, visited = [("", document)], 0
+    while waiting and visited < MOST_NODES:
         path, value = waiting.pop(0)
-        seen += 1
+        visited += 1
         yield path or "@", value
         if isinstance(value, Mapping):
-            names = ((name if _PLAIN_NAME.fullmatch(name) else json.dumps(name), one) for name, one in value.items())
-            waiting += [(f"{path}.{name}" if path else name, one) for name, one in names]
+            names = (
+                (name if _PLAIN_NAME.fullmatch(name) else json.dumps(name), member) for name, member in value.items()
+            )
+            waiting += [(f"{path}.{name}" if path else name, member) for name, member in names]
         elif isinstance(value, list):
-            waiting += [(f"{path}[{place}]", one) for place, one in enumerate(value[:2])]
+            waiting += [(f"{path}[{index}]", item) for index, item in enumerate(value[:2])]
 
 
 def _fits(value: Any, kind: Kind) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    item = isinstance(value, (int, float)) and not isinstance(value, bool)
     match kind:
         case Kind.REGRESSOR:
-            return number or (
+            return item or (
                 isinstance(value, str) and (plain_number(value) is not None or bool(forms_that_read(value)))
             )
         case Kind.EMBEDDER:
-            return isinstance(value, list) and len(value) > 1 and all(isinstance(one, (int, float)) for one in value)
+            return isinstance(value, list) and len(value) > 1 and all(isinstance(item, (int, float)) for item in value)
         case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:
             scores = isinstance(value, Mapping) and len(value) > 1
             classes = isinstance(value, list) and bool(value) and _named(value[0], _LABELS, str) is not None
             return (
                 isinstance(value, str)
-                or (scores and all(isinstance(one, float) for one in value.values()))
+                or (scores and all(isinstance(score, float) for score in value.values()))
                 or (classes and _named(value[0], _SCORES, float) is not None)
             )
         case _:

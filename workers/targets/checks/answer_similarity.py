@@ -39,7 +39,7 @@ class Order(Enum):
     """The answers are too similar to detect their order."""
 
 
-def difference(one: Any, other: Any) -> float:
+def difference(value: Any, other_value: Any) -> float:
     """Return the relative distance between two reply values of one kind.
 
     Returns
@@ -49,9 +49,9 @@ def difference(one: Any, other: Any) -> float:
         dimensions. Classes: the largest difference of a probability; without probabilities, 0 for equal
         labels and 1 for different ones.
     """
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return _of_classes(one, other)
-    first, second = np.atleast_1d(np.asarray(one, float)), np.atleast_1d(np.asarray(other, float))
+    if isinstance(value, Mapping) and isinstance(other_value, Mapping):
+        return _of_classes(value, other_value)
+    first, second = np.atleast_1d(np.asarray(value, float)), np.atleast_1d(np.asarray(other_value, float))
     if first.shape != second.shape:
         return 1.0
     # divided by the largest number, because squares of large numbers could overflow
@@ -62,29 +62,29 @@ def difference(one: Any, other: Any) -> float:
     return float(np.linalg.norm(first - second) / max(np.linalg.norm(first), np.linalg.norm(second)))
 
 
-def _of_classes(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
-    first, second = one.get("scores"), other.get("scores")
+def _of_classes(answer: Mapping[str, Any], other_answer: Mapping[str, Any]) -> float:
+    first, second = answer.get("scores"), other_answer.get("scores")
     if first and second:
         labels = first.keys() | second.keys()
         return float(max(abs(first.get(label, 0.0) - second.get(label, 0.0)) for label in labels))
-    return float(one.get("label") != other.get("label") or bool(first) != bool(second))
+    return float(answer.get("label") != other_answer.get("label") or bool(first) != bool(second))
 
 
 def told_apart(answers: Sequence[Any]) -> bool:
     """Whether at least two of the answers differ by more than rounding."""
-    return any(difference(one, other) > ROUNDING for one, other in combinations(answers, 2))
+    return any(difference(first, second) > ROUNDING for first, second in combinations(answers, 2))
 
 
 def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
     """Compare answers to at most `MOST_COMPARED` questions asked alone with those to the same questions in one call."""
     count = len(alone)
-    apart = [[difference(own, said) for own in alone] for said in together]
-    asked = sum(apart[place][place] for place in range(count))
-    best = min(sum(apart[place][to] for place, to in enumerate(order)) for order in permutations(range(count)))
-    if asked > CLEARLY * best + count * ROUNDING and best <= count * CLOSE:
+    apart = [[difference(single, joint) for single in alone] for joint in together]
+    in_order = sum(apart[index][index] for index in range(count))
+    best = min(sum(apart[index][to] for index, to in enumerate(order)) for order in permutations(range(count)))
+    if in_order > CLEARLY * best + count * ROUNDING and best <= count * CLOSE:
         return Order.CROSSED
-    worst = max((apart[place][place] for place in range(count)), default=0.0)
+    worst = max((apart[index][index] for index in range(count)), default=0.0)
     if worst > CLOSE:
         return Order.CHANGED
-    widest = max((difference(one, other) for one, other in combinations(alone, 2)), default=0.0)
+    widest = max((difference(first, second) for first, second in combinations(alone, 2)), default=0.0)
     return Order.KEPT if widest > CLEARLY * worst + ROUNDING else Order.UNSEEN

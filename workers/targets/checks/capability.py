@@ -63,8 +63,8 @@ class Capability:
 
     def as_json(self) -> dict[str, Any]:
         """Return the result without the adapter, with samples cleaned to be shown to people."""
-        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "adapter"}
-        return found | {name: Quoter().clean(found[name]) for name in ("asked", "returned")}
+        document = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "adapter"}
+        return document | {name: Quoter().clean(document[name]) for name in ("asked", "returned")}
 
 
 class TargetUnfit(Exception):

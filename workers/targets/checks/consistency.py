@@ -32,17 +32,19 @@ def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
     classes = [answer for answer in answers if isinstance(answer, Mapping)]
     if not classes:
         return None
-    named = [label for each in classes for label in (*(each["scores"] or ()), each["label"]) if label is not None]
-    return tuple(dict.fromkeys(named))
+    labels = [
+        label for answer in classes for label in (*(answer["scores"] or ()), answer["label"]) if label is not None
+    ]
+    return tuple(dict.fromkeys(labels))
 
 
 def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:
     lengths = sorted({len(vector) for vector in vectors})
     if len(lengths) > 1:
-        some = " and ".join(f"{length:,}" for length in lengths[:2])
+        sizes = " and ".join(f"{length:,}" for length in lengths[:2])
         raise TargetUnfit(
             "vector-length",
-            f"different texts got vectors of {some} numbers",
+            f"different texts got vectors of {sizes} numbers",
             "name the pooling or the output that gives one vector of one length for every text",
         )
     if len(vectors) > 1 and not told_apart(vectors):
@@ -56,7 +58,7 @@ def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:
 
 
 def _check_classes(classes: Sequence[Mapping[str, Any]]) -> list[str]:
-    scored = [each["scores"] for each in classes if each["scores"] is not None]
+    scored = [answer["scores"] for answer in classes if answer["scores"] is not None]
     if scored and len(scored) < len(classes):
         raise TargetUnfit(
             "label-set",
@@ -71,11 +73,11 @@ def _check_classes(classes: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _check_scores(scored: Sequence[Mapping[str, float]]) -> list[str]:
     first = set(scored[0])
-    other = next((set(scores) for scores in scored if set(scores) != first), None)
-    if other is not None:
+    different = next((set(scores) for scores in scored if set(scores) != first), None)
+    if different is not None:
         raise TargetUnfit(
             "label-set",
-            f"one answer scored {labels_named(first)}, another {labels_named(other)}",
+            f"one answer scored {labels_named(first)}, another {labels_named(different)}",
             "declare its labels in settings.labels (the score of one of two is enough), or make the service score "
             "every label every time (hf-inference: settings.top_k; other protocols: the service's own setting)",
         )
@@ -90,5 +92,5 @@ def _check_scores(scored: Sequence[Mapping[str, float]]) -> list[str]:
 
 def labels_named(labels: set[str]) -> str:
     """Return the names of the first five labels in alphabetical order, for messages."""
-    some = sorted(labels)
-    return ", ".join(repr(label) for label in some[:5]) + (f" and {len(some) - 5} more" if len(some) > 5 else "")
+    names = sorted(labels)
+    return ", ".join(repr(label) for label in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

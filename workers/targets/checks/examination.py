@@ -92,14 +92,14 @@ class Examination(ABC):
         self._notes: list[str] = []
         self._latency_s: float | None = None
 
-    def _found(self, asked: str, returned: str, *, order_kept: bool | None = None, **more: Any) -> Capability:
+    def _found(self, question: str, returned: str, *, order_kept: bool | None = None, **more: Any) -> Capability:
         """Build the result. Questions are sent one by one unless a call with several questions kept their order."""
         return Capability(
             adapter=self._adapter if order_kept else one_by_one(self._adapter),
             latency_s=self._latency_s or 0.0,
             batch=order_kept is True,
             notes=tuple(self._notes),
-            asked=asked,
+            asked=question,
             returned=returned,
             calls=self._calls.made,
             order_kept=order_kept,
@@ -141,8 +141,8 @@ class Examination(ABC):
             self._notes.append(f"the same question got answers that differ by rounding ({apart:.1g} of their size)")
         return apart <= ROUNDING
 
-    def _apart(self, one: Any, other: Any) -> float:
-        return difference(comparable(one), comparable(other))
+    def _apart(self, first: Any, second: Any) -> float:
+        return difference(comparable(first), comparable(second))
 
     async def _several(self, alone: Mapping[Any, Any], deterministic: bool | None) -> bool | None:
         """Repeat questions in one call; return whether the answers came in order, or ``None`` if that is unknown."""
@@ -152,17 +152,19 @@ class Examination(ABC):
         if len(questions) < 2:
             self._notes.append("one question is too few to see the order of several; they are sent one by one")
             return None
-        own = [comparable(alone[question]) for question in questions]
+        single = [comparable(alone[question]) for question in questions]
         together = await self._together(questions)
         if together is None:
             return None
-        order = order_of(own, together)
+        order = order_of(single, together)
         if order is Order.CROSSED and deterministic:
-            again = await self._together(questions)
+            repeated = await self._together(questions)
             # the repeated call has the same wrong order, so the order is not accidental
-            if again is not None and max(map(difference, together, again)) <= CLOSE:
+            if repeated is not None and max(map(difference, together, repeated)) <= CLOSE:
                 raise TargetUnfit(
-                    "out-of-order", f"{len(own)} questions in one call got their answers in another order", MEND_ARRAYS
+                    "out-of-order",
+                    f"{len(single)} questions in one call got their answers in another order",
+                    MEND_ARRAYS,
                 )
             self._notes.append("the answers of one call came in another order once; questions are sent one by one")
             return False
@@ -204,6 +206,6 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        some = ", ".join(f"{number:.4g}" for number in value[:4])
-        return f"{len(value)} numbers: {some}{' …' if len(value) > 4 else ''}"
+        numbers = ", ".join(f"{number:.4g}" for number in value[:4])
+        return f"{len(value)} numbers: {numbers}{' …' if len(value) > 4 else ''}"
     return json.dumps(dict(value) if isinstance(value, tuple) else value, ensure_ascii=False)

@@ -59,8 +59,8 @@ def worded_questions(rng: np.random.Generator) -> Mapping[type[Ask], tuple[Ask, 
 
 
 def _choice(rng: np.random.Generator) -> Choose:
-    kind, other = (list(KINDS)[index] for index in rng.permutation(len(KINDS))[:2])
-    options = (_one_of(KINDS[kind], rng), _one_of(KINDS[other], rng))
+    kind, second_kind = (list(KINDS)[index] for index in rng.permutation(len(KINDS))[:2])
+    options = (_one_of(KINDS[kind], rng), _one_of(KINDS[second_kind], rng))
     return Choose(f"Which of these is {kind}?", options if rng.random() < 0.5 else options[::-1])
 
 

@@ -26,17 +26,17 @@ MEND_LABELS = (
 )
 
 
-def looks_for(target: Target, asked: Sequence[Ask] = (), *, fresh: bool = False) -> tuple[Look, ...]:
+def looks_for(target: Target, asks: Sequence[Ask] = (), *, fresh: bool = False) -> tuple[Look, ...]:
     """Return the questions for the examination of an image classifier.
 
-    They are some of the first questions of the experiment (`asked`), and built-in questions in the same form. Without
+    They are some of the first questions of the experiment (`asks`), and built-in questions in the same form. Without
     an experiment, only built-in questions are asked, about the labels in the target's settings or the shapes' names.
     If `fresh`, and the experiment has enough images, the built-in ones, which are always the same, are left out.
     """
-    own = list(dict.fromkeys(ask for ask in asked if isinstance(ask, Look)))
-    if own:
-        first = own[0]
-        alike = [ask for ask in own if (ask.labels, ask.question) == (first.labels, first.question)]
+    looks = list(dict.fromkeys(ask for ask in asks if isinstance(ask, Look)))
+    if looks:
+        first = looks[0]
+        alike = [ask for ask in looks if (ask.labels, ask.question) == (first.labels, first.question)]
         if fresh and len(alike) >= ENOUGH:
             return (alike[0], alike[len(alike) // 2], alike[-1])
         chosen = alike if len(alike) <= MOST_OF_THE_EXPERIMENT else [alike[0], alike[-1]]
@@ -63,28 +63,28 @@ class ImageExamination(Examination):
         replies = {ask: await self._one(ask) for ask in self._looks}
         self._check_failures(replies)
         answers = {ask: reply.value for ask, reply in replies.items() if reply.failure is None}
-        asked, returned = next(iter(answers.items()))
+        question, returned = next(iter(answers.items()))
         self._compare([*answers.values()])
         self._recognise(answers)
         return self._found(
-            described(asked),
+            described(question),
             shown(returned),
-            deterministic=await self._again(asked, returned),
-            labels=asked.labels if returned["scores"] is not None else None,
+            deterministic=await self._again(question, returned),
+            labels=question.labels if returned["scores"] is not None else None,
         )
 
-    def _apart(self, one: dict[str, Any], other: dict[str, Any]) -> float:
+    def _apart(self, first: dict[str, Any], second: dict[str, Any]) -> float:
         """Return the distance between the probabilities of two answers, or 1 for different words."""
-        if one["scores"] is not None and other["scores"] is not None:
-            return difference(one, other)
-        return float(one != other)
+        if first["scores"] is not None and second["scores"] is not None:
+            return difference(first, second)
+        return float(first != second)
 
     def _check_failures(self, replies: dict[Look, Reply]) -> None:
         """Raise `TargetUnfit` for a service that refuses all images or does not know the labels."""
         lost = [(ask, reply.failure) for ask, reply in replies.items() if reply.failure is not None]
-        own = [ask for ask in replies if ask.image not in sample_images()]
+        own_images = [ask for ask in replies if ask.image not in sample_images()]
         fatal = [failure for _, failure in lost if failure.code == "unknown-label"]
-        if len(lost) == len(replies) or (own and {ask for ask, _ in lost} >= set(own)):
+        if len(lost) == len(replies) or (own_images and {ask for ask, _ in lost} >= set(own_images)):
             fatal += [failure for _, failure in lost]
         if fatal:
             ours = fatal[0].code == "unknown-label" and lost[0][0].labels == SHAPES
@@ -94,7 +94,7 @@ class ImageExamination(Examination):
 
     def _compare(self, answers: Sequence[Any]) -> None:
         """Add notes about constant answers, and about answers in different forms."""
-        if len(answers) > 1 and not any(self._apart(answers[0], other) > ROUNDING for other in answers[1:]):
+        if len(answers) > 1 and not any(self._apart(answers[0], answer) > ROUNDING for answer in answers[1:]):
             self._notes.append("all images got the same answer: does the image reach the model?")
         scored = sum(answer["scores"] is not None for answer in answers)
         if 0 < scored < len(answers):

@@ -67,7 +67,7 @@ class ModelExamination(Examination):
 
     Parameters
     ----------
-    asked : sequence of Ask
+    asks : sequence of Ask
         First questions of the experiment. If they are requests for texts or images, the target is an author, and
         only has to answer one of them.
     rng : Generator, optional
@@ -75,12 +75,12 @@ class ModelExamination(Examination):
     """
 
     def __init__(
-        self, adapter: Adapter, asked: Sequence[Ask], calls: Calls, rng: np.random.Generator | None = None
+        self, adapter: Adapter, asks: Sequence[Ask], calls: Calls, rng: np.random.Generator | None = None
     ) -> None:
         super().__init__(adapter, calls)
         self._fresh = rng is not None
         self._ours = OURS if rng is None else worded_questions(rng)
-        self._asked = {kind: [ask for ask in asked if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
+        self._asked = {kind: [ask for ask in asks if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
         self._passing: CallFailed | None = None
 
     async def run(self) -> Capability:
@@ -107,10 +107,10 @@ class ModelExamination(Examination):
 
     def _prompts(self) -> list[Ask]:
         """Return a few questions to an author, with different prompts first."""
-        asked = [ask for kind in AUTHORED for ask in self._asked[kind]]
+        prompts = [ask for kind in AUTHORED for ask in self._asked[kind]]
         # reversed, so that the first question of each prompt remains
-        different = {text_of(ask): ask for ask in reversed(asked)}
-        return list(dict.fromkeys([*reversed(different.values()), *asked]))[:MOST_COMPARED]
+        different = {text_of(ask): ask for ask in reversed(prompts)}
+        return list(dict.fromkeys([*reversed(different.values()), *prompts]))[:MOST_COMPARED]
 
     async def _of_model(self) -> Capability:
         """Try every kind of question, and examine the model with the kind that will be used."""
@@ -126,7 +126,9 @@ class ModelExamination(Examination):
             raise unfit(self._passing)
         if not works:
             raise await self._no_rung(lost)
-        self._notes += [f"it cannot be asked to {kind.asks}: {why.message} ({why.code})" for kind, why in lost.items()]
+        self._notes += [
+            f"it cannot be asked to {kind.asks}: {failure.message} ({failure.code})" for kind, failure in lost.items()
+        ]
         rung = next((kind for kind in works if self._asked[kind]), next(iter(works)))
         ask, reply = works[rung]
         alone = await self._alone(rung, ask, reply.value)
@@ -161,13 +163,13 @@ class ModelExamination(Examination):
 
     async def _no_rung(self, lost: Mapping[type[Ask], Failure]) -> TargetUnfit:
         """Return the error for a model that answers no kind of question, with the reason for each."""
-        telling = next((why for why in lost.values() if why.code != "unsupported"), lost[Choose])
-        said = "; ".join(f"{kind.asks}: {why.message}" for kind, why in lost.items())
+        telling = next((failure for failure in lost.values() if failure.code != "unsupported"), lost[Choose])
+        messages = "; ".join(f"{kind.asks}: {failure.message}" for kind, failure in lost.items())
         writes = (await self._one(TASK)).failure is None
         author = " (it does write: it can be the author of an experiment)" if writes else ""
         return TargetUnfit(
             telling.code,
-            f"it can be asked neither to score, nor to fill, nor to choose{author}: {said}",
+            f"it can be asked neither to score, nor to fill, nor to choose{author}: {messages}",
             "use a protocol that gives back the prompt's tokens, fills masks or chats, and settings that it accepts",
         )
 

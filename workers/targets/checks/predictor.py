@@ -40,14 +40,14 @@ class PredictorExamination(Examination):
     async def run(self) -> Capability:
         """Examine the target."""
         alone = await self._alone()
-        asked, returned = next(iter(alone.items()), (self._questions[0], None))
+        question, returned = next(iter(alone.items()), (self._questions[0], None))
         deterministic = order_kept = None
         if alone:
             self._notes += check_answers(list(alone.values()))
-            deterministic = await self._again(asked, returned)
+            deterministic = await self._again(question, returned)
             order_kept = await self._several(alone, deterministic)
         return self._found(
-            shown(given_in(asked)),
+            shown(given_in(question)),
             "" if returned is None else shown(returned),
             deterministic=deterministic,
             order_kept=order_kept,
@@ -67,10 +67,10 @@ class PredictorExamination(Examination):
                 lost.append(reply.failure)
             if len(answers) >= MOST_COMPARED and (self._adapter.batch_limit == 1 or told_apart([*answers.values()])):
                 break
-        why = next((failure for failure in lost if failure.code != NOT_KNOWN), None)
-        if not answers and why is not None:
+        failure = next((failure for failure in lost if failure.code != NOT_KNOWN), None)
+        if not answers and failure is not None:
             hint = self._hint or "check the kind, the settings and the protocol's notes"
-            raise TargetUnfit(why.code, why.message, hint)
+            raise TargetUnfit(failure.code, failure.message, hint)
         if lost:
             self._notes.append(f"{len(lost)} of {len(lost) + len(answers)} questions failed ({lost[0].code})")
         return answers

@@ -78,8 +78,8 @@ class _Case:
     @property
     def said(self) -> str:
         """The service's own message, cleaned, to be appended to a sentence; empty if there is none."""
-        said = Quoter(self.target.secret).quote(self.body)
-        return said if len(said) <= LONGEST_SAID else f'{said[: LONGEST_SAID - 2]}…"'
+        message = Quoter(self.target.secret).quote(self.body)
+        return message if len(message) <= LONGEST_SAID else f'{message[: LONGEST_SAID - 2]}…"'
 
     @property
     def page(self) -> str:
@@ -90,8 +90,8 @@ class _Case:
 
     def header(self, name: str) -> str:
         received = self.exchange.received if self.exchange else None
-        found = dict(received.headers if received else ()).get(name.encode(), b"")
-        return self.clean(found.decode("latin-1"))
+        value = dict(received.headers if received else ()).get(name.encode(), b"")
+        return self.clean(value.decode("latin-1"))
 
     def clean(self, text: str) -> str:
         """Return a text of the service without the key, cut to `LONGEST_SAID` characters, to be shown to people."""
@@ -113,11 +113,11 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
         The question.
     """
     case = _Case(failure, exchange, target, ask)
-    found = _remedy(case)
+    remedy = _remedy(case)
     misunderstood = target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples")
-    if misunderstood and "settings.output" not in found.remedy:
-        return Remedy(found.cause, f"{found.remedy} If it takes records, give some in settings.samples.")
-    return found
+    if misunderstood and "settings.output" not in remedy.remedy:
+        return Remedy(remedy.cause, f"{remedy.remedy} If it takes records, give some in settings.samples.")
+    return remedy
 
 
 def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
@@ -276,13 +276,13 @@ def _not_found(case: _Case) -> Remedy:
 def _method(case: _Case) -> Remedy:
     used = case.exchange.method if case.exchange else "this method"
     allowed = case.header("allow")
-    fits = next((one for one in ("POST", "GET", "PUT") if one in re.split(r"[,\s]+", allowed)), None)
-    wanted = f"; it takes {allowed}" if allowed else ""
+    fits = next((method for method in ("POST", "GET", "PUT") if method in re.split(r"[,\s]+", allowed)), None)
+    allowed_methods = f"; it takes {allowed}" if allowed else ""
     if case.custom:
         change = f'settings.method = "{fits}"' if fits else "another settings.method (POST, GET or PUT)"
     else:
         change = "another base_url: this path is of something else"
-    return Remedy(f"{case.place} does not take {used} at {case.path} (HTTP 405){wanted}", f"Set {change}.")
+    return Remedy(f"{case.place} does not take {used} at {case.path} (HTTP 405){allowed_methods}", f"Set {change}.")
 
 
 def _rejected(case: _Case) -> Remedy:
@@ -319,17 +319,17 @@ def _garbage(case: _Case) -> Remedy:
 
 
 def _settings(case: _Case) -> str:
-    found = settings_that_read(case.body, case.target.kind)
-    return ", ".join(f"settings.{name} = {json.dumps(value)}" for name, value in found.items())
+    settings = settings_that_read(case.body, case.target.kind)
+    return ", ".join(f"settings.{name} = {json.dumps(value)}" for name, value in settings.items())
 
 
 def _not_json(case: _Case) -> Remedy:
     began = case.clean(case.body[:40].decode("utf-8", "replace"))
-    what = f'begins with "{began}"' if began else "is empty"
+    content = f'begins with "{began}"' if began else "is empty"
     remedy = f"Set {_settings(case)} if the answer stands there." if case.custom else _PROTOCOL
     if not began:
         remedy = f"Correct {case.setting('path, settings.method and settings.body', 'base_url')}."
-    return Remedy(f"The answer of {case.place} is not JSON: it {what}.", remedy)
+    return Remedy(f"The answer of {case.place} is not JSON: it {content}.", remedy)
 
 
 _PROTOCOL = (

@@ -22,8 +22,8 @@ QUESTION = "Which coloured shape is in the picture?"
 @cache
 def sample_images() -> Mapping[str, bytes]:
     """Return the PNG files by their digests, in the order of `SHAPES`."""
-    drawn = [_drawn(*shape.split()) for shape in SHAPES]
-    return {digest_of_image(content): content for content in drawn}
+    images = [_drawn(*shape.split()) for shape in SHAPES]
+    return {digest_of_image(content): content for content in images}
 
 
 def _drawn(colour: str, shape: str) -> bytes:

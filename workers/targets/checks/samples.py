@@ -41,13 +41,15 @@ class Samples:
     ours: bool = False
 
 
-def samples_for(target: Target, asked: Sequence[Ask] = ()) -> Samples:
-    """Return the questions for the examination of a target; `asked` are the experiment's first questions, if any."""
+def samples_for(target: Target, asks: Sequence[Ask] = ()) -> Samples:
+    """Return the questions for the examination of a target; `asks` are the experiment's first questions, if any."""
     question: Any = QUESTIONS[target.kind][0]
-    if asked:
-        return Samples(tuple(cast("Sequence[Prediction]", asked)))
-    if written := target.settings.get("samples"):
-        return Samples(tuple(question(each if isinstance(each, str) else tuple(each.items())) for each in written))
+    if asks:
+        return Samples(tuple(cast("Sequence[Prediction]", asks)))
+    if samples := target.settings.get("samples"):
+        return Samples(
+            tuple(question(sample if isinstance(sample, str) else tuple(sample.items())) for sample in samples)
+        )
     texts = WORDS if target.kind is Kind.EMBEDDER else SENTENCES
     return Samples(tuple(question(text) for text in texts), ours=True)
 
@@ -60,4 +62,4 @@ def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
     largest = max(groups.values(), key=len, default=[])
     if len(largest) <= count:
         return largest
-    return [largest[place * (len(largest) - 1) // (count - 1)] for place in range(count)]
+    return [largest[index * (len(largest) - 1) // (count - 1)] for index in range(count)]

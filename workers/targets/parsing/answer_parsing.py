@@ -40,12 +40,12 @@ class Misread(ValueError):
     code: ClassVar[str] = "wrong-shape"
 
 
-def reply_of(parse: Callable[[], Any], place: str) -> Reply:
+def reply_of(parse: Callable[[], Any], origin: str) -> Reply:
     """Return the parsed value as a reply; a `Misread` becomes a failure with its code."""
     try:
         return Reply(parse())
     except Misread as wrong:
-        return Reply(failure=Failure(wrong.code, f"{place} {wrong}"))
+        return Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))
 
 
 def seen(value: Any) -> str:
@@ -73,14 +73,14 @@ def float_or_infinity(value: float) -> float:
         return math.inf
 
 
-def number_of(said: Any, form: NumberForm | None = None) -> float:
+def number_of(answer: Any, form: NumberForm | None = None) -> float:
     """Parse a finite number, or a list with one number; raise `Misread` for anything else.
 
     A text is read in the declared `form`; without one, only if it is a plain number such as "35.7".
     """
-    said = unwrapped(said)
-    said = said[0] if isinstance(said, list) and len(said) == 1 else said
-    return _number_in(said, form) if isinstance(said, str) else finite(said, "number")
+    answer = unwrapped(answer)
+    answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
+    return _number_in(answer, form) if isinstance(answer, str) else finite(answer, "number")
 
 
 def _number_in(text: str, form: NumberForm | None) -> float:
@@ -99,34 +99,34 @@ def quoted(text: str) -> str:
     return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
-def finite(said: Any, noun: str) -> float:
+def finite(answer: Any, noun: str) -> float:
     """Parse a finite number, called `noun` in messages; raise `Misread` for anything else."""
-    if isinstance(said, bool) or not isinstance(said, int | float):
-        raise Misread(f"gave {seen(said)} where a {noun} is due")
-    number = float_or_infinity(said)
+    if isinstance(answer, bool) or not isinstance(answer, int | float):
+        raise Misread(f"gave {seen(answer)} where a {noun} is due")
+    number = float_or_infinity(answer)
     if not math.isfinite(number):
         raise Misread(f"gave a {noun} that is not finite")
     return number
 
 
-def vector_of(said: Any) -> list[float]:
+def vector_of(answer: Any) -> list[float]:
     """Parse a vector of finite numbers, or a list with one vector; raise `Misread` for anything else."""
-    said = unwrapped(said)
-    if not isinstance(said, list) or not said:
-        raise Misread(f"gave {seen(said)} where a vector is due")
-    if len(said) > MOST_DIMENSIONS:
-        raise Misread(f"gave a vector of {len(said):,} numbers; at most {MOST_DIMENSIONS:,} are taken")
+    answer = unwrapped(answer)
+    if not isinstance(answer, list) or not answer:
+        raise Misread(f"gave {seen(answer)} where a vector is due")
+    if len(answer) > MOST_DIMENSIONS:
+        raise Misread(f"gave a vector of {len(answer):,} numbers; at most {MOST_DIMENSIONS:,} are taken")
     vector = []
-    for one in said:
-        if type(one) is not float and (isinstance(one, bool) or not isinstance(one, int)):
-            raise Misread(f"gave {seen(one)} where a number of a vector is due")
-        vector.append(float_or_infinity(one))
+    for number in answer:
+        if type(number) is not float and (isinstance(number, bool) or not isinstance(number, int)):
+            raise Misread(f"gave {seen(number)} where a number of a vector is due")
+        vector.append(float_or_infinity(number))
     if not all(map(math.isfinite, vector)):
         raise Misread("gave a vector with a number that is not finite")
     return vector
 
 
-def classified(said: Any, labels: Sequence[str] = ()) -> Classified:
+def classified(answer: Any, labels: Sequence[str] = ()) -> Classified:
     """Parse a classification: a label, the probabilities of labels, or both.
 
     These forms are accepted: ``"positive"``; ``1``, the index of a label or its name; ``[0.1, 0.9]``,
@@ -140,7 +140,7 @@ def classified(said: Any, labels: Sequence[str] = ()) -> Classified:
 
     Parameters
     ----------
-    said : JSON value
+    answer : JSON value
     labels : sequence of str
         All labels in their order; empty if they are not declared.
 
@@ -149,13 +149,13 @@ def classified(said: Any, labels: Sequence[str] = ()) -> Classified:
     Misread
         If the form is unknown, a probability is outside [0, 1], or a label is not declared.
     """
-    label, scores = _class_of(said, labels)
+    label, scores = _class_of(answer, labels)
     if scores is not None and labels:
         scores = {_declared(name, labels): score for name, score in scores.items()}
     if scores is not None and (len(scores), len(labels)) == (1, 2):  # only the top label, or only one of both
         ((name, score),) = scores.items()
         number = probability(score)
-        label, scores = None, {each: number if each == name else 1 - number for each in labels}
+        label, scores = None, {label: number if label == name else 1 - number for label in labels}
     if label is None and scores is None:
         raise Misread("gave neither a label nor probabilities")
     for name in (label, *(scores or ())):
@@ -165,13 +165,13 @@ def classified(said: Any, labels: Sequence[str] = ()) -> Classified:
     return {"label": label, "scores": scores}
 
 
-def _class_of(said: Any, labels: Sequence[str]) -> tuple[str | None, dict[str, Any] | None]:
+def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, dict[str, Any] | None]:
     """Return the label and the scores of an answer; each may be ``None``."""
-    said = unwrapped(said)
-    match said:
+    answer = unwrapped(answer)
+    match answer:
         case {"labels": list(names), "scores": list(scores)} if len(names) == len(scores):
             return None, _named(list(zip(names, scores, strict=True)))
-        case {"label": label, "score": score} if len(said) == len(labels) == 2 and label is not None:
+        case {"label": label, "score": score} if len(answer) == len(labels) == 2 and label is not None:
             return None, {_label_of(label, labels): score}
         case {"label": label, **rest} if rest.keys() <= {"score", "scores"}:
             scores = rest.get("scores")
@@ -181,45 +181,45 @@ def _class_of(said: Any, labels: Sequence[str]) -> tuple[str | None, dict[str, A
         case {"scores": scores, **rest} if not rest:
             return None, _scores_of(scores, labels)
         case list() | dict():
-            return None, _scores_of(said, labels)
+            return None, _scores_of(answer, labels)
         case _:
-            return _label_of(said, labels), None
+            return _label_of(answer, labels), None
 
 
-def _scores_of(said: Any, labels: Sequence[str]) -> dict[str, Any]:
+def _scores_of(answer: Any, labels: Sequence[str]) -> dict[str, Any]:
     """Parse the scores of labels, not yet validated, from a list of objects, a row or an object."""
-    said = unwrapped(said)
-    match said:
+    answer = unwrapped(answer)
+    match answer:
         case [dict(), *_]:
-            return _named([_pair_of(each) for each in said])
+            return _named([_pair_of(pair) for pair in answer])
         case list():
-            return _named(list(zip(labels, _completed(said, labels), strict=True)))
+            return _named(list(zip(labels, _completed(answer, labels), strict=True)))
         case dict():
-            return dict(said)
+            return dict(answer)
         case _:
-            raise Misread(f"gave {seen(said)} where probabilities are due")
+            raise Misread(f"gave {seen(answer)} where probabilities are due")
 
 
-def _label_of(said: Any, labels: Sequence[str]) -> str:
+def _label_of(answer: Any, labels: Sequence[str]) -> str:
     """Parse a label: a text, a number, a truth value, or the index of a label."""
-    if isinstance(said, str):
-        return _declared(said, labels)
-    if not isinstance(said, bool | int | float):
-        raise Misread(f"gave {seen(said)} where a label is due")
+    if isinstance(answer, str):
+        return _declared(answer, labels)
+    if not isinstance(answer, bool | int | float):
+        raise Misread(f"gave {seen(answer)} where a label is due")
     if not labels:
-        if isinstance(said, float) and not said.is_integer():
+        if isinstance(answer, float) and not answer.is_integer():
             raise Misread(
-                f"gave {seen(said)} where a label is due; probabilities come as a list, in the order of labels"
+                f"gave {seen(answer)} where a label is due; probabilities come as a list, in the order of labels"
             )
-        return label_text(said)
-    valued = [label for label in labels if _value_of(label) == said and _value_of(label) is not None]
-    same_kind = [label for label in valued if isinstance(_value_of(label), bool) == isinstance(said, bool)]
+        return label_text(answer)
+    valued = [label for label in labels if _value_of(label) == answer and _value_of(label) is not None]
+    same_kind = [label for label in valued if isinstance(_value_of(label), bool) == isinstance(answer, bool)]
     if len(matching := same_kind or valued) == 1:
         return matching[0]
     names_values = any(_value_of(label) is not None for label in labels)
-    if isinstance(said, bool) or names_values or not float(said).is_integer() or not 0 <= said < len(labels):
-        raise Misread(f"gave {seen(said)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
-    return labels[int(said)]
+    if isinstance(answer, bool) or names_values or not float(answer).is_integer() or not 0 <= answer < len(labels):
+        raise Misread(f"gave {seen(answer)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
+    return labels[int(answer)]
 
 
 UNDECLARED = "which is none of the declared labels"
@@ -242,15 +242,15 @@ def _declared(label: str, labels: Sequence[str]) -> str:
     """Return the declared spelling of a label; the label itself if it is none of the declared ones, or none are."""
     if label in labels or not labels:
         return label
-    same = [each for each in labels if label_key(each) == label_key(label)]
+    same = [declared for declared in labels if label_key(declared) == label_key(label)]
     if not same and (value := _value_of(label)) is not None:
-        same = [each for each in labels if _value_of(each) == value]
+        same = [declared for declared in labels if _value_of(declared) == value]
     return same[0] if len(same) == 1 else label
 
 
 def _named_labels(labels: Sequence[str]) -> str:
-    some = ", ".join(quoted(label) for label in labels[:5])
-    return f"({some}{' …' if len(labels) > 5 else ''})"
+    quoted_labels = ", ".join(quoted(label) for label in labels[:5])
+    return f"({quoted_labels}{' …' if len(labels) > 5 else ''})"
 
 
 def _completed(row: list[Any], labels: Sequence[str]) -> list[Any]:
@@ -265,10 +265,10 @@ def _completed(row: list[Any], labels: Sequence[str]) -> list[Any]:
     return row
 
 
-def _pair_of(each: Any) -> tuple[Any, Any]:
-    if not isinstance(each, Mapping) or not {"label", "score"} <= each.keys():
-        raise Misread(f"gave {seen(each)} where a label with its score is due")
-    return each["label"], each["score"]
+def _pair_of(pair: Any) -> tuple[Any, Any]:
+    if not isinstance(pair, Mapping) or not {"label", "score"} <= pair.keys():
+        raise Misread(f"gave {seen(pair)} where a label with its score is due")
+    return pair["label"], pair["score"]
 
 
 def _named(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
@@ -295,29 +295,29 @@ def _checked(scores: Mapping[str, Any], labels: Sequence[str]) -> dict[str, floa
     if not 0 < len(scores) <= MOST_LABELS:
         raise Misread(f"gave the scores of {len(scores):,} labels; 1 to {MOST_LABELS:,} are taken")
     if labels and len(scores) != len(labels):
-        some = "the top label alone" if len(scores) == 1 else f"the scores of {len(scores)} labels"
+        scored = "the top label alone" if len(scores) == 1 else f"the scores of {len(scores)} labels"
         how = "make the service score all of them, or return the label without a score"
-        raise Misread(f"gave {some}, and {len(labels)} labels are declared in settings.labels; {how}")
+        raise Misread(f"gave {scored}, and {len(labels)} labels are declared in settings.labels; {how}")
     # interned, because thousands of replies hold the same labels
     return {intern(label): _probability(scores[label]) for label in labels or scores}
 
 
-def _probability(said: Any) -> float:
-    if isinstance(said, list):
-        raise Misread(f"gave {seen(said)} where a probability is due")
-    return probability(said, "; raw scores (logits) are not taken")
+def _probability(answer: Any) -> float:
+    if isinstance(answer, list):
+        raise Misread(f"gave {seen(answer)} where a probability is due")
+    return probability(answer, "; raw scores (logits) are not taken")
 
 
-def probability(said: Any, advice: str = "") -> float:
+def probability(answer: Any, advice: str = "") -> float:
     """Parse a probability; raise `Misread`, with `advice`, for a number outside [0, 1]."""
-    number = number_of(said)
+    number = number_of(answer)
     if not -ROUNDING <= number <= 1 + ROUNDING:
         raise Misread(f"gave {number:g} where a probability is due{advice}")
     return min(1.0, max(0.0, number))
 
 
-def unwrapped(said: Any) -> Any:
+def unwrapped(answer: Any) -> Any:
     """Remove lists around a single list: ``[[1, 2]]`` becomes ``[1, 2]``."""
-    while isinstance(said, list) and len(said) == 1 and isinstance(said[0], list):
-        said = said[0]
-    return said
+    while isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], list):
+        answer = answer[0]
+    return answer

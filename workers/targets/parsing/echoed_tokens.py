@@ -42,7 +42,7 @@ class Echo:
         Start of each token in `text`; ``None`` if the protocol has no such field.
     text : JSON value
         Prompt and answer together; ``None`` if the protocol has no such field.
-    whole : bool
+    prompt_only : bool
         Whether the tokens are those of the prompt only, without an answer.
     """
 
@@ -50,7 +50,7 @@ class Echo:
     log_probabilities: Any
     offsets: Any = None
     text: Any = None
-    whole: bool = False
+    prompt_only: bool = False
 
 
 def score_of(echo: Echo, prompt: str) -> dict[str, Any]:
@@ -80,10 +80,10 @@ def score_of(echo: Echo, prompt: str) -> dict[str, Any]:
 
 def total_of(values: Sequence[Any]) -> dict[str, Any]:
     """Sum the log-probabilities of a text's tokens; see `score_of`."""
-    rest = values[1:] if values and values[0] in (None, 0) else values
-    if len(values) > 1 and all(value is None for value in rest):
+    following = values[1:] if values and values[0] in (None, 0) else values
+    if len(values) > 1 and all(value is None for value in following):
         raise NotEchoed("gave the prompt's tokens without log-probabilities")
-    numbers = [_log_probability(value) for value in rest]
+    numbers = [_log_probability(value) for value in following]
     if not numbers:
         raise Misread("gave one token, which has no log-probability; longer texts are needed")
     if not any(numbers):
@@ -105,12 +105,12 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     ASCII may be split over several tokens.
     """
     for plain in (str, _without_blanks):
-        if (found := _joined(tokens, prompt, plain)) is not None:
-            only_blank = echo.whole and not _without_blanks("".join(tokens[found[1] :]))
-            return (found[0], len(tokens)) if only_blank else found
+        if (span := _joined(tokens, prompt, plain)) is not None:
+            only_blank = echo.prompt_only and not _without_blanks("".join(tokens[span[1] :]))
+            return (span[0], len(tokens)) if only_blank else span
     if (end := _by_offsets(echo, prompt)) is not None:
         return 0, end
-    if echo.whole and _tells_by_ascii(prompt):
+    if echo.prompt_only and _tells_by_ascii(prompt):
         for start in range(MARKS + 1):
             if "".join(map(_ascii, tokens[start:])) == _ascii(prompt):
                 return start, len(tokens)
@@ -118,13 +118,13 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
 
 
 def _joined(tokens: Sequence[str], prompt: str, plain: Callable[[str], str]) -> tuple[int, int] | None:
-    due = plain(prompt)
+    expected = plain(prompt)
     for start in range(MARKS + 1):
         length = 0
         for end, token in enumerate(map(plain, tokens[start:]), start + 1):
             length += len(token)
-            if length >= len(due):
-                if "".join(map(plain, tokens[start:end])) == due:
+            if length >= len(expected):
+                if "".join(map(plain, tokens[start:end])) == expected:
                     return start, end
                 break
     return None
@@ -135,17 +135,17 @@ def _by_offsets(echo: Echo, prompt: str) -> int | None:
     offsets, text = echo.offsets, echo.text
     if not isinstance(offsets, list) or not isinstance(text, str) or not text.startswith(prompt):
         return None
-    if len(offsets) != len(echo.tokens) or not all(type(each) is int for each in offsets):
+    if len(offsets) != len(echo.tokens) or not all(type(offset) is int for offset in offsets):
         return None
     if offsets[0] != 0 or list(accumulate(offsets, max)) != offsets or not _tells_by_ascii(prompt):
         return None
-    end = sum(1 for each in offsets if int(each) < len(prompt))
-    held = [_ascii(text[start:stop]) for start, stop in pairwise([*offsets, len(text)][: end + 1])]
-    own = [_ascii(str(token)) for token in echo.tokens[:end]]
-    marks = next((place for place in range(MARKS + 1) if place == end or held[place]), MARKS)
-    fitting = [due for due, given in zip(held[marks:], own[marks:], strict=True) if due == given]
-    odd = [given for due, given in zip(held[marks:], own[marks:], strict=True) if due not in ("", given)]
-    if not all(given.startswith(IN_BYTES) for given in odd):
+    end = sum(1 for offset in offsets if int(offset) < len(prompt))
+    echoed = [_ascii(text[start:stop]) for start, stop in pairwise([*offsets, len(text)][: end + 1])]
+    tokens = [_ascii(str(token)) for token in echo.tokens[:end]]
+    marks = next((count for count in range(MARKS + 1) if count == end or echoed[count]), MARKS)
+    fitting = [expected for expected, token in zip(echoed[marks:], tokens[marks:], strict=True) if expected == token]
+    odd = [token for expected, token in zip(echoed[marks:], tokens[marks:], strict=True) if expected not in ("", token)]
+    if not all(token.startswith(IN_BYTES) for token in odd):
         return None
     return end if len("".join(fitting)) >= ENOUGH_ASCII * len(_ascii(prompt)) else None
 
@@ -160,4 +160,4 @@ def _tells_by_ascii(prompt: str) -> bool:
 
 
 def _ascii(text: str) -> str:
-    return "".join(each for each in _without_blanks(text) if each.isascii())
+    return "".join(char for char in _without_blanks(text) if char.isascii())

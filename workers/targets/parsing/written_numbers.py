@@ -76,12 +76,12 @@ def written_number(text: str, form: NumberForm) -> float | None:
     A percentage keeps its size: "35.7 %" is 35.7. A number of thousands or millions ("3k") is not read.
     """
     text = normalise_answer(text).strip()
-    found = _WRITTEN[form].fullmatch(text) if len(text) <= LONGEST else None
-    if found is None or (found["unit"] or "").casefold() in _MULTIPLIERS or (found["sign"] and found["sign_after"]):
+    match = _WRITTEN[form].fullmatch(text) if len(text) <= LONGEST else None
+    if match is None or (match["unit"] or "").casefold() in _MULTIPLIERS or (match["sign"] and match["sign_after"]):
         return None
-    amount, point = found["amount"], "." if form == "decimal-point" else ","
+    amount, point = match["amount"], "." if form == "decimal-point" else ","
     digits = "".join("." if char == point else char for char in amount if char.isalnum() or char in f"{point}+-")
-    return _finite(f"{found['sign']}{found['sign_after']}{digits}")
+    return _finite(f"{match['sign']}{match['sign_after']}{digits}")
 
 
 def forms_that_read(text: str) -> dict[NumberForm, float]:

@@ -69,49 +69,51 @@ class Preset:
 
     def settings_type(self, base: type) -> type:
         """Return a class with the preset's parameters and the other protocol's settings, for lists and schemas."""
-        own = {each.name: (each.type, field(default=each.default)) for each in fields(self.parameters)}
-        types, about = get_type_hints(base, include_extras=True), settings_schema(base)["properties"]
-        for each in fields(base):
-            kind: Any = types[each.name]
-            described = Annotated[kind, Field(description=about[each.name]["description"])]
-            filled = each.name in self.settings or all(each.name in made for made in self.by_kind.values())
-            factory = list if filled else each.default_factory  # the preset's own default is not shown
-            default = field(default_factory=factory) if factory is not MISSING else field(default=each.default)
-            own.setdefault(each.name, (described, default))
-        made = [(name, *facts) for name, facts in own.items()]
-        return make_dataclass(base.__name__, made, kw_only=True, frozen=True, bases=(Strict,))
+        members = {
+            parameter.name: (parameter.type, field(default=parameter.default)) for parameter in fields(self.parameters)
+        }
+        types, properties = get_type_hints(base, include_extras=True), settings_schema(base)["properties"]
+        for setting in fields(base):
+            kind: Any = types[setting.name]
+            described = Annotated[kind, Field(description=properties[setting.name]["description"])]
+            filled = setting.name in self.settings or all(setting.name in by_kind for by_kind in self.by_kind.values())
+            factory = list if filled else setting.default_factory  # the preset's own default is not shown
+            default = field(default_factory=factory) if factory is not MISSING else field(default=setting.default)
+            members.setdefault(setting.name, (described, default))
+        member_list = [(name, *facts) for name, facts in members.items()]
+        return make_dataclass(base.__name__, member_list, kw_only=True, frozen=True, bases=(Strict,))
 
-    def expanded(self, kind: Kind, written: Mapping[str, Any]) -> dict[str, Any]:
+    def expanded(self, kind: Kind, given_settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings of the other protocol; settings that the request names take precedence.
 
         Raises `SpecificationError` for a missing or invalid parameter.
         """
-        names = {each.name for each in fields(self.parameters)}
-        given = read_fields(
-            self.parameters, {name: value for name, value in written.items() if name in names}, "settings"
+        names = {parameter.name for parameter in fields(self.parameters)}
+        parameters = read_fields(
+            self.parameters, {name: value for name, value in given_settings.items() if name in names}, "settings"
         )
-        values = {"instruction": INSTRUCTION, "null": None, **vars(given)}
-        own = {name: value for name, value in written.items() if name not in names}
+        values = {"instruction": INSTRUCTION, "null": None, **vars(parameters)}
+        other_settings = {name: value for name, value in given_settings.items() if name not in names}
         usual = {**self.settings, **self.by_kind[kind]}
-        made = {name: _filled(value, values, in_path=name == "path") for name, value in usual.items()}
-        auth, theirs = made.get("auth"), own.get("auth")
+        preset_settings = {name: _filled(value, values, in_path=name == "path") for name, value in usual.items()}
+        auth, theirs = preset_settings.get("auth"), other_settings.get("auth")
         if isinstance(auth, Mapping) and isinstance(theirs, Mapping) and auth["type"] == theirs.get("type"):
-            own["auth"] = {**auth, **theirs}
-        return {**made, **own}
+            other_settings["auth"] = {**auth, **theirs}
+        return {**preset_settings, **other_settings}
 
 
 def _filled(template: Any, values: Mapping[str, Any], *, in_path: bool) -> Any:
     """Replace the parameters in a setting; escape braces in values, and percent-encode values in a path."""
     if isinstance(template, Mapping):
-        filled = {name: _filled(each, values, in_path=in_path) for name, each in template.items()}
-        return {name: each for name, each in filled.items() if each is not None}
+        filled = {name: _filled(value, values, in_path=in_path) for name, value in template.items()}
+        return {name: value for name, value in filled.items() if value is not None}
     if isinstance(template, list):
-        return [_filled(each, values, in_path=in_path) for each in template]
+        return [_filled(item, values, in_path=in_path) for item in template]
     if not isinstance(template, str):
         return template
-    whole = _PARAMETER.fullmatch(template)
-    if whole and not isinstance(values[whole[1]], str):
-        return values[whole[1]]
+    parameter = _PARAMETER.fullmatch(template)
+    if parameter and not isinstance(values[parameter[1]], str):
+        return values[parameter[1]]
 
     def written(match: re.Match[str]) -> str:
         value = str(values[match[1]])
@@ -124,31 +126,31 @@ def _filled(template: Any, values: Mapping[str, Any], *, in_path: bool) -> Any:
     return _PARAMETER.sub(written, template)
 
 
-def _parameters(written: Mapping[str, Mapping[str, Any]]) -> Any:
-    made = []
-    for name, about in written.items():
-        kind = _TYPES[about["type"]] if "default" not in about else _TYPES[about["type"]] | None
-        default = field(default=about.get("default", MISSING))
-        made.append((name, Annotated[kind, Field(description=about["description"])], default))
-    return make_dataclass("Parameters", made, kw_only=True, frozen=True, bases=(Strict,))
+def _parameters(described: Mapping[str, Mapping[str, Any]]) -> Any:
+    members = []
+    for name, description in described.items():
+        kind = _TYPES[description["type"]] if "default" not in description else _TYPES[description["type"]] | None
+        default = field(default=description.get("default", MISSING))
+        members.append((name, Annotated[kind, Field(description=description["description"])], default))
+    return make_dataclass("Parameters", members, kw_only=True, frozen=True, bases=(Strict,))
 
 
-def _read(name: str, written: Mapping[str, Any]) -> Preset:
+def _read(name: str, document: Mapping[str, Any]) -> Preset:
     return Preset(
         protocol=name,
-        summary=written["summary"],
-        base=written["protocol"],
-        example=written["example"],
-        parameters=_parameters(written.get("parameters", {})),
-        settings=written.get("settings", {}),
-        by_kind={kind: written[kind] for kind in Kind if kind in written},
-        notes=tuple(written.get("notes", ())),
+        summary=document["summary"],
+        base=document["protocol"],
+        example=document["example"],
+        parameters=_parameters(document.get("parameters", {})),
+        settings=document.get("settings", {}),
+        by_kind={kind: document[kind] for kind in Kind if kind in document},
+        notes=tuple(document.get("notes", ())),
     )
 
 
 @cache
 def presets() -> Mapping[str, Preset]:
     """Return all presets by name, in alphabetical order."""
-    found = sorted((each.name, each) for each in files(__name__).iterdir() if each.name.endswith(".toml"))
-    names = {name.removesuffix(".toml"): each.read_text(encoding="utf-8") for name, each in found}
+    sources = sorted((file.name, file) for file in files(__name__).iterdir() if file.name.endswith(".toml"))
+    names = {name.removesuffix(".toml"): file.read_text(encoding="utf-8") for name, file in sources}
     return {name: _read(name, tomllib.loads(text)) for name, text in names.items()}

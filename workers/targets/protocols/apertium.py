@@ -52,9 +52,9 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         """Return the pairs of ``/listPairs``; with a chain, the pairs that it translates."""
         response = await self._send(Request("GET", "/listPairs"))
         pairs: set[tuple[str, str]] = set()
-        for each in listed(dig(response.json(), "responseData", place=response.place), place=response.place):
-            sources = self._named(dig(each, "sourceLanguage", place=response.place))
-            targets = self._named(dig(each, "targetLanguage", place=response.place))
+        for pair in listed(dig(response.json(), "responseData", origin=response.origin), origin=response.origin):
+            sources = self._named(dig(pair, "sourceLanguage", origin=response.origin))
+            targets = self._named(dig(pair, "targetLanguage", origin=response.origin))
             pairs |= {(source, target) for source in sources for target in targets}
         return frozenset(pair for pair in self._reached(pairs) if self._served(pair, pairs))
 
@@ -72,8 +72,10 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         body = response.json()
         status = body.get("responseStatus", 200) if isinstance(body, dict) else 200
         if status != 200:
-            raise CallFailed("wrong-shape", f"{response.place} answered 200 and, inside, an error{response.quote()}")
-        return texts_of([dig(body, "responseData", "translatedText", place=response.place)], 1, place=response.place)
+            raise CallFailed("wrong-shape", f"{response.origin} answered 200 and, inside, an error{response.quote()}")
+        return texts_of(
+            [dig(body, "responseData", "translatedText", origin=response.origin)], 1, origin=response.origin
+        )
 
     def _refuse(self, ask: Translate) -> Failure | None:
         if len(ask.text) > LONGEST:
@@ -88,7 +90,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         if not self.settings.chain:
             return [out, into]
         try:
-            way = hops([[self.code(each) for each in self.settings.chain]], out, into)
+            way = hops([[self.code(language) for language in self.settings.chain]], out, into)
         except NoWay as none:
             raise CallFailed("unsupported", str(none)) from None
         return [way[0].source, *(hop.target for hop in way)]
@@ -98,7 +100,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         if not self.settings.chain:
             return pairs
         home = names_of(self.code(self.settings.chain[0]), self.settings.language_codes)
-        ends = {each for pair in pairs for each in pair}
+        ends = {language for pair in pairs for language in pair}
         return {pair for first in home for end in ends for pair in ((first, end), (end, first))}
 
     def _served(self, pair: tuple[str, str], pairs: set[tuple[str, str]]) -> bool:
@@ -107,8 +109,8 @@ class Apertium(HttpTranslator[ApertiumSettings]):
             codes = self._way(*pair)
         except CallFailed:
             return False
-        known = {(self.code(source), self.code(target)) for source, target in pairs}
-        return all(step in known for step in pairwise(codes))
+        served = {(self.code(source), self.code(target)) for source, target in pairs}
+        return all(step in served for step in pairwise(codes))
 
     def _named(self, code: Any) -> set[str]:
         return names_of(str(code), self.settings.language_codes)

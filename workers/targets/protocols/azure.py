@@ -57,10 +57,10 @@ class Azure(HttpTranslator[AzureSettings]):
         """Return all pairs of the languages of ``/languages``."""
         query = urlencode({"api-version": self.settings.api_version, "scope": "translation"})
         response = await self._send(Request("GET", f"/languages?{query}"))
-        spoken = dig(response.json(), "translation", place=response.place)
-        codes = list(spoken) if isinstance(spoken, dict) else listed(spoken, place=response.place)
-        named = {name for code in codes for name in names_of(str(code), self.settings.language_codes, DEFAULT_CODES)}
-        return all_pairs(named, named)
+        languages = dig(response.json(), "translation", origin=response.origin)
+        codes = list(languages) if isinstance(languages, dict) else listed(languages, origin=response.origin)
+        names = {name for code in codes for name in names_of(str(code), self.settings.language_codes, DEFAULT_CODES)}
+        return all_pairs(names, names)
 
     def usual_auth(self) -> Placed:
         """Return the header of Azure's keys."""
@@ -72,14 +72,18 @@ class Azure(HttpTranslator[AzureSettings]):
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         headers = {"Ocp-Apim-Subscription-Region": self.settings.region} if self.settings.region else {}
-        version, given, wanted = self.settings.api_version, self.code(source), self.code(target)
+        version, source_code, target_code = self.settings.api_version, self.code(source), self.code(target)
         if version == "3.0":
-            query = urlencode({"api-version": version, "from": given, "to": wanted})
+            query = urlencode({"api-version": version, "from": source_code, "to": target_code})
             return post_json(f"/translate?{query}", [{"Text": text} for text in texts], headers)
-        inputs = [{"text": text, "language": given, "targets": [{"language": wanted}]} for text in texts]
+        inputs = [{"text": text, "language": source_code, "targets": [{"language": target_code}]} for text in texts]
         return post_json(f"/translate?api-version={version}", {"inputs": inputs}, headers)
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        place, body = response.place, response.json()
-        said = listed(body if self.settings.api_version == "3.0" else dig(body, "value", place=place), place=place)
-        return texts_of([dig(each, "translations", 0, "text", place=place) for each in said], len(asks), place=place)
+        origin, body = response.origin, response.json()
+        results = listed(
+            body if self.settings.api_version == "3.0" else dig(body, "value", origin=origin), origin=origin
+        )
+        return texts_of(
+            [dig(result, "translations", 0, "text", origin=origin) for result in results], len(asks), origin=origin
+        )

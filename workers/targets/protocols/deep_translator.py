@@ -124,8 +124,8 @@ class DeepTranslatorSettings(TranslatorSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if why := WITHDRAWN.get(self.translator):
-            raise SpecificationError(f"translator {self.translator!r} is not offered: {why}", "translator")
+        if reason := WITHDRAWN.get(self.translator):
+            raise SpecificationError(f"translator {self.translator!r} is not offered: {reason}", "translator")
         if self.translator not in TRANSLATORS:
             raise UnknownName("translator of deep-translator", self.translator, TRANSLATORS, "translator")
 
@@ -198,12 +198,12 @@ class DeepTranslator(Adapter):
     def _translate(self, arguments: Mapping[str, Any], text: str) -> str | CallFailed:
         """Translate a text, in a thread; an exception is reported by its class alone."""
         try:
-            said = self._build(**arguments).translate(text, domain=self.settings.domain)
+            answer = self._build(**arguments).translate(text, domain=self.settings.domain)
         except Exception as error:  # noqa: BLE001 - errors contain the key, so none may propagate
             return self._failure(type(error).__name__, error.args[:1])
-        if not isinstance(said, str):
+        if not isinstance(answer, str):
             return CallFailed("wrong-shape", f"{self.settings.translator} gave no text")
-        return said
+        return answer
 
     def _failure(self, kind: str, facts: tuple[Any, ...]) -> CallFailed:
         code, retriable = ERRORS.get(kind, ("connect", True))
@@ -236,5 +236,5 @@ def _build(name: str) -> Build:
     # imported here, because it imports requests and an HTML parser, which only this protocol needs
     import deep_translator
 
-    made: Build = getattr(deep_translator, name)
-    return made
+    build: Build = getattr(deep_translator, name)
+    return build

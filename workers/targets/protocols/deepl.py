@@ -48,7 +48,9 @@ class DeepL(HttpTranslator[DeepLSettings]):
 
     async def _listed(self, role: str) -> set[str]:
         response = await self._send(Request("GET", f"/v2/languages?type={role}"))
-        codes = [dig(each, "language", place=response.place) for each in listed(response.json(), place=response.place)]
+        codes = [
+            dig(entry, "language", origin=response.origin) for entry in listed(response.json(), origin=response.origin)
+        ]
         return {name for code in codes for name in names_of(str(code), self.settings.language_codes, INTO)}
 
     def usual_auth(self) -> Placed:
@@ -68,6 +70,6 @@ class DeepL(HttpTranslator[DeepLSettings]):
         return post_json("/v2/translate", body)
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        place = response.place
-        said = listed(dig(response.json(), "translations", place=place), place=place)
-        return texts_of([dig(each, "text", place=place) for each in said], len(asks), place=place)
+        origin = response.origin
+        results = listed(dig(response.json(), "translations", origin=origin), origin=origin)
+        return texts_of([dig(result, "text", origin=origin) for result in results], len(asks), origin=origin)

@@ -60,10 +60,13 @@ class Google(HttpTranslator[GoogleSettings]):
         if self.settings.version == "v2":
             field, way, path = "language", ["data", "languages"], "/language/translate/v2/languages"
         response = await self._send(Request("GET", path))
-        place = response.place
-        codes = [dig(each, field, place=place) for each in listed(dig(response.json(), *way, place=place), place=place)]
-        named = {name for code in codes for name in names_of(str(code), self.settings.language_codes)}
-        return all_pairs(named, named)
+        origin = response.origin
+        codes = [
+            dig(entry, field, origin=origin)
+            for entry in listed(dig(response.json(), *way, origin=origin), origin=origin)
+        ]
+        names = {name for code in codes for name in names_of(str(code), self.settings.language_codes)}
+        return all_pairs(names, names)
 
     @property
     def _parent(self) -> str:
@@ -87,7 +90,7 @@ class Google(HttpTranslator[GoogleSettings]):
         return post_json(f"{self._parent}:translateText", body)
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        place = response.place
+        origin = response.origin
         path = ("data", "translations") if self.settings.version == "v2" else ("translations",)
-        said = listed(dig(response.json(), *path, place=place), place=place)
-        return texts_of([dig(each, "translatedText", place=place) for each in said], len(asks), place=place)
+        results = listed(dig(response.json(), *path, origin=origin), origin=origin)
+        return texts_of([dig(result, "translatedText", origin=origin) for result in results], len(asks), origin=origin)

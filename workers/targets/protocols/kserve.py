@@ -80,14 +80,14 @@ class Kserve(HttpPredictor[KserveSettings]):
 
     def group_key(self, ask: Ask) -> Hashable:
         """Return a key that holds the datatypes of the cells, since the tensor of a column has one datatype."""
-        given = ask.given if isinstance(ask, Classify | Regress) else ""
-        if isinstance(given, str) or self.settings.layout == "matrix":
+        content = ask.given if isinstance(ask, Classify | Regress) else ""
+        if isinstance(content, str) or self.settings.layout == "matrix":
             return super().group_key(ask)
-        return (super().group_key(ask), tuple(type(cell) for _, cell in given))
+        return (super().group_key(ask), tuple(type(cell) for _, cell in content))
 
     def _refuse(self, ask: Prediction) -> Failure | None:
-        given = given_in(ask)
-        for name, cell in () if isinstance(given, str) else given:
+        content = given_in(ask)
+        for name, cell in () if isinstance(content, str) else content:
             if cell is None:
                 return Failure("unsupported", f"the cell {name!r} is empty, and tensors have no empty cells")
             if isinstance(cell, str) and self.settings.layout == "matrix":
@@ -118,36 +118,36 @@ class Kserve(HttpPredictor[KserveSettings]):
         return {"name": name, "shape": shape, "datatype": DATATYPES[type(cells[0])], "data": cells}
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
-        place = response.place
-        said = listed(dig(json_of(response), "outputs", place=place), place=place)
-        tensors = [read_tensor(each, len(asks), place) for each in said if self._wanted(each, place)]
-        reals = next((each for each in tensors if each.datatype in _REALS), None)
-        whole = next((each for each in tensors if each.datatype in _WHOLE), None)
-        words = next((each for each in tensors if each.datatype == "BYTES"), None)
+        origin = response.origin
+        outputs = listed(dig(json_of(response), "outputs", origin=origin), origin=origin)
+        tensors = [read_tensor(output, len(asks), origin) for output in outputs if self._wanted(output, origin)]
+        reals = next((tensor for tensor in tensors if tensor.datatype in _REALS), None)
+        integers = next((tensor for tensor in tensors if tensor.datatype in _WHOLE), None)
+        words = next((tensor for tensor in tensors if tensor.datatype == "BYTES"), None)
         if self.target.kind is Kind.CLASSIFIER:
-            return self._classes(words or whole, reals, place)
-        numbers = reals or whole
+            return self._classes(words or integers, reals, origin)
+        numbers = reals or integers
         if numbers is None:
-            raise CallFailed("wrong-shape", f"{place} gave no output of numbers")
+            raise CallFailed("wrong-shape", f"{origin} gave no output of numbers")
         return numbers.rows
 
-    def _wanted(self, said: Any, place: str) -> bool:
-        return not self.settings.outputs or dig(said, "name", place=place) in self.settings.outputs
+    def _wanted(self, output: Any, origin: str) -> bool:
+        return not self.settings.outputs or dig(output, "name", origin=origin) in self.settings.outputs
 
-    def _classes(self, named: Tensor | None, scored: Tensor | None, place: str) -> list[Any]:
+    def _classes(self, labelled: Tensor | None, scored: Tensor | None, origin: str) -> list[Any]:
         """Combine the output of labels with the output of probabilities."""
-        labels = named and [row[0] if isinstance(row, list) and len(row) == 1 else row for row in named.rows]
+        labels = labelled and [row[0] if isinstance(row, list) and len(row) == 1 else row for row in labelled.rows]
         scores = scored and [row if isinstance(row, list) else [row] for row in scored.rows]
         if labels and scores:
             return [{"label": label, "scores": row} for label, row in zip(labels, scores, strict=True)]
         if labels:
             return [{"label": label} for label in labels]
         if not scores:
-            raise CallFailed("wrong-shape", f"{place} gave no output of labels or probabilities")
+            raise CallFailed("wrong-shape", f"{origin} gave no output of labels or probabilities")
         return scores
 
 
-def read_tensor(said: Any, expected: int, place: str) -> Tensor:
+def read_tensor(output: Any, expected: int, origin: str) -> Tensor:
     """Split an output into one row for each question.
 
     Raises
@@ -156,28 +156,28 @@ def read_tensor(said: Any, expected: int, place: str) -> Tensor:
         ``wrong-count`` if the first axis differs from the number of questions; ``wrong-shape`` if the data
         are missing or do not fill the shape.
     """
-    dig(said, "name", place=place)
-    datatype = dig(said, "datatype", place=place)
-    shape = listed(dig(said, "shape", place=place), place=place)
+    dig(output, "name", origin=origin)
+    datatype = dig(output, "datatype", origin=origin)
+    shape = listed(dig(output, "shape", origin=origin), origin=origin)
     if not shape or not all(type(axis) is int and axis > 0 for axis in shape) or len(shape) > 8:
-        raise CallFailed("wrong-shape", f"{place} gave an output whose shape is no list of lengths")
+        raise CallFailed("wrong-shape", f"{origin} gave an output whose shape is no list of lengths")
     if shape[0] != expected:
-        raise CallFailed("wrong-count", f"{place} gave an output of {shape[0]} rows for {expected} questions")
-    data = flattened(listed(dig(said, "data", place=place), place=place), len(shape))
+        raise CallFailed("wrong-count", f"{origin} gave an output of {shape[0]} rows for {expected} questions")
+    data = flattened(listed(dig(output, "data", origin=origin), origin=origin), len(shape))
     if len(data) != math.prod(shape):
-        raise CallFailed("wrong-shape", f"{place} gave an output of {len(data)} values for the shape it names")
+        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(data)} values for the shape it names")
     if len(shape) == 1:
         return Tensor(str(datatype), data)
     width = math.prod(shape[1:])
     if math.prod(shape[1:-1]) != 1:
-        raise CallFailed("wrong-shape", f"{place} gave an output of {len(shape)} axes; two are read")
+        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(shape)} axes; two are read")
     return Tensor(str(datatype), [data[at : at + width] for at in range(0, len(data), width)])
 
 
 def flattened(data: list[Any], axes: int) -> list[Any]:
     """Return nested data as one flat list; services may send either."""
     for _ in range(axes - 1):
-        if not any(isinstance(each, list) for each in data):
+        if not any(isinstance(item, list) for item in data):
             return data
-        data = [value for each in data for value in (each if isinstance(each, list) else [each])]
+        data = [value for item in data for value in (item if isinstance(item, list) else [item])]
     return data

@@ -48,12 +48,12 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the pairs of ``/languages``; if it lists no targets, all pairs of its languages."""
         response = await self._send(Request("GET", "/languages"))
-        spoken = listed(response.json(), place=response.place)
-        codes = [str(dig(each, "code", place=response.place)) for each in spoken]
+        languages = listed(response.json(), origin=response.origin)
+        codes = [str(dig(language, "code", origin=response.origin)) for language in languages]
         pairs: set[tuple[str, str]] = set()
-        for code, each in zip(codes, spoken, strict=True):
-            said = each.get("targets")
-            targets = {str(target) for target in said} if isinstance(said, list) else set(codes)
+        for code, language in zip(codes, languages, strict=True):
+            listed_targets = language.get("targets")
+            targets = {str(target) for target in listed_targets} if isinstance(listed_targets, list) else set(codes)
             pairs |= all_pairs(self._named(code), [name for target in targets for name in self._named(target)])
         return frozenset(pairs)
 
@@ -67,20 +67,20 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         return post_json("/translate", body)
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        said = dig(response.json(), "translatedText", place=response.place)
-        texts = texts_of([said] if isinstance(said, str) else said, len(asks), place=response.place)
+        answer = dig(response.json(), "translatedText", origin=response.origin)
+        texts = texts_of([answer] if isinstance(answer, str) else answer, len(asks), origin=response.origin)
         if all(_is_emoji_for_words(text, ask.text) for text, ask in zip(texts, asks, strict=True)):
-            raise CallFailed("auth", f"{response.place} answered with an emoji, its way to say that the key is wrong")
+            raise CallFailed("auth", f"{response.origin} answered with an emoji, its way to say that the key is wrong")
         return texts
 
     def _named(self, code: str) -> set[str]:
         return names_of(code, self.settings.language_codes, ALIASES)
 
 
-def _is_emoji_for_words(text: str, asked: str) -> bool:
+def _is_emoji_for_words(text: str, question: str) -> bool:
     """Whether a text with words was translated to emoji without any word."""
     return (
-        bool(re.search(r"\w", asked))
+        bool(re.search(r"\w", question))
         and not re.search(r"\w", text)
         and any(unicodedata.category(character) == "So" for character in text)
     )

@@ -63,25 +63,25 @@ class Mlflow(HttpPredictor[MlflowSettings]):
                 return list(rows)
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
-        place = response.place
-        said = dig(json_of(response), "predictions", place=place)
-        if isinstance(said, dict):
-            said = self._rows(said, place)
-        pieces = [self._column(each, place) for each in listed(said, place=place)]
+        origin = response.origin
+        predictions = dig(json_of(response), "predictions", origin=origin)
+        if isinstance(predictions, dict):
+            predictions = self._rows(predictions, origin)
+        pieces = [self._column(prediction, origin) for prediction in listed(predictions, origin=origin)]
         if len(pieces) != len(asks):
-            raise CallFailed("wrong-count", f"{place} gave {len(pieces)} predictions for {len(asks)} rows")
+            raise CallFailed("wrong-count", f"{origin} gave {len(pieces)} predictions for {len(asks)} rows")
         return pieces
 
-    def _rows(self, columns: dict[str, Any], place: str) -> list[Any]:
+    def _rows(self, columns: dict[str, Any], origin: str) -> list[Any]:
         """Convert predictions by columns to predictions by rows."""
-        lengths = {len(listed(column, place=place)) for column in columns.values()}
+        lengths = {len(listed(column, origin=origin)) for column in columns.values()}
         if len(lengths) != 1:
-            raise CallFailed("wrong-shape", f"{place} gave columns of predictions of different lengths")
+            raise CallFailed("wrong-shape", f"{origin} gave columns of predictions of different lengths")
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def _column(self, piece: Any, place: str) -> Any:
+    def _column(self, piece: Any, origin: str) -> Any:
         if not isinstance(piece, dict):
             return piece
         if self.settings.output_column:
-            return dig(piece, self.settings.output_column, place=place)
+            return dig(piece, self.settings.output_column, origin=origin)
         return next(iter(piece.values())) if len(piece) == 1 else piece

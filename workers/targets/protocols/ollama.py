@@ -61,7 +61,7 @@ class Ollama(HttpPredictor[OllamaSettings]):
         return post_json("/api/embed", without_nulls(body))
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
-        return listed(dig(json_of(response), "embeddings", place=response.place), place=response.place)
+        return listed(dig(json_of(response), "embeddings", origin=response.origin), origin=response.origin)
 
 
 class OllamaModel(HttpLanguageModel[OllamaSettings]):
@@ -97,9 +97,9 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         return post_json("/api/chat", body)
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
-        said = json_of(response)
-        message = dig(said, "message", place=response.place)
-        text, thinking = dig(message, "content", place=response.place), bool(message.get("thinking"))
-        told = said.get("logprobs")
-        first = first_said(told) if isinstance(told, list) else ()
-        return [Said(text, first, "length" if said.get("done_reason") == "length" else "", thinking)]
+        document = json_of(response)
+        message = dig(document, "message", origin=response.origin)
+        text, thinking = dig(message, "content", origin=response.origin), bool(message.get("thinking"))
+        logprobs = document.get("logprobs")
+        first = first_said(logprobs) if isinstance(logprobs, list) else ()
+        return [Said(text, first, "length" if document.get("done_reason") == "length" else "", thinking)]

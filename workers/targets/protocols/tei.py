@@ -49,4 +49,4 @@ class Tei(HttpPredictor[TeiSettings]):
         return post_json("/predict", body)
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
-        return listed(json_of(response), place=response.place)
+        return listed(json_of(response), origin=response.origin)

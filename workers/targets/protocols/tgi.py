@@ -54,13 +54,13 @@ class Tgi(HttpLanguageModel[TgiSettings]):
                 return {"max_new_tokens": tokens, "do_sample": False, "top_n_tokens": likely}
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
-        place, said = response.place, json_of(response)
-        if isinstance(said, list) and len(said) == 1:  # Hugging Face's endpoints wrap the answer in a list
-            said = said[0]
-        text = dig(said, "generated_text", place=place)
-        details = said.get("details")
+        origin, document = response.origin, json_of(response)
+        if isinstance(document, list) and len(document) == 1:  # Hugging Face's endpoints wrap the answer in a list
+            document = document[0]
+        text = dig(document, "generated_text", origin=origin)
+        details = document.get("details")
         if not isinstance(details, dict):
-            raise CallFailed("wrong-shape", f"{place} answered JSON without 'details'; is it this protocol?")
+            raise CallFailed("wrong-shape", f"{origin} answered JSON without 'details'; is it this protocol?")
         if isinstance(asks[0], Score):
             return [prefilled(details)]
         if isinstance(asks[0], Choose) and isinstance(text, str):
@@ -83,8 +83,8 @@ def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> di
 def prefilled(details: dict[str, Any]) -> Echo:
     """Return the echoed tokens of the prompt."""
     prefill = details.get("prefill")
-    tokens = [each for each in prefill if isinstance(each, dict)] if isinstance(prefill, list) else []
-    return Echo([each.get("text") for each in tokens], [each.get("logprob") for each in tokens], whole=True)
+    tokens = [token for token in prefill if isinstance(token, dict)] if isinstance(prefill, list) else []
+    return Echo([token.get("text") for token in tokens], [token.get("logprob") for token in tokens], prompt_only=True)
 
 
 def likely_first(details: dict[str, Any]) -> Likelihoods:
@@ -94,5 +94,5 @@ def likely_first(details: dict[str, Any]) -> Likelihoods:
         return ()
     for token, likely in zip(tokens, tops, strict=False):
         if isinstance(token, dict) and str(token.get("text", "")).strip() and isinstance(likely, list):
-            return numbered([(each.get("text"), each.get("logprob")) for each in likely if isinstance(each, dict)])
+            return numbered([(token.get("text"), token.get("logprob")) for token in likely if isinstance(token, dict)])
     return ()

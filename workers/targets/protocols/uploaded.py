@@ -62,8 +62,8 @@ class Uploaded(Adapter):
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
         """Look up the vectors of texts; see `Adapter.answer`."""
         mine = questions_for((Embed,), asks)
-        if named := next((ask.model for ask in mine if ask.model), None):
-            raise CallFailed("unsupported", f"an upload is one model; it cannot answer for {named[:60]!r}")
+        if model := next((ask.model for ask in mine if ask.model), None):
+            raise CallFailed("unsupported", f"an upload is one model; it cannot answer for {model[:60]!r}")
         async with self._opening:  # the first call copies the upload from the database; the others wait for it
             embedding = await asyncio.to_thread(self._open)
         return [look_up(ask.text, embedding, self.settings.case) for ask in mine]
@@ -74,8 +74,8 @@ class Uploaded(Adapter):
         except UploadGone as gone:
             raise CallFailed("unsupported", str(gone)) from None
         except OSError as error:
-            what = f"the worker cannot keep a copy of the upload ({type(error).__name__}); see its data_dir"
-            raise CallFailed("connect", what) from None
+            message = f"the worker cannot keep a copy of the upload ({type(error).__name__}); see its data_dir"
+            raise CallFailed("connect", message) from None
 
     @cached_property
     def _embedding(self) -> Embedding:
@@ -91,8 +91,8 @@ def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
     vectors = [vector for _, vector in parts if vector is not None]
     if not parts or len(vectors) < len(parts):
         missing = dict.fromkeys(word for word, vector in parts if vector is None)
-        named = ", ".join(repr(word[:60]) for word in list(missing)[:5]) or repr(text[:60])
-        return Reply(failure=Failure("missing-word", f"the embedding has no vector for {named}"))
+        names = ", ".join(repr(word[:60]) for word in list(missing)[:5]) or repr(text[:60])
+        return Reply(failure=Failure("missing-word", f"the embedding has no vector for {names}"))
     return Reply(np.array(vectors).mean(axis=0).tolist())
 
 

@@ -113,22 +113,22 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         response, poll = await super()._send(request, extra), self.settings.poll
         if poll is None:
             return response
-        place, limit_s = response.place, self.target.limits.timeout_s
-        job = found(Expression(poll.id), json_of(response), place, "poll.id")
+        origin, limit_s = response.origin, self.target.limits.timeout_s
+        job = found(Expression(poll.id), json_of(response), origin, "poll.id")
         if not isinstance(job, str | int):
-            raise CallFailed("wrong-shape", f"{place} answered without the id of an answer that comes later")
+            raise CallFailed("wrong-shape", f"{origin} answered without the id of an answer that comes later")
         fetch = Request("GET", fill_text(poll.path, {"id": quote(str(job), safe="")}), request.headers)
         try:
             async with asyncio.timeout(limit_s):
                 while (
-                    status := found(Expression(poll.status), json_of(response), place, "poll.status")
+                    status := found(Expression(poll.status), json_of(response), origin, "poll.status")
                 ) not in poll.done:
                     if status in poll.failed:
-                        raise CallFailed("declined", f"{place} made no answer: {str(status)[:60]}{response.quote()}")
+                        raise CallFailed("declined", f"{origin} made no answer: {str(status)[:60]}{response.quote()}")
                     await asyncio.sleep(poll.interval_s)
                     response = await self._fetched(fetch, response)
         except TimeoutError:
-            raise CallFailed("timeout", f"{place} had no answer within {limit_s:g} s") from None
+            raise CallFailed("timeout", f"{origin} had no answer within {limit_s:g} s") from None
         return response
 
     async def _fetched(self, fetch: Request, before: Response) -> Response:
@@ -141,72 +141,72 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return before
 
     def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
-        place, settings = response.place, self.settings
+        origin, settings = response.origin, self.settings
         translating = self.target.kind is Kind.TRANSLATOR
         if settings.response == "text":
-            said: Any = [response.text.strip() if translating else bare(response.text.strip(), self._numeric)]
-            return texts_of(said, len(asks), place=place) if translating else said
+            answer: Any = [response.text.strip() if translating else bare(response.text.strip(), self._numeric)]
+            return texts_of(answer, len(asks), origin=origin) if translating else answer
         bodies = events_of(response) if settings.response == "events" else [json_of(response)]
-        if settings.ended and (reply := self._unfinished(bodies, asks, place)):
+        if settings.ended and (reply := self._unfinished(bodies, asks, origin)):
             return [reply] * len(asks)
-        pieces = [found(self._output, body, place) for body in bodies]
-        said = joined(pieces) if settings.response == "events" else pieces[0]
+        pieces = [found(self._output, body, origin) for body in bodies]
+        answer = joined(pieces) if settings.response == "events" else pieces[0]
         if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
-            cut = any(reason in settings.ended_cut for reason in self._reasons(bodies, place))
-            said = Said(said or "", (), "length") if cut else said
-        if said is None:
-            raise CallFailed("wrong-shape", f"the output expression finds nothing in what {place} answered")
-        answers = listed(said, place=place) if settings.batch == "array" else [said]
+            cut = any(reason in settings.ended_cut for reason in self._reasons(bodies, origin))
+            answer = Said(answer or "", (), "length") if cut else answer
+        if answer is None:
+            raise CallFailed("wrong-shape", f"the output expression finds nothing in what {origin} answered")
+        answers = listed(answer, origin=origin) if settings.batch == "array" else [answer]
         if not settings.index:
-            return texts_of(answers, len(asks), place=place) if translating else answers
-        texts = texts_of(answers, len(answers), place=place) if translating else answers
-        return in_place(texts, found(Expression(settings.index), bodies[0], place, "index"), len(asks), place)
+            return texts_of(answers, len(asks), origin=origin) if translating else answers
+        texts = texts_of(answers, len(answers), origin=origin) if translating else answers
+        return in_place(texts, found(Expression(settings.index), bodies[0], origin, "index"), len(asks), origin)
 
-    def _unfinished(self, bodies: Sequence[Any], asks: Sequence[Ask], place: str) -> Reply | None:
+    def _unfinished(self, bodies: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
         """Return a failure if a model did not finish its text; a cut choice may still contain the option's letter."""
-        reasons = self._reasons(bodies, place)
+        reasons = self._reasons(bodies, origin)
         if not reasons and self.settings.response == "events":
-            raise CallFailed("truncated", f"{place} ended its stream before its text")
+            raise CallFailed("truncated", f"{origin} ended its stream before its text")
         if any(reason in self.settings.ended_declined for reason in reasons):
-            return Reply(failure=Failure("declined", f"the model at {place} chose not to answer"))
+            return Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))
         if not isinstance(asks[0], Choose) and any(reason in self.settings.ended_cut for reason in reasons):
-            return Reply(failure=Failure("cut-short", f"the model at {place} stopped at its limit of tokens"))
+            return Reply(failure=Failure("cut-short", f"the model at {origin} stopped at its limit of tokens"))
         return None
 
-    def _reasons(self, bodies: Sequence[Any], place: str) -> list[Any]:
+    def _reasons(self, bodies: Sequence[Any], origin: str) -> list[Any]:
         """Return the reasons why a model's text ended."""
         ended = Expression(self.settings.ended)
-        return [reason for body in bodies if (reason := found(ended, body, place, "ended")) is not None]
+        return [reason for body in bodies if (reason := found(ended, body, origin, "ended")) is not None]
 
-    def _accept(self, said: Any, ask: Ask, place: str) -> Reply:
+    def _accept(self, answer: Any, ask: Ask, origin: str) -> Reply:
         if isinstance(ask, Translate):
-            return accept_text(said, ask, place)
+            return accept_text(answer, ask, origin)
         if isinstance(ask, Worded):
-            return accept_declared(said, ask, place)
+            return accept_declared(answer, ask, origin)
         if isinstance(ask, Prediction):
-            return self._predicted(said, ask, place)
+            return self._predicted(answer, ask, origin)
         raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
-    def _predicted(self, said: Any, ask: Prediction, place: str) -> Reply:
+    def _predicted(self, answer: Any, ask: Prediction, origin: str) -> Reply:
         """Parse a prediction: numbers in texts first, then their scale, then the form of the answer."""
         form = self.settings.number if self.settings.number in FORMS else None
         counts = self.settings.number == "probability" or isinstance(ask, Regress)
-        if isinstance(said, str) and counts:
-            text = said
-            parsed = reply_of(lambda: number_of(text, form), place)
+        if isinstance(answer, str) and counts:
+            text = answer
+            parsed = reply_of(lambda: number_of(text, form), origin)
             if parsed.failure is not None:
                 return parsed
-            said = parsed.value
-        said = said if self.settings.scale is None else rescaled(said, self.settings.scale)
-        if self.settings.number == "probability" and isinstance(said, int | float):
-            said = [said]
-        return accept_prediction(said, ask, self.settings.labels, place, form)
+            answer = parsed.value
+        answer = answer if self.settings.scale is None else rescaled(answer, self.settings.scale)
+        if self.settings.number == "probability" and isinstance(answer, int | float):
+            answer = [answer]
+        return accept_prediction(answer, ask, self.settings.labels, origin, form)
 
 
 def _items(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the values of the placeholders that differ between the questions of a call."""
     name = "text" if "texts" in values else "row"
-    return [{name: value, "index": place} for place, value in enumerate(values[f"{name}s"])]
+    return [{name: value, "index": index} for index, value in enumerate(values[f"{name}s"])]
 
 
 def bare(text: str, numeric: bool) -> Any:

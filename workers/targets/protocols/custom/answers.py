@@ -21,15 +21,15 @@ MOST_EVENTS = 20_000
 """Maximum number of events in a stream."""
 
 
-def found(expression: Expression, body: Any, place: str, name: str = "output") -> Any:
+def found(expression: Expression, body: Any, origin: str, name: str = "output") -> Any:
     """Evaluate an expression on an answer; raise `CallFailed` ``wrong-shape`` if the expression does not fit."""
     try:
         return expression.search(body)
     except MISFITS:
-        why = f"the {name} expression does not fit what {place} answered"
+        message = f"the {name} expression does not fit what {origin} answered"
     except ExpressionTooLong:
-        why = f"the {name} expression takes more than {MAX_STEPS:,} steps on what {place} answered"
-    raise CallFailed("wrong-shape", why)
+        message = f"the {name} expression takes more than {MAX_STEPS:,} steps on what {origin} answered"
+    raise CallFailed("wrong-shape", message)
 
 
 def events_of(response: Response) -> list[Any]:
@@ -40,21 +40,21 @@ def events_of(response: Response) -> list[Any]:
     CallFailed
         ``bad-json`` for other data, ``wrong-shape`` for an event with an error, ``too-large`` for too many.
     """
-    place, events, data = response.place, [], list[str]()
+    origin, events, data = response.origin, [], list[str]()
     for line in [*response.text.splitlines(), ""]:
         if line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
         elif not line and data:
-            written, data = "\n".join(data), []
-            if written.strip() == "[DONE]":
+            text, data = "\n".join(data), []
+            if text.strip() == "[DONE]":
                 continue
             try:
-                events.append(json.loads(written))
+                events.append(json.loads(text))
             except (ValueError, RecursionError):
-                raise CallFailed("bad-json", f"{place} sent an event that is not JSON") from None
+                raise CallFailed("bad-json", f"{origin} sent an event that is not JSON") from None
             refuse_error(events[-1], response)
             if len(events) > MOST_EVENTS:
-                raise CallFailed("too-large", f"{place} sent more than {MOST_EVENTS:,} events")
+                raise CallFailed("too-large", f"{origin} sent more than {MOST_EVENTS:,} events")
     return events
 
 
@@ -64,27 +64,27 @@ def joined(pieces: Sequence[Any]) -> str | None:
     return "".join(texts) if texts else None
 
 
-def in_place(answers: Sequence[Any], numbers: Any, asked: int, place: str) -> list[Any]:
+def in_place(answers: Sequence[Any], numbers: Any, count: int, origin: str) -> list[Any]:
     """Return the answers in the order of the questions, with a failure for each question without an answer."""
-    whole = isinstance(numbers, list) and all(type(number) is int and 0 <= number < asked for number in numbers)
-    if not whole or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
-        raise CallFailed("wrong-shape", f"{place} did not number its answers as its questions are: 0, 1, 2 …")
-    missing = Reply(failure=Failure("declined", f"{place} gave no answer to this one of several questions"))
+    numbered = isinstance(numbers, list) and all(type(number) is int and 0 <= number < count for number in numbers)
+    if not numbered or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
+        raise CallFailed("wrong-shape", f"{origin} did not number its answers as its questions are: 0, 1, 2 …")
+    missing = Reply(failure=Failure("declined", f"{origin} gave no answer to this one of several questions"))
     by_number = dict(zip(numbers, answers, strict=True))
-    return [by_number.get(number, missing) for number in range(asked)]
+    return [by_number.get(number, missing) for number in range(count)]
 
 
-def rescaled(said: Any, scale: tuple[float, float]) -> Any:
+def rescaled(answer: Any, scale: tuple[float, float]) -> Any:
     """Rescale the numbers of an answer to [0, 1], linearly; labels are unchanged."""
     low, high = scale
-    match said:
+    match answer:
         case bool() | str() | None:
-            return said
+            return answer
         case int() | float():
             with contextlib.suppress(OverflowError):
-                return (said - low) / (high - low)
-            return said
+                return (answer - low) / (high - low)
+            return answer
         case list():
-            return [rescaled(each, scale) for each in said]
+            return [rescaled(item, scale) for item in answer]
         case _:
-            return {name: each if name == "label" else rescaled(each, scale) for name, each in said.items()}
+            return {name: item if name == "label" else rescaled(item, scale) for name, item in answer.items()}

@@ -63,8 +63,8 @@ class Expression:
             line = (str(wrong).splitlines() or ["it cannot be read"])[0][:200]
             raise SpecificationError(f"{field} is not a JMESPath expression: {line}", field) from None
         for node, parent in nodes:
-            if why := _why_not(node, parent):
-                raise SpecificationError(f"{field} {why}", field)
+            if reason := _why_not(node, parent):
+                raise SpecificationError(f"{field} {reason}", field)
         if sum(node["type"] in _COLUMNS for node, _ in nodes) > 1:
             raise SpecificationError(f"{field} may hold one [a, b] or {{a: b}}, not several", field)
 

@@ -42,5 +42,5 @@ class CustomLooker(Custom):
             "question": ask.question,
         }
 
-    def _accept(self, said: Any, ask: Ask, place: str) -> Reply:
-        return accept_look(said, ask, place) if isinstance(ask, Look) else super()._accept(said, ask, place)
+    def _accept(self, answer: Any, ask: Ask, origin: str) -> Reply:
+        return accept_look(answer, ask, origin) if isinstance(ask, Look) else super()._accept(answer, ask, origin)

@@ -11,15 +11,15 @@ from workers.targets.parsing.echoed_tokens import NotEchoed, total_of
 from workers.targets.protocols.http.language_model import Said, accept_worded
 
 
-def accept_declared(said: Any, ask: Worded, place: str) -> Reply:
+def accept_declared(answer: Any, ask: Worded, origin: str) -> Reply:
     """Parse an answer: a text, or a log-probability as one number or as the list of the tokens' numbers."""
     if not isinstance(ask, Score):
-        return accept_worded(said if isinstance(said, Said) else Said(said), ask, place)
-    return reply_of(lambda: _total(said), place)
+        return accept_worded(answer if isinstance(answer, Said) else Said(answer), ask, origin)
+    return reply_of(lambda: _total(answer), origin)
 
 
-def _total(said: Any) -> dict[str, Any]:
-    values = said if isinstance(said, list) else [number_of(said)]
+def _total(answer: Any) -> dict[str, Any]:
+    values = answer if isinstance(answer, list) else [number_of(answer)]
     if values in ([0], []):
         raise NotEchoed("gave no log-probability, or 0, for a whole text")
     return total_of(values)

@@ -138,8 +138,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("output", "index", "ended"):
-            if written := getattr(self, name):
-                Expression(written, name)
+            if expression := getattr(self, name):
+                Expression(expression, name)
         self._check_places()
         self._check_labels()
         self._check_headers()
@@ -200,8 +200,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
         if any(mark in self.path for mark in "?# \\"):
             raise SpecificationError("path must not hold ?, #, spaces or backslashes; parameters go in query", "path")
-        one = WORDS if self.batch == "array" else ("text", *WORDS)
-        used = check_placeholders(self.path, one, "path") | check_placeholders(dict(self.query), one, "query")
+        allowed = WORDS if self.batch == "array" else ("text", *WORDS)
+        used = check_placeholders(self.path, allowed, "path") | check_placeholders(dict(self.query), allowed, "query")
         check_placeholders(dict(self.headers), WORDS, "headers")
         if self.body is not None:
             item = ("index",) if self.repeats else ()
@@ -213,9 +213,9 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         self._check_size({text, row, "image_b64"})
         self._check_body(text, row)
 
-    def _check_size(self, asked: set[str]) -> None:
+    def _check_size(self, repeated: set[str]) -> None:
         """Refuse settings that make calls too large: large calls would burden the worker and the service."""
-        if times([self.path, dict(self.query), self.body], asked) > MOST_TIMES:
+        if times([self.path, dict(self.query), self.body], repeated) > MOST_TIMES:
             raise SpecificationError(f"the question stands more than {MOST_TIMES} times in a call", "body")
         size = len(json.dumps(self.body)) * (self.batch_maximum if self.repeats else 1)
         if size > MOST_CHARACTERS:

@@ -28,9 +28,9 @@ def check_placeholders(template: Any, allowed: Sequence[str], field: str) -> set
         raise SpecificationError(f"{field} is nested more than {MAX_DEPTH} deep", field)
     used = placeholders(template)
     if unknown := sorted(used - set(allowed)):
-        known = ", ".join(f"{{{name}}}" for name in allowed) or "none"
+        names = ", ".join(f"{{{name}}}" for name in allowed) or "none"
         raise SpecificationError(
-            f"{field} holds {{{unknown[0]}}}, which nothing fills; known here: {known}. Write {{{{ for a brace", field
+            f"{field} holds {{{unknown[0]}}}, which nothing fills; known here: {names}. Write {{{{ for a brace", field
         )
     return used
 
@@ -45,7 +45,7 @@ def loose(template: Any) -> set[str]:
     if isinstance(template, list | tuple) and len(template) == 1:
         return set()
     inner = _inner(template)
-    return placeholders(template) if isinstance(template, str) else {name for each in inner for name in loose(each)}
+    return placeholders(template) if isinstance(template, str) else {name for member in inner for name in loose(member)}
 
 
 def fill(template: Any, values: Mapping[str, Any], items: Sequence[Mapping[str, Any]] = ()) -> Any:
@@ -70,8 +70,8 @@ def fill(template: Any, values: Mapping[str, Any], items: Sequence[Mapping[str, 
         return [fill(value, values, items) for value in template]
     if not isinstance(template, str):
         return template
-    whole = _PART.fullmatch(template)
-    return values[whole[1]] if whole and whole[1] else fill_text(template, values)
+    placeholder = _PART.fullmatch(template)
+    return values[placeholder[1]] if placeholder and placeholder[1] else fill_text(template, values)
 
 
 def fill_text(template: str, values: Mapping[str, Any]) -> str:

@@ -58,25 +58,25 @@ def post_form(path: str, fields: Mapping[str, str], headers: Mapping[str, str] |
     return Request("POST", path, {"Content-Type": "application/x-www-form-urlencoded", **(headers or {})}, content)
 
 
-def dig(value: Any, *path: str | int, place: str) -> Any:
+def dig(value: Any, *path: str | int, origin: str) -> Any:
     """Return the value at a path in JSON, or raise `CallFailed` ``wrong-shape`` with the path but not the value."""
     for depth, step in enumerate(path):
         try:
             value = value[step]
         except (LookupError, TypeError):
-            where = ".".join(str(each) for each in path[: depth + 1])
-            raise CallFailed("wrong-shape", f"{place} answered JSON without {where!r}; is it this protocol?") from None
+            where = ".".join(str(step) for step in path[: depth + 1])
+            raise CallFailed("wrong-shape", f"{origin} answered JSON without {where!r}; is it this protocol?") from None
     return value
 
 
-def listed(value: Any, *, place: str) -> list[Any]:
+def listed(value: Any, *, origin: str) -> list[Any]:
     """Return a value that must be a list, or raise `CallFailed` ``wrong-shape``."""
     if not isinstance(value, list):
-        raise CallFailed("wrong-shape", f"{place} answered {type(value).__name__} where a list is due")
+        raise CallFailed("wrong-shape", f"{origin} answered {type(value).__name__} where a list is due")
     return value
 
 
-def indexed(items: list[Any], asked: int, answers: str, questions: str, *, place: str) -> list[Any]:
+def indexed(items: list[Any], expected: int, answers: str, questions: str, *, origin: str) -> list[Any]:
     """Sort objects by their member ``index``, which must number them from 0 to the number of questions.
 
     Parameters
@@ -89,21 +89,21 @@ def indexed(items: list[Any], asked: int, answers: str, questions: str, *, place
     CallFailed
         ``wrong-count`` or ``wrong-shape``.
     """
-    if len(items) != asked:
-        raise CallFailed("wrong-count", f"{place} gave {len(items)} {answers} for {asked} {questions}")
+    if len(items) != expected:
+        raise CallFailed("wrong-count", f"{origin} gave {len(items)} {answers} for {expected} {questions}")
     by_index = {}
     for item in items:
-        index = dig(item, "index", place=place)
-        if type(index) is not int or index in by_index or not 0 <= index < asked:
-            raise CallFailed("wrong-shape", f"{place} numbered its {asked} {answers} otherwise than 0, 1, 2 …")
+        index = dig(item, "index", origin=origin)
+        if type(index) is not int or index in by_index or not 0 <= index < expected:
+            raise CallFailed("wrong-shape", f"{origin} numbered its {expected} {answers} otherwise than 0, 1, 2 …")
         by_index[index] = item
-    return [by_index[index] for index in range(asked)]
+    return [by_index[index] for index in range(expected)]
 
 
 def refuse_error(body: Any, response: Response) -> None:
     """Raise `CallFailed` ``wrong-shape`` for a JSON object with a member ``error``, which came with status 200."""
     if isinstance(body, dict) and "error" in body:
-        raise CallFailed("wrong-shape", f"{response.place} answered 200 and, inside, an error{response.quote()}")
+        raise CallFailed("wrong-shape", f"{response.origin} answered 200 and, inside, an error{response.quote()}")
 
 
 class HttpAdapter(Adapter, ABC, Generic[S, A]):
@@ -129,24 +129,24 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         mine = questions_for(self._questions, asks)
         if len({self.group_key(ask) for ask in mine}) > 1:
             raise ValueError("questions of several pairs of languages, or of several forms, cannot share a call")
-        refused = {place: Reply(failure=why) for place, ask in enumerate(mine) if (why := self._refuse(ask))}
-        asked = [ask for place, ask in enumerate(mine) if place not in refused]
-        if not asked:
+        refused = {index: Reply(failure=failure) for index, ask in enumerate(mine) if (failure := self._refuse(ask))}
+        valid = [ask for index, ask in enumerate(mine) if index not in refused]
+        if not valid:
             return list(refused.values())
         try:
-            request = await self._written(asked)
+            request = await self._written(valid)
         except ImageGone as gone:
-            return [refused.get(place, Reply(failure=Failure(gone.code, str(gone)))) for place in range(len(mine))]
+            return [refused.get(index, Reply(failure=Failure(gone.code, str(gone)))) for index in range(len(mine))]
         response = await self._send(request, {"Idempotency-Key": idempotency_key} if idempotency_key else {})
-        answers = await self._understood(response, asked)
-        if len(answers) != len(asked):
-            raise CallFailed("wrong-count", f"{response.place} gave {len(answers)} answers for {len(asked)} questions")
-        said = iter(answers)
+        answers = await self._understood(response, valid)
+        if len(answers) != len(valid):
+            raise CallFailed("wrong-count", f"{response.origin} gave {len(answers)} answers for {len(valid)} questions")
+        remaining = iter(answers)
         replies = [
-            refused[place] if place in refused else self._reply(next(said), ask, response.place)
-            for place, ask in enumerate(mine)
+            refused[index] if index in refused else self._reply(next(remaining), ask, response.origin)
+            for index, ask in enumerate(mine)
         ]
-        _check_lengths(replies, response.place)
+        _check_lengths(replies, response.origin)
         return replies
 
     async def _written(self, asks: Sequence[A]) -> Request:
@@ -155,8 +155,8 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
 
     async def _understood(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
         """Parse the answers; in a thread if an image must be decoded and stored."""
-        drawn = isinstance(asks[0], Draw)
-        return await asyncio.to_thread(self._read, response, asks) if drawn else self._read(response, asks)
+        is_image = isinstance(asks[0], Draw)
+        return await asyncio.to_thread(self._read, response, asks) if is_image else self._read(response, asks)
 
     @abstractmethod
     def _ask_for(self, asks: Sequence[A]) -> Request:
@@ -167,22 +167,22 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         """Parse one answer (or one `Reply`) for each question, in their order."""
 
     @abstractmethod
-    def _accept(self, said: Any, ask: A, place: str) -> Reply:
+    def _accept(self, answer: Any, ask: A, origin: str) -> Reply:
         """Validate an answer and return it as a reply."""
 
     def _refuse(self, ask: A) -> Failure | None:  # noqa: ARG002 - used by subclasses
         """Return a failure for a question that must not be sent, else ``None``."""
         return None
 
-    def _reply(self, said: Any, ask: A, place: str) -> Reply:
-        reply = said if isinstance(said, Reply) else self._accept(said, ask, place)
+    def _reply(self, answer: Any, ask: A, origin: str) -> Reply:
+        reply = answer if isinstance(answer, Reply) else self._accept(answer, ask, origin)
         if reply.failure is not None and self._credentials is not None:  # messages quote what came
             message = Quoter(*self._credentials.spoken).masked(reply.failure.message)
             reply = Reply(failure=Failure(reply.failure.code, message))
         words = _words_in(reply.value)
         # answers are published as evidence, so they must not contain the secret
-        if self._credentials is not None and any(spelled in words for spelled in _searched(self._credentials.spoken)):
-            return Reply(failure=Failure("wrong-shape", f"{place} answered with the key it was sent; is it an echo?"))
+        if self._credentials is not None and any(secret in words for secret in _searched(self._credentials.spoken)):
+            return Reply(failure=Failure("wrong-shape", f"{origin} answered with the key it was sent; is it an echo?"))
         return reply
 
     def usual_auth(self) -> Plain | Scheme:
@@ -210,7 +210,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return await self._call(await self._credentials.authenticate(bare))
 
     async def _call(self, sent: Sent) -> Response:
-        spoken = () if self._credentials is None else self._credentials.spoken
+        secrets = () if self._credentials is None else self._credentials.spoken
         return await self._egress.send(
             sent.method,
             sent.url,
@@ -220,7 +220,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
             retriable=self.retriable,
             room=self.room,
             # the quoter is built only for a failure
-            quote_body=lambda body: Quoter(*spoken).quote(body),
+            quote_body=lambda body: Quoter(*secrets).quote(body),
         )
 
 
@@ -231,18 +231,18 @@ def _words_in(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _check_lengths(replies: Sequence[Reply], place: str) -> None:
+def _check_lengths(replies: Sequence[Reply], origin: str) -> None:
     """Raise `CallFailed` if the vectors of one call have different lengths."""
     lengths = {len(reply.value) for reply in replies if isinstance(reply.value, list)}
     if len(lengths) > 1:
-        some = " and ".join(f"{length:,}" for length in sorted(lengths)[:2])
-        raise CallFailed("wrong-shape", f"{place} gave vectors of {some} numbers in one answer")
+        sizes = " and ".join(f"{length:,}" for length in sorted(lengths)[:2])
+        raise CallFailed("wrong-shape", f"{origin} gave vectors of {sizes} numbers in one answer")
 
 
 @lru_cache(maxsize=64)
 def _searched(secrets: Sequence[str]) -> frozenset[str]:
     """Return the spellings of keys that are searched for in answers."""
-    return frozenset(one for secret in secrets for one in spellings(secret) if len(one) >= SHORTEST_KEY)
+    return frozenset(form for secret in secrets for form in spellings(secret) if len(form) >= SHORTEST_KEY)
 
 
 def endpoint(base_url: str, path: str) -> str:

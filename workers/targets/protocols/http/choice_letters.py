@@ -135,10 +135,10 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     if refuses_in_words(text) or text.endswith("?"):
         return None
     text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
-    named = _named(text, options)
-    if len(named) != 1 or (not _LED.match(text) and _NEITHER.search(_without_options(text, options))):
+    indices = _named(text, options)
+    if len(indices) != 1 or (not _LED.match(text) and _NEITHER.search(_without_options(text, options))):
         return None
-    return named.pop()
+    return indices.pop()
 
 
 def _named(text: str, options: Sequence[str]) -> set[int]:
@@ -150,11 +150,11 @@ def _named(text: str, options: Sequence[str]) -> set[int]:
     if letters:  # "A than B": beside another letter, an article may be a letter as well
         letters += [match[0] for match in alone if _NOUN_AFTER.match(outside, match.end()) is None]
     letters += [match[match.lastindex or 0] for match in _LOWER.finditer(outside)]
-    named = {index for letter in letters if letter != "I" and (index := _index(letter, count)) is not None}
-    named |= {int(match[1]) - 1 for match in _NUMBERED.finditer(outside) if int(match[1]) <= count}
+    indices = {index for letter in letters if letter != "I" and (index := _index(letter, count)) is not None}
+    indices |= {int(match[1]) - 1 for match in _NUMBERED.finditer(outside) if int(match[1]) <= count}
     if count >= len(_ORDINALS):
-        named |= {at for at, words in enumerate(_ORDINALS) if re.search(rf"(?i:{_EDGE}(?:{words}){_END})", outside)}
-    return named | set(_quoted(text, options))
+        indices |= {at for at, words in enumerate(_ORDINALS) if re.search(rf"(?i:{_EDGE}(?:{words}){_END})", outside)}
+    return indices | set(_quoted(text, options))
 
 
 def _is_article(text: str, letter: re.Match[str]) -> bool:
@@ -167,9 +167,13 @@ def _is_article(text: str, letter: re.Match[str]) -> bool:
 def _quoted(text: str, options: Sequence[str]) -> list[int]:
     """Return the indices of the options whose words a text contains, except within a longer option."""
     words = f" {_spaced(text)} "
-    held = [(f" {_spaced(option)} ", index) for index, option in enumerate(options) if _spaced(option)]
-    held = [(option, index) for option, index in held if option in words]
-    return [index for option, index in held if not any(option in other and option != other for other, _ in held)]
+    contained = [(f" {_spaced(option)} ", index) for index, option in enumerate(options) if _spaced(option)]
+    contained = [(option, index) for option, index in contained if option in words]
+    return [
+        index
+        for option, index in contained
+        if not any(option in longer and option != longer for longer, _ in contained)
+    ]
 
 
 def _without_options(text: str, options: Sequence[str]) -> str:
@@ -196,8 +200,8 @@ def _in_json(text: str) -> str | None:
     if isinstance(value, list) and len(value) == 1:
         (value,) = value
     if isinstance(value, dict):
-        named = [value[key] for key in value if str(key).casefold() in _KEYS]
-        value = named[0] if len(named) == 1 else next(iter(value.values())) if len(value) == 1 else None
+        choices = [value[key] for key in value if str(key).casefold() in _KEYS]
+        value = choices[0] if len(choices) == 1 else next(iter(value.values())) if len(value) == 1 else None
     return value if isinstance(value, str) else ""
 
 

@@ -43,8 +43,8 @@ class HttpLooker(HttpAdapter[S, Look]):
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
 
-    def _accept(self, said: Any, ask: Look, place: str) -> Reply:
-        return accept_look(said, ask, place)
+    def _accept(self, answer: Any, ask: Look, origin: str) -> Reply:
+        return accept_look(answer, ask, origin)
 
 
 def picture_of(ask: Look, egress: Egress) -> Image:
@@ -75,12 +75,12 @@ def data_url(image: Image) -> str:
     return f"data:{image.media_type};base64,{in_base64(image)}"
 
 
-def accept_look(said: Any, ask: Look, place: str) -> Reply:
+def accept_look(answer: Any, ask: Look, origin: str) -> Reply:
     """Parse an answer about an image into a reply; an invalid answer becomes a failure."""
-    return reply_of(lambda: looked(said, ask.labels), place)
+    return reply_of(lambda: looked(answer, ask.labels), origin)
 
 
-def looked(said: Any, labels: Sequence[str]) -> Looked:
+def looked(answer: Any, labels: Sequence[str]) -> Looked:
     """Parse an answer: a text, or the probabilities of the labels of the question.
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
@@ -93,17 +93,17 @@ def looked(said: Any, labels: Sequence[str]) -> Looked:
     Misread
         If the form is unknown, or a probability is outside [0, 1].
     """
-    said = unwrapped(said)
-    if not isinstance(said, list | dict):
-        return {"scores": None, "text": worded(said)}
-    if isinstance(said, list) and all(isinstance(each, int | float) for each in said):
-        if len(said) != len(labels):
-            raise LabelsMissed(f"gave {len(said)} probabilities, and was asked about {len(labels)} labels")
-        said = dict(zip(labels, said, strict=True))
-    named = classified(said)
-    if named["scores"] is None:
-        return {"scores": None, "text": worded(named["label"])}
-    return {"scores": scores_of(named["scores"], labels), "text": named["label"]}
+    answer = unwrapped(answer)
+    if not isinstance(answer, list | dict):
+        return {"scores": None, "text": worded(answer)}
+    if isinstance(answer, list) and all(isinstance(score, int | float) for score in answer):
+        if len(answer) != len(labels):
+            raise LabelsMissed(f"gave {len(answer)} probabilities, and was asked about {len(labels)} labels")
+        answer = dict(zip(labels, answer, strict=True))
+    classification = classified(answer)
+    if classification["scores"] is None:
+        return {"scores": None, "text": worded(classification["label"])}
+    return {"scores": scores_of(classification["scores"], labels), "text": classification["label"]}
 
 
 def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
@@ -119,11 +119,11 @@ def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, f
     return {label: scores[label] for label in labels}
 
 
-def worded(said: Any) -> str:
+def worded(answer: Any) -> str:
     """Return a text without outer whitespace; raise `Misread` for anything but 1 to `LONGEST_TEXT` characters."""
-    if not isinstance(said, str):
-        raise Misread(f"gave {seen(said)} where a text is due")
-    text = said.strip()
+    if not isinstance(answer, str):
+        raise Misread(f"gave {seen(answer)} where a text is due")
+    text = answer.strip()
     if not 0 < len(text) <= LONGEST_TEXT:
         raise Misread(f"gave a text of {len(text):,} characters; 1 to {LONGEST_TEXT:,} are taken")
     return text
@@ -134,6 +134,6 @@ def labels_wanted(ask: Look) -> Failure | None:
     if len(ask.labels) < 2:
         return Failure("unsupported", "the question names fewer than two labels, and this service needs them")
     if len(ask.labels) > MOST_LABELS or max(map(len, ask.labels)) > LONGEST_LABEL:
-        most = f"{MOST_LABELS:,} labels of {LONGEST_LABEL} characters"
-        return Failure("unsupported", f"the question names more than {most}")
+        limit = f"{MOST_LABELS:,} labels of {LONGEST_LABEL} characters"
+        return Failure("unsupported", f"the question names more than {limit}")
     return None

@@ -109,8 +109,8 @@ class HttpLanguageModel(HttpAdapter[M, Worded]):
             return await super().answer(asks, idempotency_key=idempotency_key)
         except CallFailed as failed:
             if failed.status in REFUSALS and isinstance(asks[0], Score):
-                why = f"the request for the prompt's tokens was refused: {failed.message}"
-                return [Reply(failure=Failure("unsupported", why))] * len(asks)
+                message = f"the request for the prompt's tokens was refused: {failed.message}"
+                return [Reply(failure=Failure("unsupported", message))] * len(asks)
             raise
 
     def _refuse(self, ask: Worded) -> Failure | None:
@@ -120,8 +120,8 @@ class HttpLanguageModel(HttpAdapter[M, Worded]):
         """Return the kinds of question that this target answers."""
         return self.answers
 
-    def _accept(self, said: Any, ask: Worded, place: str) -> Reply:
-        return accept_worded(said, ask, place)
+    def _accept(self, answer: Any, ask: Worded, origin: str) -> Reply:
+        return accept_worded(answer, ask, origin)
 
 
 def prompt_of(ask: Worded, instruction: str) -> str:
@@ -151,42 +151,42 @@ UNASKED: dict[type[Ask], str] = {
 """Messages for kinds of question that are not sent."""
 
 
-def accept_worded(said: Any, ask: Ask, place: str) -> Reply:
+def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
     """Parse an answer of a language model into a reply; an invalid answer becomes a failure."""
     try:
         match ask:
             case Score(text=text):
-                return Reply(score_of(said, text))
+                return Reply(score_of(answer, text))
             case Choose():
-                return _chosen(said, ask, place)
+                return _chosen(answer, ask, origin)
             case _:
-                return _written(said, place)
+                return _written(answer, origin)
     except NotEchoed as wrong:
-        return Reply(failure=Failure(wrong.code, f"{place} {wrong}; its log-probabilities say nothing about the text"))
+        return Reply(failure=Failure(wrong.code, f"{origin} {wrong}; its log-probabilities say nothing about the text"))
     except Misread as wrong:
-        return Reply(failure=Failure(wrong.code, f"{place} {wrong}"))
+        return Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))
 
 
-def _chosen(said: Said, ask: Choose, place: str) -> Reply:
+def _chosen(output: Said, ask: Choose, origin: str) -> Reply:
     """Read the choice from the probabilities of the first token if that is the answer, otherwise from the text."""
-    text = choice_letters.without_thoughts(said.text) if isinstance(said.text, str) else ""
+    text = choice_letters.without_thoughts(output.text) if isinstance(output.text, str) else ""
     choice = None
     if choice_letters.bare_letter(text):
-        choice = choice_letters.likeliest_letter(said.first, len(ask.options))
-    if choice is None and (failure := _unsaid(said, place)) is not None:
+        choice = choice_letters.likeliest_letter(output.first, len(ask.options))
+    if choice is None and (failure := _unsaid(output, origin)) is not None:
         return Reply(failure=failure)
     if choice is None:
-        choice = choice_letters.letter_in(said.text, ask.options)
+        choice = choice_letters.letter_in(output.text, ask.options)
     if choice is not None:
         return Reply({"choice": choice})
-    if said.ended == "length":
-        thoughts = said.thinking or not text.strip()
+    if output.ended == "length":
+        thoughts = output.thinking or not text.strip()
         before = "it was still thinking" if thoughts else f"it had written {quoted(text)}"
-        why = f"the model at {place} reached its limit of tokens before it chose ({before}); raise {CHOICE_TOKENS}"
-        return Reply(failure=Failure("no-choice", why))
+        message = f"the model at {origin} reached its limit of tokens before it chose ({before}); raise {CHOICE_TOKENS}"
+        return Reply(failure=Failure("no-choice", message))
     last = choice_letters.LETTERS[len(ask.options) - 1]
-    why = f"the model at {place} answered {quoted(text)}, which is not one of A to {last}"
-    return Reply(failure=Failure("no-choice", why))
+    message = f"the model at {origin} answered {quoted(text)}, which is not one of A to {last}"
+    return Reply(failure=Failure("no-choice", message))
 
 
 def quoted(text: str) -> str:
@@ -195,25 +195,25 @@ def quoted(text: str) -> str:
     return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
-def _written(said: Said, place: str) -> Reply:
-    if (failure := _unsaid(said, place)) is not None:
+def _written(output: Said, origin: str) -> Reply:
+    if (failure := _unsaid(output, origin)) is not None:
         return Reply(failure=failure)
-    text = choice_letters.without_thoughts(said.text).strip()
-    if said.ended == "length":
-        why = f"the model at {place} stopped at its limit of tokens; raise settings.writing_tokens"
-        return Reply(failure=Failure("cut-short", why))
+    text = choice_letters.without_thoughts(output.text).strip()
+    if output.ended == "length":
+        message = f"the model at {origin} stopped at its limit of tokens; raise settings.writing_tokens"
+        return Reply(failure=Failure("cut-short", message))
     if not text:
-        return Reply(failure=Failure("declined", f"the model at {place} wrote nothing"))
+        return Reply(failure=Failure("declined", f"the model at {origin} wrote nothing"))
     if len(text) > LONGEST_TEXT:
-        why = f"the model at {place} wrote {len(text):,} characters; at most {LONGEST_TEXT:,} are taken"
-        return Reply(failure=Failure("too-large", why))
+        message = f"the model at {origin} wrote {len(text):,} characters; at most {LONGEST_TEXT:,} are taken"
+        return Reply(failure=Failure("too-large", message))
     return Reply(text)
 
 
-def _unsaid(said: Said, place: str) -> Failure | None:
+def _unsaid(output: Said, origin: str) -> Failure | None:
     """Return a failure if there is no text, else ``None``."""
-    if said.ended == "declined":
-        return Failure("declined", f"the model at {place} chose not to answer")
-    if not isinstance(said.text, str):
-        return Failure("wrong-shape", f"{place} gave {type(said.text).__name__} where the model's text is due")
+    if output.ended == "declined":
+        return Failure("declined", f"the model at {origin} chose not to answer")
+    if not isinstance(output.text, str):
+        return Failure("wrong-shape", f"{origin} gave {type(output.text).__name__} where the model's text is due")
     return None

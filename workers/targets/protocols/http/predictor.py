@@ -35,21 +35,21 @@ class HttpPredictor(HttpAdapter[P, Prediction]):
     def _refuse(self, ask: Prediction) -> Failure | None:
         return why_not(ask, texts=True, records=self.takes_records, models=self.takes_models)
 
-    def _accept(self, said: Any, ask: Prediction, place: str) -> Reply:
-        return accept_prediction(said, ask, self.settings.labels, place, self.settings.number)
+    def _accept(self, answer: Any, ask: Prediction, origin: str) -> Reply:
+        return accept_prediction(answer, ask, self.settings.labels, origin, self.settings.number)
 
 
 def accept_prediction(
-    said: Any, ask: Prediction, labels: Sequence[str], place: str, form: NumberForm | None = None
+    answer: Any, ask: Prediction, labels: Sequence[str], origin: str, form: NumberForm | None = None
 ) -> Reply:
     """Parse a piece of an answer into a reply; an invalid piece becomes a failure."""
     match ask:
         case Embed():
-            return reply_of(lambda: vector_of(said), place)
+            return reply_of(lambda: vector_of(answer), origin)
         case Regress():
-            return reply_of(lambda: number_of(said, form), place)
+            return reply_of(lambda: number_of(answer, form), origin)
         case Classify():
-            return reply_of(lambda: classified(said, labels), place)
+            return reply_of(lambda: classified(answer, labels), origin)
 
 
 def json_of(response: Response) -> Any:
@@ -70,12 +70,12 @@ def given_in(ask: Prediction) -> str | Record:
 
 def texts_in(asks: Sequence[Prediction]) -> list[str]:
     """Return the texts of the questions that are about texts."""
-    return [given for ask in asks if isinstance(given := given_in(ask), str)]
+    return [content for ask in asks if isinstance(content := given_in(ask), str)]
 
 
 def rows_in(asks: Sequence[Prediction]) -> list[dict[str, Field]]:
     """Return the records of the questions that are about records, as mappings from column names to cells."""
-    return [dict(given) for ask in asks if not isinstance(given := given_in(ask), str)]
+    return [dict(content) for ask in asks if not isinstance(content := given_in(ask), str)]
 
 
 def model_of(asks: Sequence[Prediction], usual: str) -> str:
@@ -86,14 +86,14 @@ def model_of(asks: Sequence[Prediction], usual: str) -> str:
 
 def why_not(ask: Prediction, *, texts: bool, records: bool, models: bool = False) -> Failure | None:
     """Return a failure for a question that the protocol or JSON cannot carry, else ``None``."""
-    given = given_in(ask)
+    content = given_in(ask)
     if isinstance(ask, Embed) and ask.model and not models:
         return Failure("unsupported", "the question names a model, and this target's settings name the only one")
-    if isinstance(given, str):
+    if isinstance(content, str):
         return None if texts else Failure("unsupported", "the question is a text, and only records are sent")
     if not records:
         return Failure("unsupported", "the question is a record, and only texts are sent")
-    for name, cell in given:
+    for name, cell in content:
         if isinstance(cell, float) and not math.isfinite(cell):
             return Failure("unsupported", f"the cell {name!r} is not a finite number; leave it empty")
     return None

@@ -61,7 +61,7 @@ def names_of(spelling: str, *maps: Mapping[str, str]) -> set[str]:
 
     Each of `maps` maps codes of requests to codes of the service.
     """
-    mapped = {code for each in maps for code, theirs in each.items() if theirs.casefold() == spelling.casefold()}
+    mapped = {code for mapping in maps for code, theirs in mapping.items() if theirs.casefold() == spelling.casefold()}
     return mapped | {standard_tag(spelling)}
 
 
@@ -80,24 +80,24 @@ Answers are held in memory until the experiment ends, so their size is limited.
 """
 
 
-def texts_of(values: Any, expected: int, *, place: str) -> list[str]:
+def texts_of(values: Any, expected: int, *, origin: str) -> list[str]:
     """Return the expected number of texts, or raise `CallFailed` ``wrong-count`` or ``wrong-shape``."""
-    texts = listed(values, place=place)
+    texts = listed(values, origin=origin)
     if len(texts) != expected:
-        raise CallFailed("wrong-count", f"{place} gave {len(texts)} translations for {expected} texts")
+        raise CallFailed("wrong-count", f"{origin} gave {len(texts)} translations for {expected} texts")
     for text in texts:
         if not isinstance(text, str):
-            raise CallFailed("wrong-shape", f"{place} gave {type(text).__name__} where a translated text is due")
+            raise CallFailed("wrong-shape", f"{origin} gave {type(text).__name__} where a translated text is due")
     return texts
 
 
-def accept_text(said: str, ask: Translate, place: str) -> Reply:
+def accept_text(translation: str, ask: Translate, origin: str) -> Reply:
     """Return a translation as a reply, or a failure if it is far longer than the text."""
     longest = LONGEST_FOR_NOTHING + LONGEST_PER_CHARACTER * len(ask.text)
-    if len(said) <= longest:
-        return Reply(said)
-    why = f"{place} answered {len(ask.text):,} characters with {len(said):,}; at most {longest:,} are taken"
-    return Reply(failure=Failure("too-large", why))
+    if len(translation) <= longest:
+        return Reply(translation)
+    message = f"{origin} answered {len(ask.text):,} characters with {len(translation):,}; at most {longest:,} are taken"
+    return Reply(failure=Failure("too-large", message))
 
 
 class HttpTranslator(HttpAdapter[T, Translate]):
@@ -120,5 +120,5 @@ class HttpTranslator(HttpAdapter[T, Translate]):
     def _ask_for(self, asks: Sequence[Translate]) -> Request:
         return self._ask_texts([ask.text for ask in asks], asks[0].source, asks[0].target)
 
-    def _accept(self, said: Any, ask: Translate, place: str) -> Reply:
-        return accept_text(said, ask, place)
+    def _accept(self, translation: Any, ask: Translate, origin: str) -> Reply:
+        return accept_text(translation, ask, origin)

@@ -48,17 +48,17 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
 
     def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:
         (ask,) = asks
-        place, said = response.place, json_of(response)
-        refuse_error(said, response)
+        origin, answer = response.origin, json_of(response)
+        refuse_error(answer, response)
         match self.settings.task:
             case "visual-question-answering":
-                return [reply_of(lambda: answered(said, ask.labels), place)]
+                return [reply_of(lambda: answered(answer, ask.labels), origin)]
             case "image-to-text":
-                return [reply_of(lambda: images.looked(captioned(said), ()), place)]
-        return [said]
+                return [reply_of(lambda: images.looked(captioned(answer), ()), origin)]
+        return [answer]
 
 
-def answered(said: Any, labels: Sequence[str]) -> images.Looked:
+def answered(answer: Any, labels: Sequence[str]) -> images.Looked:
     """Parse ``[{"answer": …, "score": …}, …]``, the likeliest answers of a model, or raise `Misread`.
 
     Returns
@@ -67,31 +67,31 @@ def answered(said: Any, labels: Sequence[str]) -> images.Looked:
         The likeliest answer as the text, and the scores if every label is among the answers (in any case of
         letters). Models that return only their best answers seldom list all labels.
     """
-    answers = _listed(said, "answers")
+    answers = _listed(answer, "answers")
     if len(answers) == 1 and answers[0].get("score") is None:
         return {"scores": None, "text": images.worded(answers[0].get("answer"))}
-    scores = classified([{"label": each.get("answer"), "score": each.get("score")} for each in answers])["scores"]
-    found = {**{answer.casefold().strip(): score for answer, score in reversed(scores.items())}, **scores}
-    spelled = {label: label if label in scores else label.casefold().strip() for label in labels}
-    complete = bool(labels) and all(spelling in found for spelling in spelled.values())
+    scores = classified([{"label": item.get("answer"), "score": item.get("score")} for item in answers])["scores"]
+    scores_by_label = {**{answer.casefold().strip(): score for answer, score in reversed(scores.items())}, **scores}
+    spellings = {label: label if label in scores else label.casefold().strip() for label in labels}
+    complete = bool(labels) and all(spelling in scores_by_label for spelling in spellings.values())
     return {
-        "scores": {label: found[spelled[label]] for label in labels} if complete else None,
+        "scores": {label: scores_by_label[spellings[label]] for label in labels} if complete else None,
         "text": images.worded(max(scores, key=scores.__getitem__)),
     }
 
 
-def captioned(said: Any) -> str:
+def captioned(answer: Any) -> str:
     """Parse ``[{"generated_text": …}]``, a caption, or raise `Misread`."""
-    captions = _listed(said, "captions")
+    captions = _listed(answer, "captions")
     if len(captions) != 1:
         raise Misread(f"gave {len(captions)} captions for one image")
     return images.worded(captions[0].get("generated_text"))
 
 
-def _listed(said: Any, what: str) -> list[Mapping[str, Any]]:
+def _listed(answer: Any, noun: str) -> list[Mapping[str, Any]]:
     """Return the list of objects in an answer; remove lists around it."""
-    said = unwrapped(said)
-    listed = [said] if isinstance(said, dict) else said
-    if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
-        raise Misread(f"gave {seen(said)} where {what} are due")
-    return listed
+    answer = unwrapped(answer)
+    items = [answer] if isinstance(answer, dict) else answer
+    if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
+        raise Misread(f"gave {seen(answer)} where {noun} are due")
+    return items

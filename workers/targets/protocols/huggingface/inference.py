@@ -83,8 +83,8 @@ class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
         """Raise a `SpecificationError` for a task of another kind of service."""
         super().check_kind(kind)
         if kind in TASKS and self.task not in TASKS[kind]:
-            some = " or ".join(TASKS[kind])
-            raise SpecificationError(f"task is {self.task}; a target of kind {kind} needs {some}", "settings.task")
+            tasks = " or ".join(TASKS[kind])
+            raise SpecificationError(f"task is {self.task}; a target of kind {kind} needs {tasks}", "settings.task")
 
 
 class HfInference(HttpPredictor[HfInferenceSettings]):
@@ -129,7 +129,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         return post_json(path, body)
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
-        place, body = response.place, json_of(response)
+        origin, body = response.origin, json_of(response)
         refuse_error(body, response)
         if self.target.kind is Kind.CLASSIFIER:
             # the object also contains the text, which is dropped
@@ -139,17 +139,17 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         try:
             return [self._pooled(unwrapped(body))]
         except Misread as wrong:
-            return [Reply(failure=Failure(wrong.code, f"{place} {wrong}"))]
+            return [Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))]
 
-    def _pooled(self, said: Any) -> Any:
+    def _pooled(self, answer: Any) -> Any:
         """Combine the vectors of the tokens into one vector."""
-        if not (isinstance(said, list) and said and isinstance(said[0], list)):
-            return said
-        if self.settings.pooling == "none" or len(said) > MOST_TOKENS:
-            raise Misread(f"gave {len(said):,} vectors for one text; the setting pooling makes one of them")
+        if not (isinstance(answer, list) and answer and isinstance(answer[0], list)):
+            return answer
+        if self.settings.pooling == "none" or len(answer) > MOST_TOKENS:
+            raise Misread(f"gave {len(answer):,} vectors for one text; the setting pooling makes one of them")
         if self.settings.pooling == "first":
-            return said[0]
-        vectors = [vector_of(each) for each in said]
-        if len({len(each) for each in vectors}) > 1:
+            return answer[0]
+        vectors = [vector_of(token_vector) for token_vector in answer]
+        if len({len(vector) for vector in vectors}) > 1:
             raise Misread("gave vectors of different lengths for one text")
         return [sum(column) / len(vectors) for column in zip(*vectors, strict=True)]

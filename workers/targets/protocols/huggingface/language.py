@@ -56,20 +56,20 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         return f" {ask.word}" if spaced else ask.word
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
-        place, said = response.place, unwrapped(json_of(response))
-        refuse_error(said, response)
+        origin, answer = response.origin, unwrapped(json_of(response))
+        refuse_error(answer, response)
         if not isinstance(asks[0], Fill):
-            text = dig(said[0] if isinstance(said, list) and said else said, "generated_text", place=place)
+            text = dig(answer[0] if isinstance(answer, list) and answer else answer, "generated_text", origin=origin)
             return [Said(first_line(text) if isinstance(asks[0], Choose) and isinstance(text, str) else text)]
         word = asks[0].word
         try:
-            return [reply_of(lambda: {"probability": self._probability(said, word)}, place)]
+            return [reply_of(lambda: {"probability": self._probability(answer, word)}, origin)]
         except _NotKnown as unknown:
-            return [Reply(failure=Failure("unknown-word", f"the model at {place} {unknown}"))]
+            return [Reply(failure=Failure("unknown-word", f"the model at {origin} {unknown}"))]
 
-    def _probability(self, said: Any, word: str) -> float:
+    def _probability(self, answer: Any, word: str) -> float:
         """Return the probability of the word, or raise `_NotKnown` if the answer is about another token."""
-        filled = said[0] if isinstance(said, list) and said else said
+        filled = answer[0] if isinstance(answer, list) and answer else answer
         if not isinstance(filled, dict) or not isinstance(filled.get("token_str"), str):
             raise Misread(f"gave {seen(filled)} where a token with its score is due")
         token = filled["token_str"].replace("▁", " ").replace("Ġ", " ").strip()

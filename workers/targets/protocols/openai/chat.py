@@ -78,29 +78,33 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
         return self.settings.language_codes.get(language) or named(language)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
-        told = self.settings.instruction.replace("{source}", self.code(source)).replace("{target}", self.code(target))
+        instruction = self.settings.instruction.replace("{source}", self.code(source)).replace(
+            "{target}", self.code(target)
+        )
         body = {
             "model": self.settings.model,
-            "messages": [{"role": "system", "content": told}, {"role": "user", "content": texts[0]}],
+            "messages": [{"role": "system", "content": instruction}, {"role": "user", "content": texts[0]}],
             "stream": False,
             **{name: getattr(self.settings, name) for name in ("temperature", "seed", "max_tokens")},
         }
         return post_json("/v1/chat/completions", without_nulls(body))
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        place = response.place
-        choice = dig(response.json(), "choices", 0, place=place)
-        said = dig(choice, "message", "content", place=place)
+        origin = response.origin
+        choice = dig(response.json(), "choices", 0, origin=origin)
+        content = dig(choice, "message", "content", origin=origin)
         reason = choice.get("finish_reason")
-        said = joined_parts(said)
+        content = joined_parts(content)
         if reason == "length":
-            why = f"the model at {place} stopped at its limit of tokens; raise settings.max_tokens (null: no limit)"
-            return [Reply(failure=Failure("cut-short", why))]
-        if reason == "content_filter" or choice["message"].get("refusal") or said is None:
-            return [Reply(failure=Failure("declined", f"the model at {place} chose not to answer"))]
-        if not isinstance(said, str):
-            raise CallFailed("wrong-shape", f"{place} gave {type(said).__name__} where the model's text is due")
-        return [unwrapped(without_thoughts(said), asks[0].text)]
+            message = (
+                f"the model at {origin} stopped at its limit of tokens; raise settings.max_tokens (null: no limit)"
+            )
+            return [Reply(failure=Failure("cut-short", message))]
+        if reason == "content_filter" or choice["message"].get("refusal") or content is None:
+            return [Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))]
+        if not isinstance(content, str):
+            raise CallFailed("wrong-shape", f"{origin} gave {type(content).__name__} where the model's text is due")
+        return [unwrapped(without_thoughts(content), asks[0].text)]
 
 
 class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
@@ -113,9 +117,9 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
     def _ask_for(self, asks: Sequence[Worded]) -> Request:
         (ask,) = asks
         settings = self.settings
-        asked: dict[str, Any] = {"model": settings.model, "messages": messages_of(ask, settings), "stream": False}
+        body: dict[str, Any] = {"model": settings.model, "messages": messages_of(ask, settings), "stream": False}
         if isinstance(ask, Choose):
-            asked |= {
+            body |= {
                 "temperature": settings.temperature,
                 "seed": settings.seed,
                 "max_tokens": settings.choice_tokens,
@@ -123,13 +127,13 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
                 "top_logprobs": settings.top_logprobs,
             }
         elif isinstance(ask, Write):
-            asked |= {
+            body |= {
                 "temperature": settings.writing_temperature,
                 "seed": None if settings.seed is None else ask.number,
                 "max_tokens": settings.writing_tokens,
                 "stop": list(settings.writing_stop) or None,
             }
-        return post_json("/v1/chat/completions", without_nulls(asked))
+        return post_json("/v1/chat/completions", without_nulls(body))
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         return [said_in(response)]
@@ -137,20 +141,20 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
 
 def said_in(response: Response) -> Said:
     """Parse the output of a chat model, or raise `CallFailed`."""
-    place = response.place
-    choice = dig(json_of(response), "choices", 0, place=place)
-    message = dig(choice, "message", place=place)
-    said = dig(message, "content", place=place)
-    reason, told = choice.get("finish_reason"), choice.get("logprobs")
-    content = told.get("content") if isinstance(told, dict) else None
+    origin = response.origin
+    choice = dig(json_of(response), "choices", 0, origin=origin)
+    message = dig(choice, "message", origin=origin)
+    text = dig(message, "content", origin=origin)
+    reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
     first: Likelihoods = first_said(content) if isinstance(content, list) else ()
-    said = joined_parts(said)
+    text = joined_parts(text)
     thinking = any(message.get(name) for name in THOUGHTS)
-    if reason == "length" and not said:
+    if reason == "length" and not text:
         return Said("", (), "length", thinking)
-    if reason == "content_filter" or message.get("refusal") or said is None:
-        return Said(said, first, "declined", thinking)
-    return Said(said, first, "length" if reason == "length" else "", thinking)
+    if reason == "content_filter" or message.get("refusal") or text is None:
+        return Said(text, first, "declined", thinking)
+    return Said(text, first, "length" if reason == "length" else "", thinking)
 
 
 def joined_parts(content: Any) -> Any:
@@ -164,20 +168,20 @@ def messages_of(ask: Worded, settings: LanguageModelSettings) -> list[dict[str, 
     """Return the messages for a question: options with letters and an instruction, or the prompt itself."""
     match ask:
         case Choose():
-            told = {"role": "system", "content": settings.choice_instruction}
-            return [told, {"role": "user", "content": lettered(ask)}]
+            instruction = {"role": "system", "content": settings.choice_instruction}
+            return [instruction, {"role": "user", "content": lettered(ask)}]
         case Write(prompt=prompt):
             return [{"role": "user", "content": prompt}]
     raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
 
-def unwrapped(said: str, asked: str) -> str:
+def unwrapped(answer: str, question: str) -> str:
     """Remove a code fence or quotation marks around a whole answer, unless the question has them too."""
-    said = said.strip()
-    if not asked.lstrip().startswith("```") and (fenced := _FENCED.match(said)):
-        said = fenced[1].strip()
-    closing = _QUOTES.get(said[:1])
-    if closing is None or len(said) < 2 or not said.endswith(closing) or asked.strip()[:1] in _QUOTES:
-        return said
-    within = said[1:-1]
-    return said if said[0] in within or closing in within else within.strip()
+    answer = answer.strip()
+    if not question.lstrip().startswith("```") and (fenced := _FENCED.match(answer)):
+        answer = fenced[1].strip()
+    closing = _QUOTES.get(answer[:1])
+    if closing is None or len(answer) < 2 or not answer.endswith(closing) or question.strip()[:1] in _QUOTES:
+        return answer
+    within = answer[1:-1]
+    return answer if answer[0] in within or closing in within else within.strip()

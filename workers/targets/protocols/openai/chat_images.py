@@ -37,13 +37,13 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
     def _ask_for(self, asks: Sequence[Look]) -> Request:
         (ask,) = asks
         settings, question = self.settings, question_of(ask)
-        *told, last = messages_of(question, settings)
+        *instructions, last = messages_of(question, settings)
         detail = {} if settings.image_detail is None else {"detail": settings.image_detail}
         image = {"url": data_url(picture_of(ask, self._egress)), **detail}
-        shown = [{"type": "text", "text": last["content"]}, {"type": "image_url", "image_url": image}]
-        asked: dict[str, Any] = {
+        content = [{"type": "text", "text": last["content"]}, {"type": "image_url", "image_url": image}]
+        body: dict[str, Any] = {
             "model": settings.model,
-            "messages": [*told, {"role": "user", "content": shown}],
+            "messages": [*instructions, {"role": "user", "content": content}],
             "stream": False,
             "temperature": settings.temperature,
             "seed": settings.seed,
@@ -51,22 +51,22 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
         }
         if isinstance(question, Choose):
             logprobs = None if settings.top_logprobs is None else True
-            asked["max_tokens"] = settings.choice_tokens
-            asked |= {"logprobs": logprobs, "top_logprobs": settings.top_logprobs}
-        return post_json("/v1/chat/completions", without_nulls(asked))
+            body["max_tokens"] = settings.choice_tokens
+            body |= {"logprobs": logprobs, "top_logprobs": settings.top_logprobs}
+        return post_json("/v1/chat/completions", without_nulls(body))
 
     def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
         return [said_in(response)]
 
-    def _accept(self, said: Said, ask: Look, place: str) -> Reply:
-        reply = accept_worded(said, question_of(ask), place)
+    def _accept(self, output: Said, ask: Look, origin: str) -> Reply:
+        reply = accept_worded(output, question_of(ask), origin)
         if reply.failure is not None:
             return reply
         if isinstance(reply.value, str):
-            return accept_look(reply.value, ask, place)
+            return accept_look(reply.value, ask, origin)
         label = ask.labels[reply.value["choice"]]
         # in a sentence, the first token is no choice
-        first = said.first if isinstance(said.text, str) and bare_letter(said.text) else ()
+        first = output.first if isinstance(output.text, str) and bare_letter(output.text) else ()
         return Reply({"scores": scores_in(first, ask.labels), "text": label})
 
 

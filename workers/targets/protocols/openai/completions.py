@@ -56,13 +56,13 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
     def _ask_for(self, asks: Sequence[Worded]) -> Request:
         settings = self.settings
         prompts = [prompt_of(ask, settings.choice_instruction) for ask in asks]
-        asked = {
+        body = {
             "model": settings.model,
             "prompt": prompts if len(prompts) > 1 else prompts[0],
             "seed": settings.seed,
             **self._parameters(asks[0]),
         }
-        return post_json("/v1/completions", without_nulls(asked))
+        return post_json("/v1/completions", without_nulls(body))
 
     def _parameters(self, ask: Worded) -> dict[str, Any]:
         settings = self.settings
@@ -81,32 +81,32 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
                 }
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
-        place = response.place
-        choices = listed(dig(json_of(response), "choices", place=place), place=place)
-        choices = indexed(choices, len(asks), "completions", "prompts", place=place)
-        return [self._said(choice, ask, place) for choice, ask in zip(choices, asks, strict=True)]
+        origin = response.origin
+        choices = listed(dig(json_of(response), "choices", origin=origin), origin=origin)
+        choices = indexed(choices, len(asks), "completions", "prompts", origin=origin)
+        return [self._said(choice, ask, origin) for choice, ask in zip(choices, asks, strict=True)]
 
-    def _said(self, choice: Any, ask: Worded, place: str) -> Echo | Said | Reply:
-        text, logprobs = dig(choice, "text", place=place), choice.get("logprobs")
-        told = logprobs if isinstance(logprobs, dict) else {}
+    def _said(self, choice: Any, ask: Worded, origin: str) -> Echo | Said | Reply:
+        text, logprobs = dig(choice, "text", origin=origin), choice.get("logprobs")
+        details = logprobs if isinstance(logprobs, dict) else {}
         if isinstance(ask, Score):
-            return Echo(told.get("tokens"), told.get("token_logprobs"), told.get("text_offset"), text)
+            return Echo(details.get("tokens"), details.get("token_logprobs"), details.get("text_offset"), text)
         if not isinstance(text, str):
-            return Reply(failure=Failure("wrong-shape", f"{place} gave {type(text).__name__} where a text is due"))
+            return Reply(failure=Failure("wrong-shape", f"{origin} gave {type(text).__name__} where a text is due"))
         ended = choice.get("finish_reason")
         if isinstance(ask, Choose):
             text = first_line(text)
-        first = likely_first(told) if isinstance(ask, Choose) else ()
+        first = likely_first(details) if isinstance(ask, Choose) else ()
         return Said(text, first, "length" if ended == "length" else "declined" if ended == "content_filter" else "")
 
 
-def likely_first(told: dict[str, Any]) -> Likelihoods:
+def likely_first(logprobs: dict[str, Any]) -> Likelihoods:
     """Return the likely tokens at the position of the first token that is not blank.
 
     Engines use two forms: ``{"tokens": […], "top_logprobs": [{token: log-probability}]}``, and ``{"content":
     [{"token": …, "top_logprobs": [{"token": …, "logprob": …}]}]}``.
     """
-    tokens, tops, content = told.get("tokens"), told.get("top_logprobs"), told.get("content")
+    tokens, tops, content = logprobs.get("tokens"), logprobs.get("top_logprobs"), logprobs.get("content")
     if isinstance(content, list):
         return first_said(content)
     if not isinstance(tokens, list) or not isinstance(tops, list):
@@ -119,11 +119,13 @@ def likely_first(told: dict[str, Any]) -> Likelihoods:
 
 def first_said(content: Sequence[Any]) -> Likelihoods:
     """Return the likely tokens at the position of the first token that is not blank."""
-    for each in content:
-        if isinstance(each, dict) and str(each.get("token", "")).strip():
-            likely = each.get("top_logprobs")
-            pairs = [one for one in likely if isinstance(one, dict)] if isinstance(likely, list) else []
-            return numbered([(one.get("token"), one.get("logprob")) for one in pairs])
+    for token in content:
+        if isinstance(token, dict) and str(token.get("token", "")).strip():
+            likely = token.get("top_logprobs")
+            pairs = (
+                [candidate for candidate in likely if isinstance(candidate, dict)] if isinstance(likely, list) else []
+            )
+            return numbered([(candidate.get("token"), candidate.get("logprob")) for candidate in pairs])
     return ()
 
 

@@ -62,20 +62,20 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
         return post_json("/v1/embeddings", without_nulls(body))
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
-        place = response.place
-        said = listed(dig(json_of(response), "data", place=place), place=place)
-        vectors = indexed(said, len(asks), "vectors", "texts", place=place)
-        return [decoded(dig(each, "embedding", place=place), place) for each in vectors]
+        origin = response.origin
+        items = listed(dig(json_of(response), "data", origin=origin), origin=origin)
+        vectors = indexed(items, len(asks), "vectors", "texts", origin=origin)
+        return [decoded(dig(item, "embedding", origin=origin), origin) for item in vectors]
 
 
-def decoded(said: Any, place: str) -> Any:
+def decoded(embedding: Any, origin: str) -> Any:
     """Decode a vector in base64; return any other value unchanged. Raise `CallFailed` for other texts."""
-    if not isinstance(said, str):
-        return said
+    if not isinstance(embedding, str):
+        return embedding
     try:
-        packed = base64.b64decode(said, validate=True)
+        packed = base64.b64decode(embedding, validate=True)
     except (binascii.Error, ValueError):
         packed = b""
     if not packed or len(packed) % BYTES_A_NUMBER:
-        raise CallFailed("wrong-shape", f"{place} gave a text that is no vector in base64")
+        raise CallFailed("wrong-shape", f"{origin} gave a text that is no vector in base64")
     return np.frombuffer(packed, "<f4").astype(float).tolist()

@@ -68,33 +68,33 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         return post_json("/v1/images/generations", body)
 
     def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
-        place = response.place
-        said = listed(dig(response.json(), "data", place=place), place=place)
-        if len(said) != 1:
-            raise CallFailed("wrong-count", f"{place} gave {len(said)} images where one was asked for")
-        (image,) = said
+        origin = response.origin
+        images = listed(dig(response.json(), "data", origin=origin), origin=origin)
+        if len(images) != 1:
+            raise CallFailed("wrong-count", f"{origin} gave {len(images)} images where one was asked for")
+        (image,) = images
         packed = image.get("b64_json") if isinstance(image, dict) else None
         if isinstance(packed, str) and packed:
-            return [self._stored(packed, place)]
+            return [self._stored(packed, origin)]
         if isinstance(image, dict) and image.get("url"):
-            why = f"{place} gave the address of an image where the image is due; nothing but the target is called"
-            return [Reply(failure=Failure("image-elsewhere", f"{why}. Ask for response_format b64_json"))]
-        raise CallFailed("wrong-shape", f"{place} answered JSON without 'data.0.b64_json'; is it this protocol?")
+            message = f"{origin} gave the address of an image where the image is due; nothing but the target is called"
+            return [Reply(failure=Failure("image-elsewhere", f"{message}. Ask for response_format b64_json"))]
+        raise CallFailed("wrong-shape", f"{origin} answered JSON without 'data.0.b64_json'; is it this protocol?")
 
-    def _stored(self, packed: str, place: str) -> Reply:
+    def _stored(self, packed: str, origin: str) -> Reply:
         """Store the image and return a reply with its digest."""
         if self._egress.library is None:
             raise CallFailed("unsupported", "images cannot be kept here")
         try:
             content = base64.b64decode(packed, validate=True)
         except ValueError:  # raised for invalid base64
-            return Reply(failure=Failure("not-an-image", f"{place} gave a text that is no image in base64"))
+            return Reply(failure=Failure("not-an-image", f"{origin} gave a text that is no image in base64"))
         try:
             facts = self._egress.library.keep_image(content)
         except ImageRefused as refused:
-            return Reply(failure=Failure(refused.code, f"{place} drew what cannot be kept: {refused}"))
-        seen = {"media_type": facts.media_type, "width": facts.width, "height": facts.height}
-        return Reply({"image": facts.digest, **seen})
+            return Reply(failure=Failure(refused.code, f"{origin} drew what cannot be kept: {refused}"))
+        properties = {"media_type": facts.media_type, "width": facts.width, "height": facts.height}
+        return Reply({"image": facts.digest, **properties})
 
-    def _accept(self, said: Any, ask: Ask, place: str) -> Reply:  # noqa: ARG002 - signature of `HttpAdapter`
+    def _accept(self, answer: Any, ask: Ask, origin: str) -> Reply:  # noqa: ARG002 - signature of `HttpAdapter`
         raise AssertionError("what is drawn is a reply already")  # pragma: no cover
