@@ -1,4 +1,4 @@
-"""Answers of the wizard: texts by the name of the input, carried from step to step, and the request made from them."""
+"""Answers of the wizard: texts by the name of the input, carried from step to step."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.http.problems import Problem
-from web.frame import Visit
-from web.wizard.catalog import LIMITS, MORE, Material, sizes_of
+from web.wizard.catalog import LIMITS, MORE
 from web.wizard.schema_form import Field, read_all
-from web.wizard.secret import opened, seal
 
 NOT_CARRIED = ("form_token", "go", "step", "secret", "request")
 """Inputs that are not hidden fields of the next step."""
@@ -37,31 +34,6 @@ class Answers:
         self.texts = {name: text for name, text in self.texts.items() if not name.startswith(prefix)}
 
 
-def settle(visit: Visit, answers: Answers, material: Material) -> None:
-    """Drop answers for another protocol or method, set the chosen ones, and seal a typed secret."""
-    if material.protocol["name"] != answers["settings_of"]:
-        answers.forget("settings.")
-    if material.method["name"] != answers["fields_of"]:
-        unchanged = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
-        answers.forget("experiment.")
-        answers.texts |= unchanged
-    answers.texts |= {
-        "protocol": material.protocol["name"],
-        "settings_of": material.protocol["name"],
-        "method": material.method["name"],
-        "fields_of": material.method["name"],
-    }
-    plain = answers.texts.pop("secret", "")
-    if plain:
-        described, _ = description_of(answers, material)
-        answers.texts["sealed"] = seal(visit, plain, described)
-
-
-def description_of(answers: Answers, material: Material) -> tuple[dict[str, Any], Errors]:
-    """Return the described target, without its secret, and its errors."""
-    return described(answers.texts, answers["kind"], answers["protocol"], material.settings)
-
-
 def described(
     texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
 ) -> tuple[dict[str, Any], Errors]:
@@ -77,71 +49,6 @@ def described(
     target: dict[str, Any] = {"kind": kind, "protocol": protocol, "settings": settings}
     target |= {name: text for name in ("name", "base_url") if (text := texts.get(name, "").strip())}
     return target | ({"limits": limits} if limits else {}), wrong + more_wrong
-
-
-def target_of(visit: Visit, answers: Answers, material: Material) -> tuple[dict[str, Any], Errors]:
-    """Return the target of a request: a saved one by its id, or the described one with its secret."""
-    if answers["target"]:
-        return {"id": answers["target"]}, []
-    described, wrong = description_of(answers, material)
-    if answers["sealed"]:
-        plain = opened(visit, answers["sealed"], described)
-        if plain is None:
-            del answers.texts["sealed"]
-            wrong.append({"pointer": "/secret", "detail": LOST})
-        else:
-            described["secret"] = plain
-    for name, needs, detail in NEEDED:
-        if material.protocol[needs] and not described.get(name):
-            wrong.append({"pointer": f"/{name}", "detail": detail})
-    return described, wrong
-
-
-NEEDED = (
-    ("base_url", "needs_url", "Write the address of the service."),
-    ("secret", "needs_secret", "Type the key: this kind of service answers nobody without one."),
-)
-LOST = "Type the key again: it was typed more than two hours ago, or for another address."
-
-
-def request_of(
-    visit: Visit, answers: Answers, material: Material, factor: float | None = None
-) -> tuple[dict[str, Any], Errors]:
-    """Return the body of ``POST /v1/jobs``, and the errors of the answers.
-
-    Parameters
-    ----------
-    factor : float, optional
-        Factor for the usual numbers of questions; by default, the answer of the form.
-    """
-    target, wrong = target_of(visit, answers, material)
-    values, more_wrong = read_all(material.fields, answers.texts)
-    sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
-    experiment = {**material.copied, **values, **sizes, "method": material.method["name"]}
-    experiment = {
-        name: value for name, value in experiment.items() if value not in ("", None) or name not in REFERENCES
-    }
-    others, still_wrong = read_all(MORE, answers.texts)
-    body: dict[str, Any] = {"target": target, "experiment": experiment, **others}
-    if answers["author"]:
-        body["author"] = {"id": answers["author"]}
-    return body, [*wrong, *more_wrong, *still_wrong]
-
-
-FACTORS = (("0.5", "Half"), ("1", "Usual"), ("2", "Double"), ("4", "Fourfold"))
-"""Factors for the usual numbers of questions, and their titles."""
-
-
-def factor_of(answers: Answers) -> str:
-    """Return the chosen factor; raise ``invalid-request`` for one that the form does not offer."""
-    factor = answers["size"] or "1"
-    if factor not in dict(FACTORS):
-        raise Problem("invalid-request", f"the form has no size {factor[:40]!r}")
-    return factor
-
-
-REFERENCES = ("attribute", "specification", "corpus")
-"""Fields of an experiment that are left out where they are empty."""
 
 
 # ---------------------------------------------------------------------------- errors

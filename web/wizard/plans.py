@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from web.frame import Refused, Visit
-from web.wizard.answers import FACTORS, Answers, factor_of, request_of
-from web.wizard.catalog import SIZES, Material
+from web.frame import Refused
+from web.wizard.catalog import SIZES
 from web.wizard.probing import latency_of
+from web.wizard.request import FACTORS, factor_of, request_of
+from web.wizard.state import WizardState
 
 LONGEST_PRICE = 15
 
@@ -25,9 +26,7 @@ class Size:
     plan: Mapping[str, Any]
 
 
-async def planned(
-    visit: Visit, answers: Answers, material: Material, probe: Mapping[str, Any] | None, *, all_sizes: bool
-) -> Sequence[Size]:
+async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> Sequence[Size]:
     """Plan the request in the chosen size or, if `all_sizes`, in all sizes that the method's bounds allow.
 
     Raises
@@ -35,8 +34,9 @@ async def planned(
     Refused
         If the API refuses the chosen size.
     """
+    answers = state.answers
     chosen = factor_of(answers)
-    known_sizes = FACTORS if material.method["name"] in SIZES else (("1", "Usual"),)
+    known_sizes = FACTORS if state.material.method["name"] in SIZES else (("1", "Usual"),)
     sizes = [size for size in known_sizes if all_sizes or size[0] == chosen]
     facts = {
         name: float(answers[name])
@@ -48,10 +48,10 @@ async def planned(
         facts["latency_s"] = latency_s
 
     async def plan(factor: str, title: str) -> Size | None:
-        request, _ = request_of(visit, answers, material, float(factor))
+        request, _ = request_of(state, float(factor))
         body = {name: request[name] for name in ("target", "experiment", "author") if name in request}
         try:
-            answer = await visit.api.ask("POST", "/v1/jobs/plan", body={**body, **facts})
+            answer = await state.visit.api.ask("POST", "/v1/jobs/plan", body={**body, **facts})
         except Refused:
             if factor == chosen:
                 raise

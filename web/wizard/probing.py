@@ -3,46 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from web.frame import Refused, Visit, segment
-from web.wizard.answers import Answers, Errors, description_of, target_of
-from web.wizard.catalog import Material
+from web.frame import Refused, segment
+from web.wizard.request import description_of, target_of
+from web.wizard.state import WizardState
 
 WAIT_S = 25
 
 
-async def tested(
-    visit: Visit, answers: Answers, material: Material
-) -> tuple[Mapping[str, Any] | None, Errors, Refused | None]:
-    """Test the service; return the job of the test, or the errors of the answers."""
+async def tested(state: WizardState) -> WizardState:
+    """Test the service; return the state with the job of the test, or with the errors of the answers."""
+    answers = state.answers
     answers.texts.pop("probe", None)
-    target, errors = target_of(visit, answers, material)
+    target, errors = target_of(state)
     if errors:
-        return None, errors, None
+        return state.with_errors(errors)
     saved = answers["target"]
     path, body = (f"/v1/targets/{segment(saved)}/probe", None) if saved else ("/v1/targets/probe", target)
     try:
-        answer = await visit.api.ask("POST", path, body=body, headers={"prefer": f"wait={WAIT_S}"})
+        answer = await state.visit.api.ask("POST", path, body=body, headers={"prefer": f"wait={WAIT_S}"})
     except Refused as refused:
-        return None, [dict(error) for error in refused.errors], refused
+        return state.with_errors(refused.errors, refused)
     answers.texts["probe"] = answer.document["id"]
-    return answer.document, [], None
+    return replace(state, probe=answer.document)
 
 
-async def newest_probe(visit: Visit, answers: Answers, material: Material) -> Mapping[str, Any] | None:
+async def newest_probe(state: WizardState) -> Mapping[str, Any] | None:
     """Return the job of the last test, if it tested the service as now described."""
-    if not answers["probe"]:
-        return None
+    answers = state.answers
+    if state.probe is not None or not answers["probe"]:
+        return state.probe
     try:
-        job: Mapping[str, Any] = await visit.api.get(f"/v1/jobs/{segment(answers['probe'])}")
+        job: Mapping[str, Any] = await state.visit.api.get(f"/v1/jobs/{segment(answers['probe'])}")
     except Refused as refused:
         if refused.status != 404:
             raise
         return None
     if job["kind"] != "probe":
         return None
-    described, _ = description_of(answers, material)
+    described, _ = description_of(state)
     if answers["target"]:
         same = job["target_id"] in (answers["target"], None)
     else:

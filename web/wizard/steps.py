@@ -1,0 +1,150 @@
+"""Steps of the wizard after the kind of service, one class each: the inputs of a step's page, and what it shows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+from uuid import uuid4
+
+from starlette.responses import Response
+
+from service.http.problems import kind_named
+from web.frame import segment
+from web.wizard.answers import by_name, step_of
+from web.wizard.catalog import KINDS, LIMITS, MORE, Material
+from web.wizard.plans import planned
+from web.wizard.probing import newest_probe
+from web.wizard.request import request_of
+from web.wizard.schema_form import Field, text_of
+from web.wizard.state import WizardState
+
+PRICES = ("price_per_call", "price_per_1000_characters")
+
+
+class Step(ABC):
+    """A page of the form; all answers that it has no input for travel as hidden fields."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def inputs(self, state: WizardState) -> Sequence[str]:
+        """List the names of the inputs that the page shows."""
+
+    @abstractmethod
+    async def context(self, state: WizardState) -> dict[str, Any]:
+        """Read what the page shows beside the state."""
+
+    async def show(self, state: WizardState) -> Response:
+        """Render the page, with an error beside each refused answer."""
+        context = await self.context(state)
+        refused = state.refused
+        return state.visit.page(
+            f"wizard/{self.name}.html",
+            422 if state.errors or refused else 200,
+            step=self.name,
+            steps=STEPS,
+            answers=state.answers,
+            hidden=state.answers.hidden(self.inputs(state)),
+            material=state.material,
+            kinds=KINDS,
+            limits=LIMITS,
+            more=MORE,
+            wrong=by_name(state.errors, state.material.inputs),
+            refused=None
+            if refused is None
+            else {"detail": refused.problem.get("detail"), "kind": kind_named(refused.code)},
+            text_of=text_of,
+            **context,
+        )
+
+
+class WhereStep(Step):
+    """A saved service, or the address, the protocol and its settings; the test of the service."""
+
+    name = "where"
+
+    def inputs(self, state: WizardState) -> Sequence[str]:
+        """List the inputs that describe a service; none for a saved one."""
+        if state.answers["target"]:
+            return []
+        settings = _names_in(state.material.settings)
+        return ["name", "base_url", "protocol", *settings, *(field.name for field in LIMITS)]
+
+    async def context(self, state: WizardState) -> dict[str, Any]:
+        """Read the saved service and the last test."""
+        target_id, api = state.answers["target"], state.visit.api
+        saved = await api.get(f"/v1/targets/{segment(target_id)}") if target_id else None
+        return {"saved": saved, "probe": await newest_probe(state)}
+
+
+class WhatStep(Step):
+    """The method and the fields of its experiment."""
+
+    name = "what"
+
+    def inputs(self, state: WizardState) -> Sequence[str]:
+        """List the inputs of the method, its author and its fields."""
+        return ["method", "author", *_names_in(state.material.fields)]
+
+    async def context(self, state: WizardState) -> dict[str, Any]:
+        """Read the possible authors, and choose the first attribute where an experiment needs one."""
+        answers, fields = state.answers, {field.key: field for field in state.material.fields}
+        attribute = fields.get("attribute")
+        if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
+            answers.texts["experiment.attribute"] = attribute.options[0][0]
+        authors: list[Any] = []
+        if fields.keys() & {"writing", "drawing"}:
+            authors = (await state.visit.api.get("/v1/targets", kind="language-model", limit=200))["items"]
+        return {"authors": authors}
+
+
+class SureStep(Step):
+    """The number of questions, with what each size costs."""
+
+    name = "sure"
+
+    def inputs(self, state: WizardState) -> Sequence[str]:  # noqa: ARG002  the same in every state
+        """List the inputs of the size and the prices."""
+        return ["size", *PRICES]
+
+    async def context(self, state: WizardState) -> dict[str, Any]:
+        """Plan the request in all sizes."""
+        return await _plans(state, all_sizes=True)
+
+
+class ConfirmStep(Step):
+    """The complete request, with the last options."""
+
+    name = "confirm"
+
+    def inputs(self, state: WizardState) -> Sequence[str]:  # noqa: ARG002  the same in every state
+        """List the inputs of the last options."""
+        return [field.name for field in MORE]
+
+    async def context(self, state: WizardState) -> dict[str, Any]:
+        """Plan the request in the chosen size, and name it, so that it is not sent twice."""
+        return {**await _plans(state, all_sizes=False), "request": uuid4().hex}
+
+
+async def _plans(state: WizardState, *, all_sizes: bool) -> dict[str, Any]:
+    """Plan the request, unless its answers were refused; the body is shown either way."""
+    probe = await newest_probe(state)
+    refused = state.errors or state.refused
+    plans = [] if refused else await planned(state, probe, all_sizes=all_sizes)
+    return {"plans": plans, "probe": probe, "body": request_of(state)[0]}
+
+
+def _names_in(fields: Sequence[Field]) -> list[str]:
+    """List the names of fields and of all their parts."""
+    return [name for field in fields for name in (field.name, *_names_in(field.parts))]
+
+
+STEP_BY_NAME: Mapping[str, Step] = {step.name: step for step in (WhereStep(), WhatStep(), SureStep(), ConfirmStep())}
+STEPS = ("kind", *STEP_BY_NAME)
+"""Names of the steps, in order."""
+
+
+def step_with(error: Mapping[str, str], material: Material) -> str:
+    """Return the name of the step whose page has the input of an error."""
+    return step_of(next(iter(by_name([error], material.inputs)), ""))
