@@ -88,15 +88,17 @@ class Bar:
         An unsettled rating (withdrawn, expired, too old, inconclusive) requires a new rating; a letter below
         the bar requires another service. So their exit codes differ.
         """
-        if why := self._unsettled(rating, now):
-            return Judgement(Exit.UNSETTLED, f"{rating['id']}: {why}; ask for a new rating")
+        if reason := self._unsettled(rating, now):
+            return Judgement(Exit.UNSETTLED, f"{rating['id']}: {reason}; ask for a new rating")
         letter = rating["letter"]
         passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(self.at_least)
-        found = f"{rating['id']}: {letter} for {rating['attribute']} by {rating['method']}, rated {rating['rated_at']}"
-        found += _requested(rating)
+        summary = (
+            f"{rating['id']}: {letter} for {rating['attribute']} by {rating['method']}, rated {rating['rated_at']}"
+        )
+        summary += _requested(rating)
         if passed:
-            return Judgement(Exit.PASSED, f"{found}; at least {self.at_least}, as required")
-        return Judgement(Exit.BELOW, f"{found}; below {self.at_least}")
+            return Judgement(Exit.PASSED, f"{summary}; at least {self.at_least}, as required")
+        return Judgement(Exit.BELOW, f"{summary}; below {self.at_least}")
 
     def _unsettled(self, rating: Mapping[str, Any], now: datetime) -> str | None:
         if rating["withdrawn"] is not None:
@@ -131,7 +133,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def _on_one_line(text: str) -> str:
     """Return a text without line ends, and with codes for characters that a terminal would execute or not show."""
-    return "".join(each if each.isprintable() else f"⟨U+{ord(each):04X}⟩" for each in " ".join(text.split()))
+    return "".join(
+        character if character.isprintable() else f"⟨U+{ord(character):04X}⟩" for character in " ".join(text.split())
+    )
 
 
 class _Parser(argparse.ArgumentParser):
@@ -174,8 +178,8 @@ def _days(text: str) -> float:
 
 
 def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgement:
-    named = ("target_url", "attribute", "method", "model", "whose")
-    query = {name: getattr(options, name) for name in named}
+    filters = ("target_url", "attribute", "method", "model", "whose")
+    query = {name: getattr(options, name) for name in filters}
     try:
         key = _key(options.key_file, stdin)
         answer = _newest_rating(options.url, key, {name: value for name, value in query.items() if value is not None})
@@ -193,11 +197,11 @@ def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgeme
         return Judgement(Exit.UNAVAILABLE, message)
 
 
-def _key(place: str | None, stdin: TextIO) -> str | None:
+def _key(source: str | None, stdin: TextIO) -> str | None:
     """Read the API key; an empty file means no key, as in a pipeline without the secret."""
-    if place is None:
+    if source is None:
         return None
-    key = (stdin.read() if place == "-" else Path(place).read_text(encoding="utf-8")).strip()
+    key = (stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")).strip()
     if not key.isascii() or not key.isprintable():
         raise ValueError("the key is not one line of visible ASCII characters")  # the message does not contain the key
     return key or None
@@ -236,12 +240,12 @@ def _refusal(answer: httpx.Response, whose: str) -> Judgement:
     if code == "no-rating":
         return Judgement(Exit.UNSETTLED, UNRATED[whose])
     if code == "ambiguous-rating":
-        methods = sorted({str(one["method"]) for one in problem["candidates"]})
+        methods = sorted({str(candidate["method"]) for candidate in problem["candidates"]})
         if len(methods) == 1:
-            models = sorted({str(one["model"]) for one in problem["candidates"]})
+            models = sorted({str(candidate["model"]) for candidate in problem["candidates"]})
             return Judgement(Exit.USAGE, f"several models were rated; choose one with --model: {', '.join(models)}")
         return Judgement(Exit.USAGE, f"several methods rated it; choose one with --method: {', '.join(methods)}")
-    errors = "; ".join(f"{one.get('parameter')}: {one.get('detail')}" for one in problem.get("errors") or ())
+    errors = "; ".join(f"{error.get('parameter')}: {error.get('detail')}" for error in problem.get("errors") or ())
     detail = problem.get("detail") or problem.get("title") or "no reason given"
     fault = answer.status_code >= SERVER_ERROR or answer.status_code in TRY_AGAIN
     message = f"{answer.status_code} {code}: {detail}" + (f" ({errors})" if errors else "")
