@@ -15,7 +15,7 @@ from functools import partial
 from itertools import takewhile
 from string import Formatter
 from typing import Any, Literal
-from unicodedata import name
+from unicodedata import name as name_of_character
 
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.catalog.stereotypes import TIED, Role, VisualWords
@@ -58,7 +58,7 @@ _NEGATED = re.compile(
 DENIAL = 80
 """Maximum number of characters before a label in which a denial is looked for."""
 
-_COMPOUND = re.compile(r"\w+(?:-\w+)+")
+_COMPOUND = re.compile(r"(?<![\w-])\w++(?:-\w++)+")
 
 _BY_PLACE = re.compile(
     r"(?<!\w)(?:(?:option|choice|label|answer|number|candidate)\s*[#:]?\s*(?:[ab12]|one|two)"
@@ -234,7 +234,7 @@ class Reader:
             return True
         if not self._in_english:
             return False
-        foreign = any(letter.isalpha() and not name(letter, "").startswith("LATIN") for letter in words)
+        foreign = any(letter.isalpha() and not name_of_character(letter, "").startswith("LATIN") for letter in words)
         return foreign or (_NOT_ENGLISH.search(words) is not None and _ENGLISH.search(words) is None)
 
 
