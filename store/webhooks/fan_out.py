@@ -20,6 +20,7 @@ from store.core.clock import now_ms, read_clock
 from store.core.columns import new_id
 from store.core.engines import insert_into
 from store.webhooks import outbox
+from store.webhooks.deliveries import Claimed
 from store.webhooks.outbox import Notice
 from store.webhooks.payloads import wrap
 from store.webhooks.webhooks import CHALLENGE, PING, Webhook, webhook_from
@@ -101,6 +102,15 @@ def challenge(c: Connection, webhook: Webhook, base_url: str = "") -> str:
     return str(row["id"])
 
 
+def challenge_callback(c: Connection, challenge_id: str, notice: Claimed, base_url: str = "") -> None:
+    """Queue the challenge of the address of a callback, unless it exists."""
+    now, job_id = read_clock(c), notice.payload["data"]["job_id"]
+    facts = {"job_id": job_id, "challenge": token_urlsafe(TOKEN_BYTES)}
+    message = _Message(CHALLENGE, now, facts, f"{base_url}/v1/jobs/{job_id}")
+    row = _row(message, notice.tenant, notice.url, None, now) | {"id": challenge_id}
+    c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), [row])
+
+
 def answers_challenge(payload: Mapping[str, Any], answer: str | None) -> bool:
     """Whether the answer to a challenge is its token, alone or as ``{"challenge": token}``."""
     token, text = payload["data"]["challenge"], (answer or "").strip()
@@ -114,7 +124,7 @@ def answers_challenge(payload: Mapping[str, Any], answer: str | None) -> bool:
 def _receivers(notice: Notice, endpoints: Mapping[str, Sequence[Webhook]]) -> Iterator[tuple[str, Webhook | None]]:
     """Yield the receivers of a notice: endpoints that subscribed and existed at the time, and the job's callback.
 
-    A callback was never confirmed, so it gets one notice: the end of its job.
+    A callback gets one notice: the end of its job.
     """
     for webhook in endpoints[notice.tenant]:
         if webhook.wants(notice.kind) and webhook.created_at <= notice.created_at:

@@ -22,7 +22,7 @@ from store.core.settings import Settings
 from store.security import signing
 from store.security.secrets import Vault
 from store.security.signing import SigningKey
-from store.webhooks import deliveries, fan_out, webhooks
+from store.webhooks import callbacks, deliveries, fan_out, webhooks
 from store.webhooks.deliveries import Claimed, Outcome
 from store.webhooks.payloads import body_of, content_type_of
 from store.webhooks.webhooks import CHALLENGE
@@ -139,7 +139,7 @@ class Deliverer(BackgroundThread):
         if not ids:
             return []
         with self._database.write() as connection:
-            claims = deliveries.claim(connection, ids)
+            claims = callbacks.confirmed(connection, deliveries.claim(connection, ids), base_url)
             key = signing.current(connection, self._vault) if claims else None
             return [(one, key) for one in claims if key is not None]
 

@@ -27,7 +27,7 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.security import signing
 from store.security.secrets import Vault
-from store.webhooks import deliveries, delivery_log, fan_out, webhooks
+from store.webhooks import callbacks, deliveries, delivery_log, fan_out, webhooks
 from store.webhooks.delivery_log import ToWebhook
 from store.webhooks.webhooks import NewWebhook
 from tests.support.jobs import new_job
@@ -224,14 +224,14 @@ def check_key_signature(headers: dict[str, str], body: bytes, public_key: bytes)
 
 
 def test_callback_of_a_job_is_signed_with_the_agency_key_alone(database, receiver, cancelled, deliverer):
-    there = receiver()
+    there = receiver(answers=[200], answer=challenge_answer)
     cancelled(callback_url=there.url)
     deliverer()
-    until(lambda: states(database) == ["delivered"])
-    ((headers, body),) = there.heard
-    assert headers["webhook-signature"].startswith("v1a,")
-    with database.write() as c:
-        check_key_signature(headers, body, signing.current(c, VAULT).public_key)
+    until(lambda: states(database) == ["delivered"] * 2)
+    for headers, body in there.heard:
+        assert headers["webhook-signature"].startswith("v1a,")
+        with database.write() as c:
+            check_key_signature(headers, body, signing.current(c, VAULT).public_key)
 
 
 def test_cloudevent_has_its_content_type(database, receiver, endpoint, cancelled, deliverer):
@@ -494,15 +494,15 @@ def test_an_endpoint_that_does_not_answer_its_challenge_gets_no_notice_and_is_di
 
 @pytest.mark.slow
 def test_deliveries_to_all_endpoints_of_a_host_share_its_pace(database, receiver, endpoint, cancelled, deliverer):
-    there = receiver()
+    there = receiver(answers=[200], answer=challenge_answer)
     for number in range(5):
         endpoint(f"{there.url}/{number}", f"whk_{number}")
     for number in range(6):
         cancelled(number, callback_url=f"{there.url}/back-{number}")
     deliverer(host_exempt="", host_rate=20)
-    until(lambda: states(database).count("delivered") == 36)
-    assert len(there.starts) == 36
-    assert max(there.starts) - min(there.starts) >= 35 / 20 - 0.1
+    until(lambda: states(database).count("delivered") == 37)
+    assert len(there.starts) == 37  # with the challenge of the callbacks' host
+    assert max(there.starts) - min(there.starts) >= 36 / 20 - 0.1
 
 
 def test_a_host_that_refuses_calls_gets_no_delivery(database, receiver, endpoint, cancelled, deliverer):
@@ -510,5 +510,78 @@ def test_a_host_that_refuses_calls_gets_no_delivery(database, receiver, endpoint
     endpoint(there.url)
     cancelled(callback_url=f"{there.url}/back")
     deliverer(host_exempt="")
-    until(lambda: states(database) == ["given-up"] * 2)
+    until(lambda: states(database) == ["given-up"] * 3)
     assert there.heard == []
+
+
+def challenge_answer(body: bytes) -> bytes:
+    return str(json.loads(body)["data"].get("challenge", "")).encode()
+
+
+def kinds_of(there: Receiver) -> list[str]:
+    return [json.loads(body)["type"] for _, body in there.heard]
+
+
+def test_a_callback_gets_its_notice_after_its_host_has_answered_a_challenge(database, receiver, cancelled, deliverer):
+    there = receiver(answers=[200], answer=challenge_answer)
+    for number in range(3):
+        cancelled(number, callback_url=f"{there.url}?job={number}")
+    deliverer()
+    until(lambda: states(database) == ["delivered"] * 4)
+    assert kinds_of(there) == [webhooks.CHALLENGE, *["job.cancelled"] * 3]
+
+
+@pytest.mark.parametrize("answer", [lambda body: b"", lambda body: b"ok", lambda body: body])
+def test_jobs_that_are_cancelled_send_nothing_but_one_challenge_to_the_host_of_a_stranger(
+    database, receiver, cancelled, deliverer, answer, monkeypatch
+):
+    # earlier, each POST of a job and its cancellation sent a POST to any host
+    monkeypatch.setattr(delivery_attempt, "SCHEDULE_S", (0,) * 10)
+    there = receiver(answers=[200], answer=answer)
+    for number in range(30):
+        cancelled(number, callback_url=f"{there.url}/{number}?n={number}")
+    deliverer()
+    until(lambda: states(database) == ["given-up"] * 31)
+    assert kinds_of(there) == [webhooks.CHALLENGE] * delivery_attempt.CHALLENGE_ATTEMPTS
+    with database.read() as c:
+        failures = c.execute(select(agency_schema.delivery_attempts.c.failure)).scalars().all()
+    assert sum(failure == callbacks.UNCONFIRMED for failure in failures) == 30
+    # a notice that is sent again does not start over
+    with database.write() as c:
+        again = select(agency_schema.deliveries.c.id).where(agency_schema.deliveries.c.type == "job.cancelled")
+        c.execute(
+            update(agency_schema.deliveries)
+            .where(agency_schema.deliveries.c.id.in_(again))
+            .values(state="waiting", ended_at=None, next_attempt_at=0)
+        )
+    until(lambda: states(database) == ["given-up"] * 31)
+    assert len(there.heard) == delivery_attempt.CHALLENGE_ATTEMPTS
+
+
+def test_a_tenant_challenges_a_limited_number_of_hosts_that_do_not_answer(
+    database, receiver, cancelled, deliverer, monkeypatch
+):
+    monkeypatch.setattr(delivery_attempt, "SCHEDULE_S", (0,) * 10)
+    monkeypatch.setattr(callbacks, "MOST_UNANSWERED", 3)
+    strangers = [receiver(answers=[200]) for _ in range(5)]
+    for number, there in enumerate(strangers):
+        cancelled(number, callback_url=there.url)
+    deliverer()
+    until(lambda: states(database) == ["given-up"] * 8)
+    assert sum(bool(there.heard) for there in strangers) == 3
+
+
+def test_a_host_that_did_not_answer_is_challenged_again_after_an_hour(
+    database, receiver, cancelled, deliverer, monkeypatch
+):
+    monkeypatch.setattr(delivery_attempt, "SCHEDULE_S", (0,) * 10)
+    there = receiver(answers=[500, 500, 500, 200], answer=challenge_answer)
+    cancelled(0, callback_url=there.url)
+    deliverer()
+    until(lambda: states(database) == ["given-up"] * 2)
+    with database.write() as c:
+        hour_ago = agency_schema.deliveries.c.created_at - callbacks.AGAIN_MS
+        c.execute(update(agency_schema.deliveries).values(created_at=hour_ago))
+    cancelled(1, callback_url=there.url)
+    until(lambda: sorted(states(database)) == ["delivered", "delivered", "given-up"])
+    assert kinds_of(there) == [*[webhooks.CHALLENGE] * 4, "job.cancelled"]

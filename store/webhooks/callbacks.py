@@ -1,0 +1,84 @@
+"""Consent of the receivers of callbacks: a host answers a challenge before its first notice.
+
+Anyone may name any address as a job's ``callback_url``. So the first notice to a host waits for a challenge, one per
+tenant and host. The delivery of the challenge is the record of the answer; its id follows from tenant and host, so
+that two processes never challenge a host twice. An answer counts until the delivery is forgotten, for
+`store.webhooks.deliveries.KEPT_S`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import sha256
+
+from sqlalchemy import Connection, delete, func, select
+
+from store.core.agency_schema import deliveries
+from store.targets.domains import host_of
+from store.webhooks import fan_out
+from store.webhooks.deliveries import Claimed, Next, Outcome, postpone, record
+from store.webhooks.webhooks import CHALLENGE
+
+AGAIN_MS = 3_600_000
+"""Milliseconds after which a host that did not answer is challenged again, for a new notice."""
+
+MOST_UNANSWERED = 20
+"""Maximum number of hosts that a tenant may challenge within `AGAIN_MS` without an answer."""
+
+LONGEST_WAIT_S = 60.0
+"""Maximum seconds between two looks whether the challenge was answered."""
+
+UNCONFIRMED = "unconfirmed: the host did not answer the challenge that comes before its first notice"
+TOO_MANY = (
+    f"unconfirmed: {MOST_UNANSWERED} hosts of callbacks did not answer their challenges within an hour, so no further "
+    "host is challenged now"
+)
+
+
+def confirmed(c: Connection, claims: Iterable[Claimed], base_url: str = "") -> list[Claimed]:
+    """Return the deliveries that may be sent; those to callbacks of unconfirmed hosts wait for a challenge, or end."""
+    return [claimed for claimed in claims if _may_be_sent(c, claimed, base_url)]
+
+
+def challenge_id(tenant: str, url: str) -> str:
+    """Return the id of the challenge of a callback's host."""
+    return f"dlv_{sha256(json.dumps([tenant, host_of(url) or url]).encode()).hexdigest()[:26]}"
+
+
+def _may_be_sent(c: Connection, claimed: Claimed, base_url: str) -> bool:
+    if claimed.webhook is not None or claimed.type == CHALLENGE:
+        return True
+    name = challenge_id(claimed.tenant, claimed.url)
+    challenge = c.execute(select(deliveries).where(deliveries.c.id == name)).mappings().one_or_none()
+    if challenge is not None and challenge["state"] == "delivered":
+        return True
+    if challenge is not None and challenge["state"] == "given-up":
+        if claimed.claimed_at - challenge["created_at"] < AGAIN_MS:
+            record(c, claimed, Outcome(0, None, UNCONFIRMED, None), Next(None))
+            return False
+        c.execute(delete(deliveries).where(deliveries.c.id == name))
+        challenge = None
+    if challenge is None:
+        unanswered = _unanswered(c, claimed)
+        if unanswered["given-up"] >= MOST_UNANSWERED:
+            record(c, claimed, Outcome(0, None, TOO_MANY, None), Next(None))
+            return False
+        if unanswered.total() < MOST_UNANSWERED:
+            fan_out.challenge_callback(c, name, claimed, base_url)
+    postpone(c, claimed, min(max((claimed.claimed_at - _created_at(c, claimed)) / 1000, 0.5), LONGEST_WAIT_S))
+    return False
+
+
+def _created_at(c: Connection, claimed: Claimed) -> int:
+    created_at: int = c.execute(select(deliveries.c.created_at).where(deliveries.c.id == claimed.id)).scalar_one()
+    return created_at
+
+
+def _unanswered(c: Connection, claimed: Claimed) -> Counter[str]:
+    """Count the tenant's challenges of callbacks within `AGAIN_MS` that were not answered, by state."""
+    to_callbacks = (deliveries.c.tenant == claimed.tenant, deliveries.c.webhook_id.is_(None))
+    late = (deliveries.c.type == CHALLENGE, deliveries.c.created_at > claimed.claimed_at - AGAIN_MS)
+    counts = select(deliveries.c.state, func.count()).where(*to_callbacks, *late).group_by(deliveries.c.state)
+    return Counter({row[0]: row[1] for row in c.execute(counts) if row[0] != "delivered"})
