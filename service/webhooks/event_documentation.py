@@ -54,8 +54,10 @@ NOTICES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         _JOB | _TARGET | _RATING | {"visibility": "public", "reason": "The target answered from a cache."},
     ),
     "webhook.challenge": (
-        "The first request to an endpoint, or to the host of a callback (with `job_id`): answer 2xx with the challenge "
-        "as the whole body, or in the same JSON field.",
+        (
+            "The first request to an endpoint, or to the host of a callback (with `job_id`): answer 2xx with the "
+            "challenge as the whole body, or in the same JSON field."
+        ),
         {"webhook_id": "whk_01KA8Z5D7T3B9W2F6K1R0P4QXS", "challenge": "Sm5lTz1kZ0xXb2pQd3VhVnJ5TmM4QWhF"},
     ),
     "ping": ("A test notice that you requested.", {"webhook_id": "whk_01KA8Z5D7T3B9W2F6K1R0P4QXS"}),
