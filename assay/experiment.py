@@ -9,7 +9,7 @@ recorded replies are sent first, and only the missing questions are asked.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -19,7 +19,7 @@ import numpy as np
 from assay.canonical import EvidenceTree
 from assay.errors import RecordError, RecordIncomplete
 from assay.model import AUTHORED, Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
-from assay.references import NOTHING, CorpusItem, Found, References
+from assay.references import NOTHING, CorpusItem, Found, HeldBack, References
 
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
 """Generator that yields batches of probes, is sent their replies in order, and returns a finding."""
@@ -29,6 +29,20 @@ BUDGET = "budget-exhausted"
 
 REMEMBERED_ASKS = 20_000
 """Maximum number of questions whose answers a session remembers, to copy them to identical questions."""
+
+
+MOST_VERSIONS = 32
+"""Names of versions with more questions of a batch are ignored, because so many questions cannot be kept apart."""
+
+
+def questions_in_a_call(probes: Sequence[Probe], most: int) -> int:
+    """Return how many questions of a batch share a call, if a call can carry `most`.
+
+    Versions of an item never share one, so that a batch with versions takes at least two calls.
+    """
+    names = Counter(name for probe in probes for name in probe.versions_of)
+    calls = max(2 if any(1 < count <= MOST_VERSIONS for count in names.values()) else 1, -(-len(probes) // most))
+    return -(-len(probes) // calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +200,13 @@ class Method(ABC):
         """Return the method with its references replaced by the found material; other references stay.
 
         Raise `SpecificationError` if the found material cannot be used.
+        """
+        return self
+
+    def with_held_back(self, held: HeldBack) -> Self:  # noqa: ARG002
+        """Return the method with held-back material beside the shipped, instead of any that it had before.
+
+        The experiment then contains the material, so that a replay needs nothing else.
         """
         return self
 

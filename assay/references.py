@@ -9,8 +9,8 @@ Items that an author made earlier for the same tenant are found in the same way.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 MaterialKind = Literal["sentences", "images"]
 """Kinds of corpora."""
@@ -122,6 +122,21 @@ class References:
 
 NOTHING = References()
 """References of an experiment that needs no stored material."""
+
+
+# ---------------------------------------------------------------------------- held-back material
+@dataclass(frozen=True)
+class HeldBack:
+    """Frames and words of an agency that no publication contains before a rating has used them."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    frames: tuple[str, ...] = ()
+    """Sentences for classifiers, as in the field ``texts.frames`` of methods that ask about texts."""
+    contents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Words for ``{content}``, for each side of the catalog's contents."""
+    statements: tuple[str, ...] = ()
+    """Sentences for translators, as the frames of the construction ``base``."""
 
 
 # ---------------------------------------------------------------------------- found material

@@ -39,6 +39,7 @@ from service.jobs import progress as job_progress
 from service.jobs import routes as jobs
 from service.jobs.dispatcher import Dispatcher
 from service.jobs.event_stream import EventStream
+from service.jobs.held_back import read_held_back
 from service.jobs.status import StatusCache
 from service.keys import routes as keys
 from service.meta import catalog_routes, overview_routes, well_known_routes
@@ -248,4 +249,5 @@ def _wire(
         write_proof=SwrCache(1.0, 0.0),
         clock=clock,
         methodologies=methodologies or shipped(),
+        held_back=read_held_back(settings.held_back),
     )

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Request, Response
 
 from assay.rating.methodology import Methodologies, shipped
+from assay.references import HeldBack
 from service.http.open_streams import OpenStreams
 from service.http.rate_limit import RateLimiter
 from service.http.swr_cache import SwrCache
@@ -48,6 +49,7 @@ class Service:
     write_proof: SwrCache[str, bool]
     clock: Callable[[], float]
     methodologies: Methodologies = field(default_factory=shipped)
+    held_back: HeldBack = field(default_factory=HeldBack)
 
 
 def service_of(request: Request) -> Service:

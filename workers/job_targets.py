@@ -19,6 +19,7 @@ from assay.errors import AssayError
 from assay.experiment import generator
 from assay.methods import AnyMethod, is_default
 from assay.model import AUTHORED, Ask, Finding, Kind, Reason
+from assay.references import HeldBack
 from store.core.columns import SealedSecret
 from store.jobs.jobs import Job
 from store.ratings import compositions
@@ -238,6 +239,7 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
     if calls == 0:
         return "uploaded"
     seed_is_random = bool(job.nonce)  # a seed of the request has no nonce
+    method = method.with_held_back(HeldBack())  # with a random seed, only the agency adds held-back material
     if not is_default(method, Kind(job.target["kind"])) or job.author is not None or not seed_is_random:
         return "changed"
     chosen = settings_chosen(job.target)

@@ -17,6 +17,7 @@ from service.http.openapi.common_schemas import (
     Url,
     Visibility,
 )
+from service.jobs.held_back import without_held_back
 from service.ratings.summaries import shorten
 from service.targets.schemas import TargetDescription, TargetReference
 from store.jobs.jobs import Job
@@ -180,10 +181,16 @@ class JobView(ResponseModel):
             starts_in_seconds=None if start is None else start.in_s,
             waits=_wait_of(job),
             rating=rating,
+            experiment=_revealed(job),
             seed=None if job.nonce and not job.finished else job.seed,  # a seed of the request has no nonce
             error=None if error is None else {**error, "type": f"{base}/problems/{error['code']}"},
             links=links,
         )
+
+
+def _revealed(job: Job) -> dict[str, Any] | None:
+    """Return the experiment; held-back material is shown only in a rating, and not when a job was cancelled."""
+    return job.experiment if job.experiment is None or job.rating_id is not None else without_held_back(job.experiment)
 
 
 def _wait_of(job: Job) -> JobWait | None:
@@ -203,9 +210,10 @@ class JobLine(JobView):
     @classmethod
     def listed(cls, job: Job, most: int, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
         """Build the view of a job in a list, with parts of at most `most` entries; see `JobView.of`."""
-        if job.experiment is None:
+        experiment = _revealed(job)
+        if experiment is None:
             return cls(**dict(JobView.of(job, base=base, now_s=now_s, rating=rating)), left_out={})
-        short = shorten(job.experiment, most)
+        short = shorten(experiment, most)
         view = JobView.of(replace(job, experiment=short.experiment), base=base, now_s=now_s, rating=rating)
         return cls(**dict(view), left_out=short.left_out)
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.errors import OutOfBounds
+from assay.experiment import generator
 from assay.methods import AnyMethod, check_kind, fit_to, usual_method
+from assay.methods.shared.held_back import draw
 from assay.model import Kind
-from assay.references import NOTHING
+from assay.references import NOTHING, HeldBack
 from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.idempotency import Repeatable, is_known, once
@@ -152,7 +154,8 @@ def _place(
         if made and not permitted:
             raise RateNotTaken
         if rating is not None:
-            job = jobs.add_finished(c, replace(order.new, seed=rating.document["seed"]), rating.id)
+            known = {name: rating.document[name] for name in ("seed", "experiment")}
+            job = jobs.add_finished(c, replace(order.new, **known), rating.id)
         elif job is None:
             job = jobs.add(c, order.new)
         answer = show(job, rating, before)
@@ -217,9 +220,13 @@ async def rating_order(
             check_author(method, author)
     if request.callback_url is not None:
         here.target_validator.check_callback(request.callback_url)
-    # computed before rows are drawn with the seed, and before `with_kept` adds items that an author generated earlier,
-    # so that equal requests have equal digests
+    if request.seed is None:  # what an earlier rating revealed is not asked again by copying its experiment
+        method = method.with_held_back(HeldBack())
+    # computed before rows and held-back material are drawn, and before `with_kept` adds items that an author generated
+    # earlier, so that equal requests have equal digests
     digest = _request_digest(caller, target, dump_method(method), request.seed, author)
+    if request.seed is None and request.visibility == "public" and not recurring:
+        method = method.with_held_back(draw(here.held_back, generator(random_seed())))
     method = await with_rows(here, caller.tenant, method, seed)
     if author is not None and not recurring:
         method = await with_kept(here, caller.tenant, method)

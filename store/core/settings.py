@@ -109,6 +109,10 @@ class Settings(BaseSettings):
     cooldown_s: float = Field(0, ge=0, description="Cool-down of a target after a job; 0: none")
     shortest_schedule_s: int = Field(3600, ge=1, description="Minimum time between two runs of a schedule")
 
+    held_back: Path | None = Field(
+        None, description="TOML file of frames and words that only ratings reveal; public ratings use some of them"
+    )
+
     # Calls to targets
     egress_allow: str = Field("", description="Comma-separated CIDRs allowed besides public addresses")
     user_agent: Annotated[str, StringConstraints(pattern=r"^[!-~]([ -~]*[!-~])?$", max_length=200)] | None = Field(
@@ -172,7 +176,7 @@ class Settings(BaseSettings):
     @field_validator(
         *("secret_key", "database_url", "broker_url", "public_url", "metrics_port", "otel_endpoint"),
         *("signing_key_file", "signing_command", "signing_public_key_file"),
-        *("oidc_issuer", "oidc_client_id", "oidc_client_secret"),
+        *("oidc_issuer", "oidc_client_id", "oidc_client_secret", "held_back"),
         mode="before",
     )
     @classmethod

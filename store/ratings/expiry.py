@@ -124,7 +124,9 @@ def _predecessor(c: Connection, rating: StoredRating, experiment: Any) -> Stored
         .join(jobs, jobs.c.id == ratings.c.job_id)
         .where(ratings.c.tenant == rating.tenant, ratings.c.target_url == rating.target_url, ratings.c.id != rating.id)
         .where(ratings.c.method == rating.method, ratings.c.attribute == rating.attribute)
-        .where(ratings.c.withdrawn_at.is_(None), jobs.c.experiment == experiment)
+        # equal requests may have drawn other held-back material
+        .where(or_(jobs.c.experiment == experiment, ratings.c.request_digest == rating.request_digest))
+        .where(ratings.c.withdrawn_at.is_(None))
         .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
         .limit(MOST_LOOKED_AT)
     )

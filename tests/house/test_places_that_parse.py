@@ -58,6 +58,7 @@ BOUNDS = {
     "service/corpora/routes.py add_corpus_picture": f"{BODY}; at most 10 MB",
     "service/corpora/validation.py _bytes_of": BODY,
     "service/http/idempotency.py fingerprint": BODY,
+    "service/jobs/held_back.py read_held_back": f"{OPERATOR}; at most MOST_BYTES",
     "service/http/json.py read_json": f"{BODY}; at most MAX_KEYS and MAX_DEPTH",
     "service/http/json.py StrictRequest.json": f"{BODY}; above 32 KiB in a thread",
     "service/http/json.py StrictRoute.get_route_handler.handle_strictly": BODY,

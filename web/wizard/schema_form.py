@@ -75,6 +75,7 @@ def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Fie
     optional_fields = (
         _field(f"{prefix}.{name}", property_schema, schema.get("$defs", {}), name in required, as_json=as_json)
         for name, property_schema in schema.get("properties", {}).items()
+        if name != "held_back"  # filled in by the agency
     )
     return [field for field in optional_fields if field is not None]
 

@@ -38,7 +38,7 @@ from assay.methods.shared.profiles import (
 )
 from assay.model import Classify, Component, Kind, Probe, Regress
 from assay.rating.component import EARLY, Tolerance, has_too_few, look_sizes
-from assay.references import NOTHING, Found, NamedRows, References
+from assay.references import NOTHING, Found, HeldBack, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
 MOST_WEIGHTS = 250
@@ -166,6 +166,10 @@ class Alternation(Bounded, Method):
         if self.records is None or not found.rows:
             return self
         return replace(self, records=self.records.with_rows(found.rows))
+
+    def with_held_back(self, held: HeldBack) -> Alternation:
+        """Return the method with held-back frames and contents beside the catalog's."""
+        return self if self.texts is None else replace(self, texts=self.texts.with_held_back(held))
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look."""

@@ -23,6 +23,7 @@ from assay.catalog.profiles import contents, frames, people, write_profile
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.explain import listed
 from assay.model import Integers, Record
+from assay.references import HeldBack
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS
 
 Cell = str | int | float | bool | None
@@ -77,12 +78,15 @@ class TextProfiles(Bounded):
         Words for ``{content}``: two lists, one for each side.
     most : int
         Maximum number of profiles; each is asked about once with each value.
+    held_back : tuple of str
+        Those of the frames and contents that the agency held back until this rating; the agency fills them in.
     """
 
     frames: Annotated[tuple[str, ...], MaxLen(100)] = ()
     people: Words = field(default_factory=dict)
     contents: Words = field(default_factory=dict)
     most: Annotated[int, Ge(10), Le(20_000)] = 4000
+    held_back: Annotated[tuple[str, ...], MaxLen(100)] = ()
 
     def filled_in(self, attribute: str) -> TextProfiles:
         """Fill in the fields that are not given from the catalog.
@@ -101,6 +105,24 @@ class TextProfiles(Bounded):
         check_profiles(whole)
         return whole
 
+    def with_held_back(self, held: HeldBack) -> TextProfiles:
+        """Return the profiles with held-back material; frames and contents of a requester get none."""
+        before = frozenset(self.held_back)
+
+        def others(words: Iterable[str]) -> tuple[str, ...]:
+            return tuple(word for word in words if word not in before)
+
+        by_side = {side: others(words) for side, words in self.contents.items()}
+        plain = replace(self, frames=others(self.frames), contents=by_side, held_back=())
+        if plain.frames != frames() or plain.contents != contents():
+            return plain
+        return replace(
+            plain,
+            frames=(*plain.frames, *held.frames),
+            contents={side: (*words, *held.contents.get(side, ())) for side, words in by_side.items()},
+            held_back=(*held.frames, *(word for words in held.contents.values() for word in words)),
+        )
+
     def expected(self) -> int:
         """Count the profiles."""
         pairs = len(next(iter(self.people.values())))
@@ -116,14 +138,19 @@ def check_profiles(profiles: TextProfiles) -> None:
         raise SpecificationError(f"people must be as many of each value, in pairs; here: {sizes}", "texts.people")
     if len(profiles.contents) != 2:
         raise SpecificationError(f"contents take two sides, not {len(profiles.contents)}", "texts.contents")
-    for place, frame in enumerate(profiles.frames):
-        if "{content}" not in frame or not ("{person}" in frame or "{Person}" in frame):
-            raise SpecificationError(
-                f"the frame {frame!r} must hold {{person}} or {{Person}}, and {{content}}", f"texts.frames.{place}"
-            )
+    check_frames(profiles.frames, "texts.frames")
     for group, by_name in (("people", profiles.people), ("contents", profiles.contents)):
         for name, words in by_name.items():
             _check_listed(f"texts.{group}.{name}", name, words)
+
+
+def check_frames(frames: Sequence[str], where: str) -> None:
+    """Raise `SpecificationError` about an entry of the field `where` if a frame lacks a slot."""
+    for place, frame in enumerate(frames):
+        if "{content}" not in frame or not ("{person}" in frame or "{Person}" in frame):
+            raise SpecificationError(
+                f"the frame {frame!r} must hold {{person}} or {{Person}}, and {{content}}", f"{where}.{place}"
+            )
 
 
 def _check_listed(where: str, name: str, words: tuple[str, ...]) -> None:

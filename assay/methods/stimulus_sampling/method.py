@@ -40,6 +40,7 @@ from assay.methods.stimulus_sampling.vectors import (
 )
 from assay.model import Classify, Component, Kind, Probe, Reason, Reply
 from assay.rating.component import EARLY, Measurement, Tolerance, insufficient
+from assay.references import HeldBack
 from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
 
 Measuring = Generator[Sequence[Probe], Sequence[Reply], Component]
@@ -129,6 +130,10 @@ class StimulusSampling(Bounded, Method):
             return self.vectors.values
         assert self.texts is not None  # noqa: S101  set by __post_init__
         return tuple(self.texts.people)
+
+    def with_held_back(self, held: HeldBack) -> StimulusSampling:
+        """Return the method with held-back frames and contents beside the catalog's."""
+        return self if self.texts is None else replace(self, texts=self.texts.with_held_back(held))
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look."""

@@ -7,25 +7,30 @@ more templates, and a letter with a stated probability (METHODS section 2).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
-from assay.catalog import Attribute, check_language, construction
+from assay.catalog import Attribute, Construction, Frame, check_language, construction
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.distributions import BlockSpec, refuse_repeats
+from assay.methods.shared.held_back import check_statements
 from assay.methods.translation import report
 from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockWriter, Text, capacity, halves
 from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
 from assay.model import Component, Probe, Translate
+from assay.references import HeldBack
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
 from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
+
+BASE = "base"
+"""The paper's construction, which held-back frames are added to."""
 
 BATCH = 1_000
 """Maximum number of texts sent at once: enough to keep a target busy, few enough to limit the memory."""
@@ -80,6 +85,8 @@ class RoundTrip(TranslationMethod):
         often as each group has occupations.
     versions_apart : bool
         Whether each look is asked in two parts, so that no two versions of a sentence come close together.
+    held_back : tuple of str
+        Further frames of ``base`` that the agency held back until this rating; the agency fills them in.
     """
 
     attribute: str
@@ -104,6 +111,7 @@ class RoundTrip(TranslationMethod):
     balanced_occupations: bool = True
     join: Aggregate = "worst"
     versions_apart: bool = True
+    held_back: Annotated[tuple[str, ...], MaxLen(100)] = ()
 
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
@@ -126,8 +134,9 @@ class RoundTrip(TranslationMethod):
                 raise SpecificationError(
                     f"the template {template!r} has no slot for {self.attribute}; 'base' has", f"templates.{place}"
                 )
+        check_statements(self.held_back, "held_back")
         for template in self.templates:
-            most = capacity(named, construction(template), self.blocks)
+            most = capacity(named, self._construction(template), self.blocks)
             self.refuse_oversize(most, f"sentences of the template {template!r}")
 
     @property
@@ -144,6 +153,19 @@ class RoundTrip(TranslationMethod):
         """List the direction from English into every language, then the directions back."""
         return [("en", one) for one in self.languages] + [(one, "en") for one in self.languages]
 
+    def with_held_back(self, held: HeldBack) -> RoundTrip:
+        """Return the method with further frames of ``base``, if it is measured, that the attribute's values fit."""
+        named = self.catalog_attribute
+        fitting = tuple(one for one in held.statements if Frame("", one).fits(named))
+        return replace(self, held_back=fitting if BASE in self.templates else ())
+
+    def _construction(self, template: str) -> Construction:
+        shipped = construction(template)
+        if template != BASE or not self.held_back:
+            return shipped
+        more = (Frame(f"{BASE}/held-back-{place}", one) for place, one in enumerate(self.held_back, start=1))
+        return replace(shipped, frames=(*shipped.frames, *more))
+
     def expected_probes(self) -> int:
         """Count the probes of a job that is decided at the first look."""
         return 2 * self.texts_per_block * len(self.blocks) * len(self.cells)
@@ -152,12 +174,11 @@ class RoundTrip(TranslationMethod):
         """Measure every language with every template, with the same texts for each language."""
         words, numbers = rng.spawn(2)
         named = self.catalog_attribute
-        texts = {  # written once, so that all languages are compared on the same texts
-            template: cache(
-                BlockWriter(named, construction(template), self.blocks, own, balanced=self.balanced_occupations).more
-            )
+        writers = (  # written once, so that all languages are compared on the same texts
+            BlockWriter(named, self._construction(template), self.blocks, own, balanced=self.balanced_occupations)
             for template, own in zip(self.templates, words.spawn(len(self.templates)), strict=True)
-        }
+        )
+        texts = {template: cache(writer.more) for template, writer in zip(self.templates, writers, strict=True)}
         rules = {"reading": self.reading, "statistic": self.statistic, "join": self.join}
         test = self.two_step_test(len(self.cells), self.delta_content, **rules)
         components: list[Component] = []

@@ -9,14 +9,17 @@ from uuid import UUID
 import pytest
 
 from assay.canonical import commitment_of, digest_of
+from assay.experiment import replay
 from assay.methods import RoundTrip
+from assay.rating.decision import rate
+from assay.references import HeldBack
 from demo.translators.behaviours import BEHAVIOURS
 from store.core.database import Database
 from store.core.settings import Settings
-from store.jobs import jobs
+from store.jobs import jobs, observations
 from store.jobs.jobs import Job, NewJob
 from store.ratings import ratings
-from store.ratings.experiment_json import dump_method
+from store.ratings.experiment_json import dump_method, rated_method
 from store.security.secrets import Vault
 from store.targets import domains
 from tests.support.json_server import json_server
@@ -42,7 +45,9 @@ def open_workplace(database_url: str, tmp_path: Path) -> Iterator[Callable[..., 
     database.close()
 
 
-def rated(workplace: Workplace, url: str, seed: int, nonce: str = "") -> tuple[Job, dict]:
+def rated(
+    workplace: Workplace, url: str, seed: int, nonce: str = "", method: RoundTrip | None = None
+) -> tuple[Job, dict]:
     """Rate a translator, and return the job and the rating."""
     target = {
         "name": "a service",
@@ -58,7 +63,7 @@ def rated(workplace: Workplace, url: str, seed: int, nonce: str = "") -> tuple[J
         target_id=None,
         target=target,
         sealed_secret=None,
-        experiment=dump_method(RoundTrip("gender")),
+        experiment=dump_method(method or RoundTrip("gender")),
         request_digest=digest_of([target, seed]),
         seed=seed,
         nonce=nonce,
@@ -152,3 +157,20 @@ def test_a_rating_opens_the_commitment_of_its_job(open_workplace):
         job, rating = rated(open_workplace(), url, seed=7, nonce="0123")
     assert rating["commitment"] == {"digest": job.commitment, "nonce": "0123"}
     assert commitment_of(rating["experiment"], rating["seed"], "0123") == job.commitment
+
+
+def test_a_rating_with_held_back_material_is_replayed_from_what_it_reveals(open_workplace):
+    statement = "{Subject} retired as {an_occupation}"
+    method = RoundTrip("gender").with_held_back(HeldBack(statements=(statement,)))
+    received: list = []
+    workplace = open_workplace()
+    with json_server(answer_of("always-he"), received) as url:
+        job, rating = rated(workplace, url, seed=7, nonce="0123", method=method)
+    assert any(b"retired as a" in body for _, _, body in received)
+    assert rating["experiment"]["held_back"] == [statement]
+    assert rating["commitment"] == {"digest": job.commitment, "nonce": "0123"}
+    with workplace.database.read() as c:
+        record = [stored.observation for stored in observations.page(c, job.id, 0, 100_000)]
+    replayed = replay(rated_method(rating), rating["seed"], record)
+    assert replayed.evidence.head() == rating["evidence_digest"]
+    assert rate(replayed.finding).letter == rating["letter"]

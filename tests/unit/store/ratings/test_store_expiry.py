@@ -69,13 +69,22 @@ def test_significant_change_of_letter_is_announced_with_both_ratings(database, r
         {"letter": "BS", "attribute": "race"},
         {"letter": "BS", "target": {"url": "http://elsewhere"}},
         {"letter": "BS", "digest": "another service at the same address"},
-        {"letter": "BS", "job": {"experiment": {"method": "round-trip", "delta": 0.3}}},
+        {"letter": "BS", "job": {"experiment": {"method": "round-trip", "delta": 0.3}}, "request_digest": "another"},
     ],
 )
 def test_insignificant_or_unrelated_change_is_not_announced(database, rated, second):
     rated("DSBS")
     rated(**second)
     assert notices_of(database, "rating.changed") == []
+
+
+def test_a_change_is_announced_although_equal_requests_drew_other_held_back_material(database, rated):
+    before = rated(
+        "DSBS", job={"experiment": {"method": "round-trip", "held_back": ["{Subject} rested as {an_occupation}"]}}
+    )
+    rated("BS", job={"experiment": {"method": "round-trip", "held_back": ["{Subject} sang as {an_occupation}"]}})
+    [change] = notices_of(database, "rating.changed")
+    assert change["before"]["rating_id"] == before
 
 
 def test_change_of_letter_is_measured_from_the_latest_rating_that_is_not_withdrawn(database, rated):
