@@ -6,14 +6,15 @@ No question is sent. The service (``POST /v1/jobs/plan``) and the command line (
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from assay.experiment import Looks, Method, generator
-from assay.model import Ask
+from assay.experiment import Looks, Method, Session, generator, questions_in_a_call
+from assay.model import Ask, Failure, Reply, Translate
 from assay.rating.component import EARLY, answers_needed
 from assay.statistics.special import special
 
@@ -102,9 +103,14 @@ def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int |
     """
     price = _price_of_a_question(method, service, seed)
     looks = method.planned_looks()
+    questions, most = method.expected_probes(), method.most_probes()
+    calls, batches = calls_of_first_look(method, service.questions_per_call, seed)
+    later = math.ceil(math.log2(max(1.0, most / max(1, questions)))) if looks is None else len(looks.answers) - 1
+    # a batch takes at most two calls more than its questions fill
+    most_calls = calls + math.ceil((most - questions) / service.questions_per_call) + 2 * batches * later
     return Plan(
-        _effort(method.expected_probes(), service, price),
-        _effort(method.most_probes(), service, price, max_calls),
+        _effort(questions, calls, service, price),
+        _effort(most, min(most, most_calls), service, price, max_calls),
         None if looks is None else declared_chances(looks, method.delta, method.confidence),
         UNKNOWN if looks is None else None,
     )
@@ -143,8 +149,41 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     return tuple(chances)
 
 
-def _effort(questions: int, service: Service, price: float | None, max_calls: int | None = None) -> Effort:
-    calls = math.ceil(questions / service.questions_per_call)
+def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[int, int]:
+    """Count the calls and the batches of the questions that are expected, as the driver groups them.
+
+    The experiment runs on invented replies, until as many questions have been asked as a clear case takes: translations
+    differ from their texts, so that they are translated back; other questions fail, which changes no first look.
+    """
+    expected = method.expected_probes()
+    if most_per_call == 1:
+        return expected, 0
+    session, calls, batches = Session(method.design(generator(seed))), 0, 0
+    while session.finding is None and session.asked < expected:
+        missing = session.missing
+        per_call = questions_in_a_call(missing, most_per_call) if missing else 1
+        groups = Counter(_group(probe.ask) for probe in missing)
+        calls += sum(math.ceil(count / per_call) for count in groups.values())
+        batches += 1
+        for probe in missing:
+            session.accept(probe, _invented(probe.ask))
+        if session.asked < expected:
+            session.advance()
+    return calls, batches
+
+
+def _group(ask: Ask) -> Hashable:
+    """Return what all questions of a call have in common."""
+    return (ask.source, ask.target) if isinstance(ask, Translate) else ask.asks
+
+
+def _invented(ask: Ask) -> Reply:
+    if isinstance(ask, Translate):
+        return Reply(" ".join(f"{word}x" for word in ask.text.split()) + ".")
+    return Reply(failure=Failure("planned", "no service was asked"))
+
+
+def _effort(questions: int, calls: int, service: Service, price: float | None, max_calls: int | None = None) -> Effort:
     if max_calls is not None and calls > max_calls:
         calls, questions = max_calls, max_calls * service.questions_per_call
     seconds = None

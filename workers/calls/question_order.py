@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from assay.experiment import MOST_VERSIONS, questions_in_a_call
 from assay.model import Integers, Probe
 
 LEAST_APART = 50
 """Minimum number of calls between two versions of an item, where a batch has enough questions."""
-
-MOST_VERSIONS = 32
-"""Names with more questions of a batch are ignored, because so many questions cannot be kept apart."""
 
 SHRINKAGE = 0.93
 """Factor by which the distance is reduced if no order with it was found."""
@@ -53,10 +51,8 @@ class QuestionOrder:
         The versions of an item never share a call if the call may be smaller than the batch.
         """
         relatives = _relatives(probes)
-        calls = -(-len(probes) // most_per_call)
-        if relatives:
-            calls = max(2, calls)
-        per_call = -(-len(probes) // max(1, calls))
+        per_call = questions_in_a_call(probes, most_per_call)
+        calls = -(-len(probes) // max(1, per_call))
         slots = self._rng.permutation(len(probes))
         for apart, apart_before, in_rounds in self._distances(calls, relatives):
             earliest = np.array([self._earliest(probe, apart_before) for probe in probes])
