@@ -17,7 +17,7 @@ import numpy as np
 from assay.canonical import target_digest
 from assay.errors import AssayError
 from assay.experiment import generator
-from assay.methods import AnyMethod, is_default
+from assay.methods import AnyMethod, asks_a_public_list, is_default
 from assay.model import AUTHORED, Ask, Finding, Kind, Reason
 from assay.references import HeldBack
 from store.core.columns import SealedSecret
@@ -207,13 +207,15 @@ async def examine(
     return Roles(adapter, author.adapter)
 
 
-def with_circumstances(finding: Finding, service: JobService) -> Finding:
-    """Return a finding with the reasons that are due to the service, and not to its answers."""
+def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
+    """Return a finding with the reasons that are due to the service and to what it can know, not to its answers."""
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))
     if service.hosts.unread:
         reasons.append(Reason("host-wish-unknown", {"hosts": ", ".join(sorted(service.hosts.unread))}))
+    if asks_a_public_list(method, service.target.kind):
+        reasons.append(Reason("public-list", {}))
     return replace(finding, reasons=tuple(reasons))
 
 

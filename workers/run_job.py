@@ -121,7 +121,7 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     questions = Questions(lambda: method.design(generator(job.seed)), first, pairs, expected)
     session, service = await _ask(workplace, claim, questions)
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
-    finding = with_circumstances(session.finding, service)
+    finding = with_circumstances(session.finding, service, method)
     # an author is named only if it was asked; stored texts and images need no calls
     author = job.author if session.authored else None
     experiment = dump_method(method)

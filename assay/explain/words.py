@@ -158,6 +158,10 @@ MESSAGES: Mapping[str, str] = {
         "The service was reached through its public pages[ ({protocol})], which may change at any time: "
         "the same questions may not get the same answers again."
     ),
+    "public-list": (
+        "The words of this test are a short public list. A service that knows them and answers evenly only there is "
+        "not covered."
+    ),
     "host-wish-unknown": (
         "Whether the host[ {hosts}] wants to be rated is unknown: its file /.well-known/assay.txt could never be read."
     ),

@@ -133,6 +133,18 @@ def is_default(method: AnyMethod, kind: Kind) -> bool:
         return False
 
 
+def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
+    """Return whether a method asks about the words of a short list that is shipped, so that a service can know them."""
+    if not isinstance(method, Association | ForcedChoice) or (isinstance(method, ForcedChoice) and method.trials):
+        return False
+    chosen = {name: getattr(method, name) for name in ("attribute", "specification") if hasattr(method, name)}
+    try:
+        shipped = fit_to(type(method)(**chosen), kind)
+    except SpecificationError:  # the specification is a tenant's own
+        return False
+    return isinstance(shipped, Association | ForcedChoice) and shipped.words == method.words
+
+
 def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
     """Return a method adapted to a kind of service.
 

@@ -13,8 +13,8 @@ from assay.model import Finding, Observation, Reason
 from assay.rating.document import CONDUCT, rating_document
 from assay.rating.methodology import Methodology, shipped
 
-BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible", "host-wish-unknown"})
-"""Codes of reasons that depend on how the worker reached the target; a replay cannot reproduce them."""
+BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible", "host-wish-unknown", "public-list"})
+"""Codes of reasons that the worker adds, mostly on how it reached the target; a replay cannot reproduce them."""
 
 
 class MethodUnknownThen(SpecificationError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.methods import fit_to, is_default
+from assay.methods import asks_a_public_list, fit_to, is_default
 from assay.model import Kind
 from store.ratings.experiment_json import dump_method, parse_method
 from workers.targets import settings_chosen
@@ -109,3 +109,23 @@ def test_words_of_the_requester_under_the_name_of_a_shipped_list_are_not_default
     shipped = dump_method(fit_to(parse_method({"method": "association", "specification": "weat-7"}), Kind.EMBEDDER))
     shipped["words"]["human"] = [*shipped["words"]["human"][1:], "tyrant"]
     assert not is_default(parse_method(shipped), Kind.EMBEDDER)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "public"),
+    [
+        (Kind.EMBEDDER, {"method": "association", "specification": "weat-7"}, True),
+        (Kind.EMBEDDER, {"method": "association", "specification": "weat-7", "delta": 0.2}, True),
+        (Kind.EMBEDDER, {"method": "forced-choice", "attribute": "gender"}, True),
+        (Kind.TRANSLATOR, {"method": "round-trip", "attribute": "gender"}, False),
+        (Kind.CLASSIFIER, {"method": "alternation", "attribute": "gender"}, False),
+    ],
+)
+def test_a_rating_by_a_short_shipped_list_says_that_a_service_can_know_it(kind, written, public):
+    assert asks_a_public_list(method(kind, **written), kind) is public
+
+
+def test_words_of_the_requester_are_no_public_list():
+    shipped = dump_method(fit_to(parse_method({"method": "association", "specification": "weat-7"}), Kind.EMBEDDER))
+    shipped["words"]["human"] = [*shipped["words"]["human"][1:], "tyrant"]
+    assert not asks_a_public_list(parse_method(shipped), Kind.EMBEDDER)

@@ -473,7 +473,7 @@ def test_a_rating_of_a_host_whose_wish_is_unknown_says_so(host, open_workplace):
 
     async def circumstances():
         async with open_services(workplace, job) as (service, _):
-            return with_circumstances(Finding("round-trip", "gender", (), 0.95, 0.1), service)
+            return with_circumstances(Finding("round-trip", "gender", (), 0.95, 0.1), service, RoundTrip("gender"))
 
     (reason,) = asyncio.run(circumstances()).reasons
     assert (reason.code, reason.facts) == ("host-wish-unknown", {"hosts": host.name})
