@@ -13,7 +13,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_network
 from pathlib import Path
@@ -23,7 +23,7 @@ import pytest
 from assay.canonical import digest_of
 from assay.experiment import generator
 from assay.explain import Vocabulary, explain
-from assay.methods import RoundTrip
+from assay.methods import Association, RoundTrip
 from assay.model import Finding
 from store.core.database import Database
 from store.core.settings import Settings
@@ -464,6 +464,21 @@ def test_the_last_known_answer_counts_while_the_file_cannot_be_read(host, open_w
     host.file, host.file_status = "", 200
     expire(workplace, "retry_at")
     assert rate(workplace, host.url).error["code"] == "target_unfit"
+
+
+@pytest.mark.parametrize(("kind", "protocol"), [("embedder", "tei"), ("translator", "libretranslate")])
+def test_a_rating_by_a_short_public_list_says_what_it_does_not_cover(host, open_workplace, kind, protocol):
+    workplace = open_workplace(host_cooldown_s=0, host_rate=1000)
+    described = add(workplace, host.url)
+    job = replace(described, target={**described.target, "kind": kind, "protocol": protocol, "settings": {}})
+    method = Association(specification="weat-7") if kind == "embedder" else RoundTrip("gender")
+
+    async def circumstances():
+        async with open_services(workplace, job) as (service, _):
+            return with_circumstances(Finding(method.method, "gender", (), 0.95, 0.1), service, method)
+
+    sentences = [explain(reason, Vocabulary.of(method)) for reason in asyncio.run(circumstances()).reasons]
+    assert any("short public list" in sentence for sentence in sentences) is (kind == "embedder")
 
 
 def test_a_rating_of_a_host_whose_wish_is_unknown_says_so(host, open_workplace):
