@@ -42,7 +42,7 @@ def test_calls_seconds_and_cost_follow_from_batches_latency_and_prices():
     given = ("--latency", "0.5", "--price-per-call", "0.01", "--set", "target.limits.concurrency=4", "--json")
     plan = json.loads(assay("plan", *SERVICE, *given).stdout)
     assert plan["questions_per_call"] == 6  # 24 questions at a time, in four calls
-    assert (plan["questions"], plan["calls"], plan["seconds"], plan["cost"]) == (120, 20, 2.5, pytest.approx(0.2))
+    assert (plan["questions"], plan["calls"], plan["seconds"], plan["cost"]) == (120, 22, 3.0, pytest.approx(0.22))
     assert plan["at_most"]["questions"] > plan["questions"]
     assert len(plan["first_questions"]) == 5
 
