@@ -109,8 +109,8 @@ def operation_id(route: APIRoute) -> str:
 
 # `include_router` is not used: it would analyse each route a second time, which takes a tenth of the start-up time
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
-for each in ROUTES:
-    each.unique_id = operation_id(each)
+for route in ROUTES:
+    route.unique_id = operation_id(route)
 
 
 def create_app(
@@ -241,7 +241,7 @@ def _wire(
         ),
         statuses=statuses,
         progress=SwrCache(1.0, 2.0),
-        reports=SwrCache(60.0, 60.0, most=MOST_REPORTS),
+        reports=SwrCache(60.0, 60.0, capacity=MOST_REPORTS),
         open_streams=OpenStreams(settings.max_streams),
         queue_state=SwrCache(1.0, 10.0),
         embed_cache=EmbedCache(settings.badge_cache_s, meter.registry),

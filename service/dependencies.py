@@ -77,8 +77,8 @@ def wait_of(prefer: Sequence[str]) -> int | None:
     """
     for header in prefer:
         for part in header.split(","):
-            if found := _WAIT.match(part):
-                return min(int(found[1]), LONGEST_WAIT_S)
+            if match := _WAIT.match(part):
+                return min(int(match[1]), LONGEST_WAIT_S)
     return None
 
 

@@ -29,7 +29,7 @@ from store.ratings.ratings import StoredRating
 ROWS_A_READ = 500
 
 
-async def exported(here: Service, rating: StoredRating) -> StreamingResponse:
+async def exported(service: Service, rating: StoredRating) -> StreamingResponse:
     """Stream a rating's export: document, certificate, keys, observations, and a signature of all of it.
 
     Raises
@@ -38,24 +38,24 @@ async def exported(here: Service, rating: StoredRating) -> StreamingResponse:
         ``evidence-out-of-order`` if the observations do not fit the experiment. After the first batch the
         stream ends early instead, without its signature.
     """
-    certificate, key = await certificate_of(here, rating), await signing_key(here)
-    keys = [each.as_jwk() for each in await published_keys(here)]
-    writer, evidence = ExportWriter(), leaves(here.database, rating)
+    certificate, key = await certificate_of(service, rating), await signing_key(service)
+    keys = [key.as_jwk() for key in await published_keys(service)]
+    writer, evidence = ExportWriter(), leaves(service.database, rating)
     # read first, because errors can be reported only before the first byte of the answer
     first = await anext(evidence, list[Observation]())
 
     async def lines() -> AsyncIterator[bytes]:
         yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys)
         yield await asyncio.to_thread(_lines, writer, first)
-        async for some in evidence:
-            yield await asyncio.to_thread(_lines, writer, some)
+        async for batch in evidence:
+            yield await asyncio.to_thread(_lines, writer, batch)
         yield await asyncio.to_thread(writer.closing, {key.id: key.sign})
 
     headers = {"Content-Disposition": f'attachment; filename="{rating.id}.export.jsonl"', "Cache-Control": "no-store"}
     return StreamingResponse(lines(), media_type=MEDIA_TYPE, headers=headers)
 
 
-async def proved(here: Service, rating: StoredRating, seq: int) -> ProofView:
+async def proved(service: Service, rating: StoredRating, seq: int) -> ProofView:
     """Return one observation, with the proof that it is part of the evidence.
 
     Raises
@@ -64,22 +64,22 @@ async def proved(here: Service, rating: StoredRating, seq: int) -> ProofView:
         ``not-found`` if there is no such observation; ``evidence-out-of-order`` if the observations do not fit
         the experiment.
     """
-    kept = await here.database.read(observations.page, rating.job_id, seq - 1, 1)
-    if not kept or kept[0].seq != seq:
+    rows = await service.database.read(observations.page, rating.job_id, seq - 1, 1)
+    if not rows or rows[0].seq != seq:
         raise not_found("observation", str(seq))
-    wanted, hashes, index = kept[0].observation, list[bytes](), -1
-    async for some in leaves(here.database, rating):
-        for place, each in enumerate(some):
-            if each.probe.unit == wanted.probe.unit:
-                index = len(hashes) + place
-        hashes += await asyncio.to_thread(_hashes, some)
+    observation, hashes, index = rows[0].observation, list[bytes](), -1
+    async for batch in leaves(service.database, rating):
+        for offset, candidate in enumerate(batch):
+            if candidate.probe.unit == observation.probe.unit:
+                index = len(hashes) + offset
+        hashes += await asyncio.to_thread(_hashes, batch)
     if index < 0 or f"sha256:{tree_head(hashes).hex()}" != rating.document["evidence_digest"]:
         raise Problem("evidence-out-of-order")
-    certificate = await certificate_of(here, rating)
+    certificate = await certificate_of(service, rating)
     return ProofView(
         rating=rating.id,
         seq=seq,
-        observation=wanted.as_json(),
+        observation=observation.as_json(),
         leaf_index=index,
         tree_size=len(hashes),
         proof=[step.hex() for step in inclusion_proof(hashes, index)],
@@ -93,10 +93,10 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
     unrolling = _unrolling(rating, await database.read(observations.count, rating.job_id))
     while batch := await asyncio.to_thread(unrolling.advance):
         for start in range(0, len(batch), ROWS_A_READ):
-            some = batch[start : start + ROWS_A_READ]
-            found = await database.read(observations.recall, rating.job_id, [probe.unit for probe in some])
+            probes = batch[start : start + ROWS_A_READ]
+            recorded = await database.read(observations.recall, rating.job_id, [probe.unit for probe in probes])
             try:
-                in_order = unrolling.accept(some, found)
+                in_order = unrolling.accept(probes, recorded)
             except RecordIncomplete:
                 raise Problem("evidence-out-of-order") from None
             yield in_order
@@ -110,9 +110,9 @@ def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
     return Unrolling(method, int(rating.document["seed"]), recorded)
 
 
-def _lines(writer: ExportWriter, some: Sequence[Observation]) -> bytes:
-    return b"".join(writer.observation(each.as_json()) for each in some)
+def _lines(writer: ExportWriter, batch: Sequence[Observation]) -> bytes:
+    return b"".join(writer.observation(observation.as_json()) for observation in batch)
 
 
-def _hashes(some: Sequence[Observation]) -> list[bytes]:
-    return [leaf_hash(canonical_json(each.as_json())) for each in some]
+def _hashes(batch: Sequence[Observation]) -> list[bytes]:
+    return [leaf_hash(canonical_json(observation.as_json())) for observation in batch]

@@ -41,13 +41,13 @@ MAX_SEQ = 2**31 - 1
 
 @router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView)
 async def get_attestation(
-    request: Request, rating: FoundRating, here: Here, query: Annotated[AttestationQuery, Query()]
+    request: Request, rating: FoundRating, service: Here, query: Annotated[AttestationQuery, Query()]
 ) -> Response:
     """Read a rating's certificate: an in-toto statement in a DSSE envelope, signed with Ed25519.
 
     It is signed once and never changes, even if the agency's key changes.
     """
-    certificate = await certificate_of(here, rating)
+    certificate = await certificate_of(service, rating)
     envelope = certificate.envelopes.get(PREDICATES[query.predicate])
     if envelope is None:
         raise Problem("no-test-result")
@@ -56,12 +56,12 @@ async def get_attestation(
 
 
 @router.get(f"{RATINGS}/export.jsonl", response_class=Response, dependencies=DOWNLOAD)
-async def export_rating(rating: FoundRating, here: Here) -> Response:
+async def export_rating(rating: FoundRating, service: Here) -> Response:
     """Download a rating with all its evidence as one signed file, for offline verification with `assay verify`.
 
     It holds the rating, its certificate, the public keys and every observation in the order of the evidence.
     """
-    export = await exported(here, rating)
+    export = await exported(service, rating)
     export.headers.update(dated(rating))
     return export
 
@@ -70,20 +70,20 @@ async def export_rating(rating: FoundRating, here: Here) -> Response:
 async def prove_observation(
     request: Request,
     rating: FoundRating,
-    here: Here,
+    service: Here,
     seq: Annotated[str, Path(description="Number (`seq`) of the observation in the job's list.", examples=["1"])],
 ) -> Response:
     """Read one observation with the proof that it is part of the evidence, without the other observations."""
     if NUMBER.fullmatch(seq) is None or (number := int(seq)) > MAX_SEQ:
         raise not_found("observation", seq)
-    proof, headers = await proved(here, rating, number), headers_of(rating, seq)
+    proof, headers = await proved(service, rating, number), headers_of(rating, seq)
     return not_modified(request, headers) or json_response(proof, headers=headers)
 
 
 @router.get("/.well-known/jwks.json", response_model=JwksView)
-async def get_jwks(request: Request, here: Here) -> Response:
+async def get_jwks(request: Request, service: Here) -> Response:
     """Read the agency's public keys, retired ones included, as a JSON Web Key Set."""
-    keys = {"keys": [each.as_jwk() for each in await published_keys(here)]}
+    keys = {"keys": [key.as_jwk() for key in await published_keys(service)]}
     etag = hashlib.sha256(write_json(keys)).hexdigest()[:32]
     headers = {"ETag": f'"{etag}"', "Cache-Control": f"public, max-age={FRESH_S}"}
     return not_modified(request, headers) or json_response(keys, headers=headers)
@@ -100,19 +100,19 @@ AgencyAdmin = Annotated[Caller, Depends(agency_admin)]
 
 
 @router.get(KEYS, response_model=SigningKeyList)
-async def list_signing_keys(here: Here, caller: AgencyAdmin) -> Response:  # noqa: ARG001
+async def list_signing_keys(service: Here, caller: AgencyAdmin) -> Response:  # noqa: ARG001
     """List the agency's signing keys, newest first: one per rotation."""
-    listed = SigningKeyList(items=[SigningKeyView.of(each) for each in await published_keys(here)])
-    return json_response(listed, headers={"Cache-Control": "no-store"})
+    view = SigningKeyList(items=[SigningKeyView.of(key) for key in await published_keys(service)])
+    return json_response(view, headers={"Cache-Control": "no-store"})
 
 
 @router.post(f"{KEYS}/rotate", status_code=201, response_model=SigningKeyView, response_description="Created.")
-async def rotate_signing_key(here: Here, caller: AgencyAdmin, repeat: Repeat) -> Response:
+async def rotate_signing_key(service: Here, caller: AgencyAdmin, repeat: Repeat) -> Response:
     """Retire the current signing key and create a new one. Certificates signed before stay valid."""
 
     def rotate(c: Any) -> Answer:
-        new = signing.rotate(c, here.vault)
-        key = next(each for each in signing.every(c) if each.id == new.id)
+        new = signing.rotate(c, service.vault)
+        key = next(public_key for public_key in signing.every(c) if public_key.id == new.id)
         return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})
 
-    return await answer_once(here, caller, repeat, rotate)
+    return await answer_once(service, caller, repeat, rotate)

@@ -16,7 +16,7 @@ from store.security import signing
 from store.security.signing import PublicKey, SigningKey
 
 
-async def certificate_of(here: Service, rating: StoredRating) -> Certificate:
+async def certificate_of(service: Service, rating: StoredRating) -> Certificate:
     """Return a rating's certificate; sign it if no worker has done so.
 
     Raises
@@ -24,24 +24,24 @@ async def certificate_of(here: Service, rating: StoredRating) -> Certificate:
     SigningUnavailable
         If a key outside the database cannot sign now.
     """
-    known = await here.database.read(certificates.find, rating.id)
-    if known is not None:
-        return known
-    key = await signing_key(here)
+    stored = await service.database.read(certificates.find, rating.id)
+    if stored is not None:
+        return stored
+    key = await signing_key(service)
     envelopes = await asyncio.to_thread(certificates.envelopes_of, key, rating)
-    return await here.database.write(certificates.keep, rating.id, key.id, envelopes)
+    return await service.database.write(certificates.keep, rating.id, key.id, envelopes)
 
 
-async def signing_key(here: Service) -> SigningKey:
+async def signing_key(service: Service) -> SigningKey:
     """Return the current signing key."""
     with _opening_the_key():
-        known = await here.database.read(signing.find, here.vault)
-        return await here.database.write(signing.current, here.vault) if known is None else known
+        stored = await service.database.read(signing.find, service.vault)
+        return await service.database.write(signing.current, service.vault) if stored is None else stored
 
 
-async def published_keys(here: Service) -> list[PublicKey]:
+async def published_keys(service: Service) -> list[PublicKey]:
     """Return all signing keys, retired ones included."""
-    return await here.database.read(signing.every)
+    return await service.database.read(signing.every)
 
 
 @contextmanager

@@ -49,7 +49,7 @@ class Chosen:
     target: StoredTarget | None
 
 
-async def compose(here: Service, tenant: str, asked: CompositionRequest) -> NewComposition:
+async def compose(service: Service, tenant: str, request: CompositionRequest) -> NewComposition:
     """Infer the rating of a chain.
 
     Raises
@@ -58,29 +58,29 @@ async def compose(here: Service, tenant: str, asked: CompositionRequest) -> NewC
         ``bad-specification``, pointing at the invalid link. A missing rating and a rating that the caller must
         not read give the same problem.
     """
-    chosen, now = await here.database.read(_choose, tenant, asked)
-    _check_visibility(asked, chosen)
-    documents = [one.rating.document for one in chosen]
+    chosen, now = await service.database.read(_choose, tenant, request)
+    _check_visibility(request, chosen)
+    documents = [link.rating.document for link in chosen]
     try:
         check_chain(documents)
     except Incompatible as broken:
         raise _refused(str(broken), "chain", broken.place, code=broken.code) from None
-    recorded = await _recorded(here, chosen)
-    written = await asyncio.to_thread(
-        composition_document, documents, generator(SEED), table=asked.table, observations=recorded
+    recorded = await _recorded(service, chosen)
+    document = await asyncio.to_thread(
+        composition_document, documents, generator(SEED), table=request.table, observations=recorded
     )
-    written["notes"] += _notes(chosen, now)
-    written["chain"] = [_link(place, one, now) for place, one in enumerate(chosen, start=1)]
-    written["verification"] = await verification(here, tenant, [(one.rating, one.target) for one in chosen])
-    return NewComposition(tenant, asked.visibility, asked.model_dump(), written)
+    document["notes"] += _notes(chosen, now)
+    document["chain"] = [_link(number, link, now) for number, link in enumerate(chosen, start=1)]
+    document["verification"] = await verification(service, tenant, [(link.rating, link.target) for link in chosen])
+    return NewComposition(tenant, request.visibility, request.model_dump(), document)
 
 
 # ---------------------------------------------------------------------------- ratings of the links
-def _choose(c: Any, tenant: str, asked: CompositionRequest) -> tuple[list[Chosen], int]:
+def _choose(c: Any, tenant: str, request: CompositionRequest) -> tuple[list[Chosen], int]:
     """Read the ratings of all links, in four queries."""
-    rated = compositions.readable(c, [one.rating for one in asked.chain if one.rating is not None], tenant)
-    saved = compositions.targets_named(c, tenant, [one.target for one in asked.chain if one.target is not None])
-    attribute = asked.attribute or next((one.attribute for one in rated.values()), None)
+    rated = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
+    saved = compositions.targets_named(c, tenant, [link.target for link in request.chain if link.target is not None])
+    attribute = request.attribute or next((rating.attribute for rating in rated.values()), None)
     if saved and attribute is None:
         raise _refused("name the attribute of the targets' ratings", "attribute")
     newest = compositions.latest_of_targets(
@@ -89,76 +89,78 @@ def _choose(c: Any, tenant: str, asked: CompositionRequest) -> tuple[list[Chosen
         {name: described_digest(vars(row)) for name, row in saved.items()},
         saved.values(),
         attribute=attribute,
-        method=asked.method,
+        method=request.method,
     )
-    chosen = [_chosen(place, one, rated, saved, newest) for place, one in enumerate(asked.chain)]
-    for place, one in enumerate(chosen):
-        if asked.attribute is not None and one.rating.attribute != asked.attribute:
-            why = f"link {place + 1} was rated for {one.rating.attribute}, not for {asked.attribute}"
-            raise _refused(why, "chain", place, code=Incompatible.code)
+    chosen = [_chosen(index, link, rated, saved, newest) for index, link in enumerate(request.chain)]
+    for index, link in enumerate(chosen):
+        if request.attribute is not None and link.rating.attribute != request.attribute:
+            reason = f"link {index + 1} was rated for {link.rating.attribute}, not for {request.attribute}"
+            raise _refused(reason, "chain", index, code=Incompatible.code)
     return chosen, clock.read_clock(c)
 
 
 def _chosen(
-    place: int,
-    asked: ComposedLink,
+    index: int,
+    link: ComposedLink,
     rated: Mapping[str, StoredRating],
     saved: Mapping[str, StoredTarget],
     newest: Mapping[str, StoredRating],
 ) -> Chosen:
-    if asked.rating is not None:
-        rating = rated.get(asked.rating)
+    if link.rating is not None:
+        rating = rated.get(link.rating)
         if rating is None:
-            raise _refused(f"no rating has the id {asked.rating!r}", "chain", place, "rating")
+            raise _refused(f"no rating has the id {link.rating!r}", "chain", index, "rating")
         if rating.withdrawn_at is not None:
-            raise _refused(f"the rating of link {place + 1} was withdrawn; name another", "chain", place, "rating")
+            raise _refused(f"the rating of link {index + 1} was withdrawn; name another", "chain", index, "rating")
         return Chosen(rating, None)
-    target = saved.get(str(asked.target))
+    target = saved.get(str(link.target))
     if target is None:
-        raise _refused(f"no target has the id {asked.target!r}", "chain", place, "target")
+        raise _refused(f"no target has the id {link.target!r}", "chain", index, "target")
     if target.id not in newest:
-        why = f"the target of link {place + 1} has no such rating that you can read; request one with POST /v1/jobs"
-        raise _refused(why, "chain", place, "target")
+        reason = f"the target of link {index + 1} has no such rating that you can read; request one with POST /v1/jobs"
+        raise _refused(reason, "chain", index, "target")
     return Chosen(newest[target.id], target)
 
 
-def _check_visibility(asked: CompositionRequest, chosen: Sequence[Chosen]) -> None:
+def _check_visibility(request: CompositionRequest, chosen: Sequence[Chosen]) -> None:
     """Refuse a composition that has more readers than one of its ratings."""
-    for place, one in enumerate(chosen, start=1):
-        if OPENNESS.index(asked.visibility) > OPENNESS.index(one.rating.visibility):
-            why = f"the rating of link {place} is {one.rating.visibility}; its composition cannot have more readers"
-            raise _refused(why, "visibility")
+    for number, link in enumerate(chosen, start=1):
+        if OPENNESS.index(request.visibility) > OPENNESS.index(link.rating.visibility):
+            reason = (
+                f"the rating of link {number} is {link.rating.visibility}; its composition cannot have more readers"
+            )
+            raise _refused(reason, "visibility")
 
 
-def _refused(detail: str, *place: str | int, code: str = SpecificationError.code) -> Problem:
-    error = {"pointer": pointer_to(*place), "detail": detail, "code": code}
+def _refused(detail: str, *path: str | int, code: str = SpecificationError.code) -> Problem:
+    error = {"pointer": pointer_to(*path), "detail": detail, "code": code}
     return Problem("bad-specification", detail, errors=[error])
 
 
 # ---------------------------------------------------------------------------- recorded replies
-async def _recorded(here: Service, chosen: Sequence[Chosen]) -> list[list[Observation]]:
+async def _recorded(service: Service, chosen: Sequence[Chosen]) -> list[list[Observation]]:
     """Read the replies of the ratings if a prediction can use them sentence by sentence; otherwise none."""
-    documents = [one.rating.document for one in chosen]
-    calls = sum(int(each.get("calls", 0)) for each in documents)
+    documents = [link.rating.document for link in chosen]
+    calls = sum(int(document.get("calls", 0)) for document in documents)
     if calls > MAX_OBSERVATIONS or not all(map(matrices_of, documents)):
         return []
-    kept: dict[str, list[Observation]] = {one.rating.job_id: [] for one in chosen}
+    recorded: dict[str, list[Observation]] = {link.rating.job_id: [] for link in chosen}
     characters = 0
-    for job_id, found in kept.items():
-        async for rows in pages(here.database, observations.page, job_id):
-            found += [one.observation for one in rows]
-            characters += sum(len(str(one.observation.reply.value)) for one in rows)
+    for job_id, replies in recorded.items():
+        async for rows in pages(service.database, observations.page, job_id):
+            replies += [row.observation for row in rows]
+            characters += sum(len(str(row.observation.reply.value)) for row in rows)
             if characters > MAX_CHARACTERS:
                 return []
-    return [kept[one.rating.job_id] for one in chosen]
+    return [recorded[link.rating.job_id] for link in chosen]
 
 
 # ---------------------------------------------------------------------------- views
-def _link(place: int, one: Chosen, now: int) -> dict[str, Any]:
-    rating = one.rating
-    shown = ("name", "kind", "protocol", "url", "digest")
+def _link(number: int, link: Chosen, now: int) -> dict[str, Any]:
+    rating = link.rating
+    target_fields = ("name", "kind", "protocol", "url", "digest")
     return {
-        "place": place,
+        "place": number,
         "rating": {
             "id": rating.id,
             "href": f"/v1/ratings/{rating.id}",
@@ -172,15 +174,17 @@ def _link(place: int, one: Chosen, now: int) -> dict[str, Any]:
             "expires_at": instant(rating.expires_at),
             "expired": rating.expires_at <= now,
         },
-        "target": {name: rating.target.get(name) for name in shown},
-        "target_id": None if one.target is None else one.target.id,
+        "target": {name: rating.target.get(name) for name in target_fields},
+        "target_id": None if link.target is None else link.target.id,
     }
 
 
 def _notes(chosen: Sequence[Chosen], now: int) -> list[dict[str, str]]:
-    notes = [note("link-expired", link=place) for place, one in enumerate(chosen, 1) if one.rating.expires_at <= now]
+    notes = [
+        note("link-expired", link=number) for number, link in enumerate(chosen, 1) if link.rating.expires_at <= now
+    ]
     return notes + [
-        note("target-changed", link=place)
-        for place, one in enumerate(chosen, start=1)
-        if one.target is not None and described_digest(vars(one.target)) != one.rating.target.get("digest")
+        note("target-changed", link=number)
+        for number, link in enumerate(chosen, start=1)
+        if link.target is not None and described_digest(vars(link.target)) != link.rating.target.get("digest")
     ]

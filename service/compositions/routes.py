@@ -28,7 +28,7 @@ router = APIRouter(prefix="/v1/compositions", tags=["compositions"], route_class
 @router.post("", status_code=201, response_model=CompositionView, response_description="Inferred and stored.")
 async def create_composition(
     body: Annotated[CompositionRequest, Body(openapi_examples=COMPOSITIONS)],
-    here: Here,
+    service: Here,
     caller: Writer,
     _: Reader,
     repeat: Repeat,
@@ -37,61 +37,65 @@ async def create_composition(
 
     To measure the chain instead, send `verification.body` to `POST /v1/jobs`: it rates the chain as one target.
     """
-    new = await compose(here, caller.tenant, body)
+    new = await compose(service, caller.tenant, body)
 
     def add(c: Any) -> Answer:
-        kept = compositions.add(c, new)
-        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
-        return Answer(201, write_json(shown(kept, own=True)), headers)
+        stored = compositions.add(c, new)
+        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id)}
+        return Answer(201, write_json(shown(stored, is_owner=True)), headers)
 
-    return await answer_once(here, caller, repeat, add)
+    return await answer_once(service, caller, repeat, add)
 
 
 @router.get("", response_model=CompositionList)
-async def list_compositions(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
+async def list_compositions(request: Request, service: Here, caller: Reader, query: Paging) -> Response:
     """List your compositions, newest first."""
     return await read_list(
-        request, here, query, "compositions", lambda row: shown(row, own=True), compositions.page, caller.tenant
+        request, service, query, "compositions", lambda row: shown(row, is_owner=True), compositions.page, caller.tenant
     )
 
 
 @router.get("/{composition_id}", response_model=CompositionView)
-async def get_composition(request: Request, composition_id: str, here: Here, caller: PublicReader) -> Response:
+async def get_composition(request: Request, composition_id: str, service: Here, caller: PublicReader) -> Response:
     """Read a composition, which never changes. Those of other tenants require that you can read all their ratings."""
-    row = await _found(here, composition_id, caller.tenant)
+    row = await _found(service, composition_id, caller.tenant)
     headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    return not_modified(request, headers) or json_response(shown(row, own=row.tenant == caller.tenant), headers=headers)
+    return not_modified(request, headers) or json_response(
+        shown(row, is_owner=row.tenant == caller.tenant), headers=headers
+    )
 
 
 @router.delete("/{composition_id}", status_code=204, response_description="Removed.")
-async def remove_composition(composition_id: str, here: Here, caller: Writer) -> Response:
+async def remove_composition(composition_id: str, service: Here, caller: Writer) -> Response:
     """Remove a composition. The ratings that it was inferred from stay."""
     return removed(
-        await here.database.write(compositions.remove, composition_id, caller.tenant), "composition", composition_id
+        await service.database.write(compositions.remove, composition_id, caller.tenant), "composition", composition_id
     )
 
 
 @router.get("/{composition_id}/report.html", response_class=Response)
 async def get_composition_report_html(
-    request: Request, composition_id: str, here: Here, caller: PublicReader
+    request: Request, composition_id: str, service: Here, caller: PublicReader
 ) -> Response:
     """Download a composition as an HTML report, with links to the reports of its ratings."""
-    return _report(request, await _found(here, composition_id, caller.tenant), "html")
+    return _report(request, await _found(service, composition_id, caller.tenant), "html")
 
 
 @router.get("/{composition_id}/report.md", response_class=Response)
 async def get_composition_report_markdown(
-    request: Request, composition_id: str, here: Here, caller: PublicReader
+    request: Request, composition_id: str, service: Here, caller: PublicReader
 ) -> Response:
     """Download a composition as a Markdown report."""
-    return _report(request, await _found(here, composition_id, caller.tenant), "markdown")
+    return _report(request, await _found(service, composition_id, caller.tenant), "markdown")
 
 
-async def _found(here: Service, composition_id: str, tenant: str) -> StoredComposition:
-    return existing(await here.database.read(compositions.find, composition_id, tenant), "composition", composition_id)
+async def _found(service: Service, composition_id: str, tenant: str) -> StoredComposition:
+    return existing(
+        await service.database.read(compositions.find, composition_id, tenant), "composition", composition_id
+    )
 
 
 def _report(request: Request, row: StoredComposition, form: PageFormat) -> Response:
     tag = entity_tag(f"{row.id}-{assay.__version__}")
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    return not_modified(request, headers) or page_report(form, "composition", shown(row, own=False), headers)
+    return not_modified(request, headers) or page_report(form, "composition", shown(row, is_owner=False), headers)

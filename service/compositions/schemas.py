@@ -197,10 +197,10 @@ class CompositionView(ResponseModel):
     created_at: Instant
 
 
-def shown(row: StoredComposition, *, own: bool) -> dict[str, Any]:
+def shown(row: StoredComposition, *, is_owner: bool) -> dict[str, Any]:
     """Build the view of a composition; only its owner gets the ids of targets and the verification."""
     chain = [{**link, "target_id": None} for link in row.document["chain"]]
-    hidden: dict[str, Any] = {} if own else {"verification": None, "chain": chain}
+    hidden: dict[str, Any] = {} if is_owner else {"verification": None, "chain": chain}
     dated = {"visibility": row.visibility, "created_at": instant(row.created_at)}
     return {"id": row.id, **row.document, **hidden, **dated}
 

@@ -35,6 +35,6 @@ def _cells(row: StoredItem) -> list[Any]:
     how, author = row.provenance, row.provenance.get("author") or {}
     former = how.get("edited_from") or [{}]
     content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.image, row.term, row.source)
-    made = (author.get("name"), author.get("host"), author.get("model"), how.get("prompt"), how.get("job"))
-    texts = (*content, *made, how.get("note"), former[0].get("text"))
+    origin = (author.get("name"), author.get("host"), author.get("model"), how.get("prompt"), how.get("job"))
+    texts = (*content, *origin, how.get("note"), former[0].get("text"))
     return [row.id, row.seq, *map(inert, texts), instant(row.created_at)]

@@ -39,29 +39,29 @@ _TABLE: dict[str, Any] = {
 
 
 @router.get("/{corpus_id}/coverage", response_model=CoverageView)
-async def get_corpus_coverage(row: FoundCorpus, here: Here) -> Response:
+async def get_corpus_coverage(row: FoundCorpus, service: Here) -> Response:
     """Count the items of a corpus by term and by source. Terms of its specification without items count 0."""
-    counted = await here.database.read(corpus_items.counts, row.id)
+    counted = await service.database.read(corpus_items.counts, row.id)
     return json_response(CoverageView.of(counted, None if row.rules is None else row.rules.words))
 
 
 @router.patch("/{corpus_id}/items", response_model=ChangedItemsView)
 async def change_corpus_items(
-    body: Annotated[ItemsChange, Body(openapi_examples=ITEMS_CHANGES)], row: OwnCorpus, here: Here, caller: Writer
+    body: Annotated[ItemsChange, Body(openapi_examples=ITEMS_CHANGES)], row: OwnCorpus, service: Here, caller: Writer
 ) -> Response:
     """Edit and remove several items: all of the changes are made, or none if one is refused."""
 
     def work(c: Any) -> ChangedItemsView:
         removed = corpus_items.remove_several(c, row.id, caller.tenant, body.remove) if body.remove else 0
         edited = []
-        for place, edit in enumerate(body.edit):
-            with located("edit", place):
+        for index, edit in enumerate(body.edit):
+            with located("edit", index):
                 changed = edit_item(c, row.id, caller.tenant, edit.id, edit, edit.etag)
             edited.append(ItemView.of(existing(changed, "item of this corpus", edit.id)))
         now = existing(corpora.find(c, row.id, caller.tenant), "corpus of yours", row.id)
         return ChangedItemsView(removed=removed, version=now.version, items=edited)
 
-    view = await here.database.write(work)
+    view = await service.database.write(work)
     return json_response(view, headers={"ETag": entity_tag(row.id, view.version)})
 
 
@@ -72,7 +72,9 @@ async def change_corpus_items(
     response_description="Stored; some are new.",
     openapi_extra=_TABLE,
 )
-async def import_corpus_items(request: Request, row: OwnCorpus, here: Here, caller: Writer, repeat: Repeat) -> Response:
+async def import_corpus_items(
+    request: Request, row: OwnCorpus, service: Here, caller: Writer, repeat: Repeat
+) -> Response:
     """Add the sentences of a table to your corpus: all of them, or none if one is refused."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != CSV:
         raise Problem("unsupported-upload-type", f"send the table as {CSV}", headers={"Accept": CSV})
@@ -82,4 +84,4 @@ async def import_corpus_items(request: Request, row: OwnCorpus, here: Here, call
             raise SpecificationError(f"{row.id} holds {row.kind}; send pictures to …/images, one by one")
         sent: list[SentenceItem] = await asyncio.to_thread(sentences_of_csv, io.BytesIO(content))
     sentences = await asyncio.to_thread(checked_sentences, row, sent)
-    return await keep_items(here, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
+    return await keep_items(service, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)

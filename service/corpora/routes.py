@@ -59,46 +59,46 @@ _PICTURE: dict[str, Any] = {
 # ---------------------------------------------------------------------------- corpora
 @router.post("", status_code=201, response_model=CorpusView, response_description="Created.")
 async def create_corpus(
-    body: Annotated[CorpusRequest, Body(openapi_examples=CORPORA)], here: Here, caller: Writer, repeat: Repeat
+    body: Annotated[CorpusRequest, Body(openapi_examples=CORPORA)], service: Here, caller: Writer, repeat: Repeat
 ) -> Response:
     """Create a corpus. If it names a specification, every sentence must follow its rules."""
     with located():
-        new = await validation.new_corpus(here, caller.tenant, body)
+        new = await validation.new_corpus(service, caller.tenant, body)
 
     def add(c: Any) -> Answer:
-        kept = corpora.add(c, new)
-        copied = validation.copy_items(c, body.items_of, kept) if body.items_of else 0
-        kept = corpora.find(c, kept.id, caller.tenant) or kept
-        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id, kept.version)}
-        return Answer(201, write_json(CorpusView.of(kept, copied, caller.tenant)), headers)
+        stored = corpora.add(c, new)
+        copied = validation.copy_items(c, body.items_of, stored) if body.items_of else 0
+        stored = corpora.find(c, stored.id, caller.tenant) or stored
+        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id, stored.version)}
+        return Answer(201, write_json(CorpusView.of(stored, copied, caller.tenant)), headers)
 
-    return await answer_once(here, caller, repeat, add)
+    return await answer_once(service, caller, repeat, add)
 
 
 @router.get("", response_model=CorpusList)
 async def list_corpora(
-    request: Request, here: Here, caller: Reader, query: Annotated[CorpusQuery, Query()]
+    request: Request, service: Here, caller: Reader, query: Annotated[CorpusQuery, Query()]
 ) -> Response:
     """List your corpora and those that others share, newest first."""
-    wanted, before = query.filters(), query.before("corpora")
+    filters, before = query.filters(), query.before("corpora")
 
     def read(c: Any) -> tuple[Page[StoredCorpus], dict[str, int]]:
-        page = Page.of(corpora.page(c, caller.tenant, **wanted, before=before, limit=query.limit + 1), query.limit)
+        page = Page.of(corpora.page(c, caller.tenant, **filters, before=before, limit=query.limit + 1), query.limit)
         return page, corpora.sizes(c, [row.id for row in page.rows])
 
-    page, sizes = await here.database.read(read)
+    page, sizes = await service.database.read(read)
     items = [CorpusLine.of(row, sizes[row.id], caller.tenant) for row in page.rows]
     return list_response(request, query, "corpora", page, items)
 
 
-async def found_corpus(corpus_id: str, here: Here, caller: Reader) -> StoredCorpus:
+async def found_corpus(corpus_id: str, service: Here, caller: Reader) -> StoredCorpus:
     """Return the corpus in the path: the caller's own, or a shared one."""
-    return existing(await here.database.read(corpora.find, corpus_id, caller.tenant), "corpus", corpus_id)
+    return existing(await service.database.read(corpora.find, corpus_id, caller.tenant), "corpus", corpus_id)
 
 
-async def own_corpus(corpus_id: str, here: Here, caller: Writer) -> StoredCorpus:
+async def own_corpus(corpus_id: str, service: Here, caller: Writer) -> StoredCorpus:
     """Return the corpus in the path, if it is the caller's own."""
-    row = await here.database.read(corpora.find, corpus_id, caller.tenant)
+    row = await service.database.read(corpora.find, corpus_id, caller.tenant)
     if row is None or row.tenant != caller.tenant:
         raise not_found("corpus of yours", corpus_id)
     return row
@@ -109,44 +109,44 @@ OwnCorpus = Annotated[StoredCorpus, Depends(own_corpus)]
 
 
 @router.get("/{corpus_id}", response_model=CorpusView)
-async def get_corpus(request: Request, row: FoundCorpus, here: Here, caller: Reader) -> Response:
+async def get_corpus(request: Request, row: FoundCorpus, service: Here, caller: Reader) -> Response:
     """Read a corpus, with the words of its specification."""
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or await _shown(here, row, caller.tenant, headers)
+    return not_modified(request, headers) or await _shown(service, row, caller.tenant, headers)
 
 
 @router.patch("/{corpus_id}", response_model=CorpusView)
 async def change_corpus(
     body: Annotated[CorpusChange, Body(openapi_examples=CORPUS_CHANGES)],
     row: OwnCorpus,
-    here: Here,
+    service: Here,
     caller: Writer,
     if_match: IfMatch = None,
 ) -> Response:
     """Change the description of a corpus, or share it with every tenant of this agency. Omitted fields stay."""
     must_match(if_match, entity_tag(row.id, row.version))
     version = None if if_match is None else row.version
-    changed = await here.database.write(corpora.change, row.id, caller.tenant, body.changes(), version)
+    changed = await service.database.write(corpora.change, row.id, caller.tenant, body.changes(), version)
     if changed is None:
         raise Problem("precondition-failed") if if_match is not None else not_found("corpus of yours", row.id)
-    return await _shown(here, changed, caller.tenant, {"ETag": entity_tag(changed.id, changed.version)})
+    return await _shown(service, changed, caller.tenant, {"ETag": entity_tag(changed.id, changed.version)})
 
 
 @router.delete("/{corpus_id}", status_code=204, response_description="Removed.")
-async def remove_corpus(corpus_id: str, here: Here, caller: Writer) -> Response:
+async def remove_corpus(corpus_id: str, service: Here, caller: Writer) -> Response:
     """Remove your corpus. Jobs and ratings have their own copy of its sentences."""
-    return removed(await here.database.write(corpora.remove, corpus_id, caller.tenant), "corpus of yours", corpus_id)
+    return removed(await service.database.write(corpora.remove, corpus_id, caller.tenant), "corpus of yours", corpus_id)
 
 
 # ---------------------------------------------------------------------------- items
 @router.get("/{corpus_id}/items", response_model=ItemList)
 async def list_corpus_items(
-    request: Request, row: FoundCorpus, here: Here, query: Annotated[ItemQuery, Query()]
+    request: Request, row: FoundCorpus, service: Here, query: Annotated[ItemQuery, Query()]
 ) -> Response:
     """List the sentences or pictures of a corpus, in the order of their addition."""
     name = f"items of {row.id}"
     after, _ = query.before(name) or (0, "")
-    rows = await here.database.read(corpus_items.page, row.id, after, query.limit + 1, **query.filters())
+    rows = await service.database.read(corpus_items.page, row.id, after, query.limit + 1, **query.filters())
     page = Page.of(rows, query.limit, lambda item: (item.seq, ""))
     return list_response(request, query, name, page, [ItemView.of(item) for item in page.rows])
 
@@ -157,7 +157,7 @@ async def list_corpus_items(
 async def add_corpus_items(
     body: Annotated[ItemsRequest, Body(openapi_examples=ITEMS)],
     row: OwnCorpus,
-    here: Here,
+    service: Here,
     caller: Writer,
     repeat: Repeat,
 ) -> Response:
@@ -168,9 +168,9 @@ async def add_corpus_items(
     """
     if row.kind == "images":
         pictures = await validation.read_pictures(body.items)
-        return await keep_items(here, repeat.by(caller), row, caller.tenant, validation.store_pictures, pictures)
+        return await keep_items(service, repeat.by(caller), row, caller.tenant, validation.store_pictures, pictures)
     sentences = await asyncio.to_thread(validation.checked_sentences, row, body.items)
-    return await keep_items(here, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
+    return await keep_items(service, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
 
 
 @router.post(
@@ -181,7 +181,12 @@ async def add_corpus_items(
     openapi_extra=_PICTURE,
 )
 async def add_corpus_picture(
-    request: Request, row: OwnCorpus, here: Here, caller: Writer, repeat: Repeat, form: Annotated[PictureForm, Query()]
+    request: Request,
+    row: OwnCorpus,
+    service: Here,
+    caller: Writer,
+    repeat: Repeat,
+    form: Annotated[PictureForm, Query()],
 ) -> Response:
     """Add a picture file to your corpus. Its format is detected from its content, not from its name."""
     content = await request.body()
@@ -190,7 +195,7 @@ async def add_corpus_picture(
             detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
             raise Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])
         picture = await validation.read_picture(content, form.term, form.note)
-    return await keep_items(here, repeat.by(caller), row, caller.tenant, validation.store_pictures, [picture])
+    return await keep_items(service, repeat.by(caller), row, caller.tenant, validation.store_pictures, [picture])
 
 
 @router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView)
@@ -198,41 +203,43 @@ async def change_corpus_item(
     item_id: str,
     body: Annotated[ItemChange, Body(openapi_examples=ITEM_CHANGES)],
     row: OwnCorpus,
-    here: Here,
+    service: Here,
     caller: Writer,
     if_match: IfMatch = None,
 ) -> Response:
     """Edit a sentence, or the term of a picture. The provenance stays; `edited_from` holds the earlier text."""
     with located():
-        changed = await here.database.write(validation.edit_item, row.id, caller.tenant, item_id, body, if_match)
+        changed = await service.database.write(validation.edit_item, row.id, caller.tenant, item_id, body, if_match)
     view = ItemView.of(existing(changed, "item of this corpus", item_id))
     return json_response(view, headers={"ETag": view.etag})
 
 
 @router.get("/{corpus_id}/items/{item_id}", response_model=ItemView)
-async def get_corpus_item(request: Request, item_id: str, row: FoundCorpus, here: Here) -> Response:
+async def get_corpus_item(request: Request, item_id: str, row: FoundCorpus, service: Here) -> Response:
     """Read a sentence, or the description of a picture."""
-    found = await here.database.read(corpus_items.find, row.id, item_id)
-    view = ItemView.of(existing(found, "item of this corpus", item_id))
+    item = await service.database.read(corpus_items.find, row.id, item_id)
+    view = ItemView.of(existing(item, "item of this corpus", item_id))
     headers = {"ETag": view.etag, "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(view, headers=headers)
 
 
 @router.delete("/{corpus_id}/items/{item_id}", status_code=204, response_description="Removed.")
-async def remove_corpus_item(item_id: str, row: OwnCorpus, here: Here, caller: Writer) -> Response:
+async def remove_corpus_item(item_id: str, row: OwnCorpus, service: Here, caller: Writer) -> Response:
     """Remove a sentence or a picture from your corpus."""
     return removed(
-        await here.database.write(corpus_items.remove, row.id, caller.tenant, item_id), "item of this corpus", item_id
+        await service.database.write(corpus_items.remove, row.id, caller.tenant, item_id),
+        "item of this corpus",
+        item_id,
     )
 
 
 @router.get("/{corpus_id}/items/{item_id}/image", response_class=Response)
-async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, here: Here) -> Response:
+async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, service: Here) -> Response:
     """Download the file of a picture."""
-    item = await here.database.read(corpus_items.find, row.id, item_id)
+    item = await service.database.read(corpus_items.find, row.id, item_id)
     image = None
     if item is not None and item.image is not None:
-        image = await here.database.read(images.find, item.image, row.tenant)
+        image = await service.database.read(images.find, item.image, row.tenant)
     image = existing(image, "picture of this corpus", item_id)
     headers = {
         "ETag": f'"{image.digest}"',
@@ -253,7 +260,7 @@ async def write_sentences(
     request: Request,
     body: Annotated[WritingRequest, Body(openapi_examples=WRITING)],
     row: OwnCorpus,
-    here: Here,
+    service: Here,
     caller: Writer,
     repeat: Repeat,
     wait: Wait,
@@ -265,32 +272,34 @@ async def write_sentences(
     text is counted by its reason, requested again a few times, and never stored. The job's `result` counts the written,
     the refused and the existing sentences.
     """
-    order = await writing_order(here, caller, row, body)
-    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
+    order = await writing_order(service, caller, row, body)
+    return await answer_order(
+        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
+    )
 
 
 @router.get("/{corpus_id}/export", response_class=Response)
-async def export_corpus(row: FoundCorpus, here: Here, query: Annotated[ExportQuery, Query()]) -> Response:
+async def export_corpus(row: FoundCorpus, service: Here, query: Annotated[ExportQuery, Query()]) -> Response:
     """Download a corpus as CSV (a `'` precedes cells that a spreadsheet would run) or as JSON lines with all fields."""
-    return corpus_csv(here.database, row) if query.format == "csv" else corpus_jsonl(here.database, row)
+    return corpus_csv(service.database, row) if query.format == "csv" else corpus_jsonl(service.database, row)
 
 
-async def keep_items(here: Service, repeat: Any, row: StoredCorpus, tenant: str, store: Any, new: Any) -> Response:
+async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: str, store: Any, new: Any) -> Response:
     """Store items, once per Idempotency-Key, and return the answer."""
 
     def work(c: Any) -> Answer:
-        kept: AddedItems | None = store(c, row.id, tenant, new)
-        if kept is None:
+        addition: AddedItems | None = store(c, row.id, tenant, new)
+        if addition is None:
             raise not_found("corpus of yours", row.id)
-        added = len(kept.added)
-        items = [ItemView.of(item) for item in kept.items]
-        view = KeptItemsView(added=added, known=len(new) - added, version=kept.corpus.version, items=items)
-        headers = {"ETag": entity_tag(kept.corpus.id, kept.corpus.version)}
+        added = len(addition.added)
+        items = [ItemView.of(item) for item in addition.items]
+        view = KeptItemsView(added=added, known=len(new) - added, version=addition.corpus.version, items=items)
+        headers = {"ETag": entity_tag(addition.corpus.id, addition.corpus.version)}
         return Answer(201 if added else 200, write_json(view), headers)
 
-    return (await here.database.write(once, repeat, work)).response()
+    return (await service.database.write(once, repeat, work)).response()
 
 
-async def _shown(here: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:
-    sizes = await here.database.read(corpora.sizes, [row.id])
+async def _shown(service: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:
+    sizes = await service.database.read(corpora.sizes, [row.id])
     return json_response(CorpusView.of(row, sizes[row.id], tenant), headers=headers)

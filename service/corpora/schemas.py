@@ -206,13 +206,13 @@ class CorpusLine(ResponseModel):
     @classmethod
     def of(cls, row: StoredCorpus, items: int, tenant: str, **more: Any) -> Self:
         """Build the view of a stored corpus for a tenant."""
-        here, own = f"/v1/corpora/{row.id}", row.tenant == tenant
-        links = {"self": here, "items": f"{here}/items", "export": f"{here}/export"}
-        if own and row.kind == "sentences":
-            links["writing"] = f"{here}/writing"
+        path, is_own = f"/v1/corpora/{row.id}", row.tenant == tenant
+        links = {"self": path, "items": f"{path}/items", "export": f"{path}/export"}
+        if is_own and row.kind == "sentences":
+            links["writing"] = f"{path}/writing"
         digest = None if row.rules is None else row.rules.digest
         return cls.from_row(
-            row, specification=named(row), specification_digest=digest, own=own, items=items, links=links, **more
+            row, specification=named(row), specification_digest=digest, own=is_own, items=items, links=links, **more
         )
 
 

@@ -34,40 +34,42 @@ Version = Annotated[str, Path(description="Number of the version, from 1.")]
 
 
 @router.post("", status_code=201, response_model=SpecificationView, response_description="Stored as version 1.")
-async def create_specification(body: Written, here: Here, caller: Writer, repeat: Repeat) -> Response:
+async def create_specification(body: Written, service: Here, caller: Writer, repeat: Repeat) -> Response:
     """Store your own specification, for use in jobs as `experiment.specification`."""
     new = as_specification(body)
 
     def add(c: Any) -> Answer:
-        kept = specifications.add(c, caller.tenant, new)
-        return Answer(201, write_json(SpecificationView.of(kept)), _named(kept))
+        stored = specifications.add(c, caller.tenant, new)
+        return Answer(201, write_json(SpecificationView.of(stored)), _named(stored))
 
-    return await answer_once(here, caller, repeat, add)
+    return await answer_once(service, caller, repeat, add)
 
 
 @router.get("", response_model=SpecificationList)
 async def list_specifications(
-    request: Request, here: Here, caller: Reader, query: Annotated[SpecificationQuery, Query()]
+    request: Request, service: Here, caller: Reader, query: Annotated[SpecificationQuery, Query()]
 ) -> Response:
     """List the newest version of every specification: your own, newest first, then the shipped ones."""
     read, key = specifications.page, attrgetter("created_at", "name")
-    return await read_list(request, here, query, "specifications", SpecificationLine.of, read, caller.tenant, key=key)
+    return await read_list(
+        request, service, query, "specifications", SpecificationLine.of, read, caller.tenant, key=key
+    )
 
 
 @router.get("/{specification_name}", response_model=SpecificationView)
-async def get_specification(request: Request, specification_name: str, here: Here, caller: Reader) -> Response:
+async def get_specification(request: Request, specification_name: str, service: Here, caller: Reader) -> Response:
     """Read the newest version of a specification."""
-    row = await here.database.read(specifications.find, caller.tenant, specification_name)
+    row = await service.database.read(specifications.find, caller.tenant, specification_name)
     return _shown(request, row, specification_name)
 
 
 @router.get("/{specification_name}/versions/{version}", response_model=SpecificationView)
 async def get_specification_version(
-    request: Request, specification_name: str, version: Version, here: Here, caller: Reader
+    request: Request, specification_name: str, version: Version, service: Here, caller: Reader
 ) -> Response:
     """Read one version of a specification, which never changes."""
     reference = f"{specification_name}@{version}"
-    return _shown(request, await here.database.read(specifications.find_named, caller.tenant, reference), reference)
+    return _shown(request, await service.database.read(specifications.find_named, caller.tenant, reference), reference)
 
 
 @router.post(
@@ -76,22 +78,22 @@ async def get_specification_version(
     response_model=SpecificationView,
     response_description="Stored as the newest version.",
 )
-async def add_specification_version(specification_name: str, body: Written, here: Here, caller: Writer) -> Response:
+async def add_specification_version(specification_name: str, body: Written, service: Here, caller: Writer) -> Response:
     """Add a version to your specification. If the newest version is equal, none is added, and the answer is 200."""
     if body.name != specification_name:
         with located():
             raise SpecificationError(f"the address names {specification_name[:80]!r}, the body {body.name!r}", "name")
-    added = await here.database.write(specifications.add_version, caller.tenant, as_specification(body))
+    added = await service.database.write(specifications.add_version, caller.tenant, as_specification(body))
     if added is None:
         raise _no_such(specification_name)
-    kept, new = added
-    return json_response(SpecificationView.of(kept), status=201 if new else 200, headers=_named(kept))
+    stored, new = added
+    return json_response(SpecificationView.of(stored), status=201 if new else 200, headers=_named(stored))
 
 
 @router.delete("/{specification_name}", status_code=204, response_description="Removed.")
-async def remove_specification(specification_name: str, here: Here, caller: Writer) -> Response:
+async def remove_specification(specification_name: str, service: Here, caller: Writer) -> Response:
     """Remove your specification with all its versions. Jobs and ratings have their own copy of the words."""
-    if not await here.database.write(specifications.remove, caller.tenant, specification_name):
+    if not await service.database.write(specifications.remove, caller.tenant, specification_name):
         raise _no_such(specification_name)
     return Response(status_code=204)
 

@@ -73,9 +73,9 @@ AnyRequest = ChoicesRequest | AssociationRequest | StereotypeRequest | VisualReq
 SpecificationRequest = Annotated[AnyRequest, Field(discriminator="kind")]
 
 
-def as_specification(asked: AnyRequest) -> Specification:
+def as_specification(request: AnyRequest) -> Specification:
     """Build a specification from a request."""
-    return Specification(asked.name, asked.title, asked.kind, asked.language, asked.citation, asked.words)
+    return Specification(request.name, request.title, request.kind, request.language, request.citation, request.words)
 
 
 class SpecificationQuery(PageQuery):

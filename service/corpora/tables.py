@@ -28,19 +28,19 @@ def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
     if "text" not in rows.columns:
         raise Unreadable("no column is called text; it must hold the sentences", line=1)
     places = {name: rows.columns.index(name) for name in READ if name in rows.columns}
-    found = []
+    sentences = []
     for line, row in rows:
-        cells = {name: _without_escape(row[place]) for name, place in places.items() if row[place]}
+        cells = {name: _without_escape(row[column]) for name, column in places.items() if row[column]}
         try:
-            found.append(SentenceItem.model_validate(cells))
+            sentences.append(SentenceItem.model_validate(cells))
         except ValidationError as error:
             first = error.errors()[0]
             raise Unreadable(first["msg"], line=line, column=".".join(map(str, first["loc"]))) from None
-        if len(found) > MOST_ITEMS:
+        if len(sentences) > MOST_ITEMS:
             raise Unreadable(f"more than {MOST_ITEMS:,} sentences, which is what a corpus holds", line=line)
-    if not found:
+    if not sentences:
         raise Unreadable("the table has no sentence", line=1)
-    return found
+    return sentences
 
 
 def _without_escape(cell: str) -> str:

@@ -44,19 +44,19 @@ class NewPicture:
 
 
 # ---------------------------------------------------------------------------- corpora
-async def specification_named(here: Service, tenant: str, reference: str) -> StoredSpecification:
+async def specification_named(service: Service, tenant: str, reference: str) -> StoredSpecification:
     """Return the stereotype specification with a name or ``name@version``; otherwise raise `SpecificationError`."""
-    found = await here.database.read(specifications.find_named, tenant, reference)
-    if found is None:
-        known = [name for name, one in shipped().items() if one.kind == STEREOTYPE]
-        known.append(f"those of GET /v1/specifications?kind={STEREOTYPE}")
-        raise UnknownName("specification", reference, known, "specification")
-    if found.kind != STEREOTYPE:
+    specification = await service.database.read(specifications.find_named, tenant, reference)
+    if specification is None:
+        known_names = [name for name, shipped_words in shipped().items() if shipped_words.kind == STEREOTYPE]
+        known_names.append(f"those of GET /v1/specifications?kind={STEREOTYPE}")
+        raise UnknownName("specification", reference, known_names, "specification")
+    if specification.kind != STEREOTYPE:
         raise SpecificationError(
-            f"{reference} is a specification of kind {found.kind}; sentences need one of kind {STEREOTYPE}",
+            f"{reference} is a specification of kind {specification.kind}; sentences need one of kind {STEREOTYPE}",
             "specification",
         )
-    return found
+    return specification
 
 
 def words_of(rules: Rules) -> StereotypeWords:
@@ -66,25 +66,25 @@ def words_of(rules: Rules) -> StereotypeWords:
     return replace(words, name=rules.name)
 
 
-async def new_corpus(here: Service, tenant: str, body: CorpusRequest) -> NewCorpus:
+async def new_corpus(service: Service, tenant: str, body: CorpusRequest) -> NewCorpus:
     """Build a corpus from a request; refuse a specification that is unknown or contradicts the request."""
     rules, attribute, language = None, body.attribute, body.language
     if body.specification is not None:
-        found = await specification_named(here, tenant, body.specification)
-        rules = Rules(found.name, found.version, found.digest, found.words)
-        attribute = _agreed("attribute", attribute, str(found.words["attribute"]), found.name)
-        language = _agreed("language", language, found.language, found.name)
+        specification = await specification_named(service, tenant, body.specification)
+        rules = Rules(specification.name, specification.version, specification.digest, specification.words)
+        attribute = _agreed("attribute", attribute, str(specification.words["attribute"]), specification.name)
+        language = _agreed("language", language, specification.language, specification.name)
     if attribute is None:
         raise SpecificationError("name the attribute, such as gender, or a specification", "attribute")
     if body.items_of is not None:
-        await _readable_sentences(here, tenant, body)
+        await _readable_sentences(service, tenant, body)
     plain = {name: getattr(body, name) for name in ("name", "kind", "licence", "citation", "description", "visibility")}
     return NewCorpus(tenant=tenant, attribute=attribute, language=language or "en", rules=rules, **plain)
 
 
-async def _readable_sentences(here: Service, tenant: str, body: CorpusRequest) -> None:
+async def _readable_sentences(service: Service, tenant: str, body: CorpusRequest) -> None:
     """Refuse to copy a corpus that the tenant may not read, or that holds pictures."""
-    source = await here.database.read(corpora.find, body.items_of or "", tenant)
+    source = await service.database.read(corpora.find, body.items_of or "", tenant)
     if source is None:
         raise SpecificationError("no corpus that you may read has this id", "items_of")
     if {source.kind, body.kind} != {"sentences"}:
@@ -101,34 +101,34 @@ def _agreed(field: str, requested: str | None, specified: str, name: str) -> str
 def checked_sentences(corpus: StoredCorpus, sent: Sequence[SentenceItem | PictureItem]) -> list[NewItem]:
     """Validate new sentences of a corpus; name each refused one, up to `MAX_ERRORS`, in one problem."""
     words = None if corpus.rules is None else words_of(corpus.rules)
-    made: list[NewItem] = []
+    new: list[NewItem] = []
     errors: list[Mapping[str, Any]] = []
-    for place, one in enumerate(sent):
+    for index, item in enumerate(sent):
         try:
-            made.append(_sentence(words, one))
+            new.append(_sentence(words, item))
         except SpecificationError as error:
-            where = pointer_to("items", place, *([error.field] if error.field else []))
+            where = pointer_to("items", index, *([error.field] if error.field else []))
             errors.append({"pointer": where, "detail": str(error), "code": error.code})
     if errors:
         several = f"{len(errors)} of {len(sent)} sentences are refused; the first: {errors[0]['detail']}"
         raise Problem("bad-specification", several, errors=errors[:MAX_ERRORS])
-    return made
+    return new
 
 
-def _sentence(words: StereotypeWords | None, one: SentenceItem | PictureItem) -> NewItem:
-    if isinstance(one, PictureItem):
+def _sentence(words: StereotypeWords | None, sent: SentenceItem | PictureItem) -> NewItem:
+    if isinstance(sent, PictureItem):
         raise SpecificationError("this corpus holds sentences; create one of kind images for pictures", "image_b64")
-    item = NewItem(one.text, one.group_term, one.attribute_term, source=one.source, provenance=_noted(one.note))
+    item = NewItem(sent.text, sent.group_term, sent.attribute_term, source=sent.source, provenance=_noted(sent.note))
     return item if words is None else with_terms(words, item)
 
 
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
     """Validate a sentence by the rules of its specification; fill in its two terms and its counterpart."""
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
-    made = as_item(sentence, words, item.provenance)
-    if isinstance(made, str):
-        raise SpecificationError(_why_refused(made, words), "text")
-    return made
+    checked = as_item(sentence, words, item.provenance)
+    if isinstance(checked, str):
+        raise SpecificationError(_why_refused(checked, words), "text")
+    return checked
 
 
 REFUSALS: Mapping[str, str] = {
@@ -144,25 +144,25 @@ REFUSALS: Mapping[str, str] = {
 
 
 def _why_refused(reason: str, words: StereotypeWords) -> str:
-    named = {
+    words_by_name = {
         "groups": [term for pair in words.pairs for term in pair],
         "telling": list(words.telling),
         "terms": list(words.roles),
     }
-    shown = {name: ", ".join(some[:6]) + (" …" if len(some) > 6 else "") for name, some in named.items()}
-    return f"the sentence cannot be used with {words.name} ({reason}): {REFUSALS.get(reason, reason).format(**shown)}"
+    texts = {name: ", ".join(terms[:6]) + (" …" if len(terms) > 6 else "") for name, terms in words_by_name.items()}
+    return f"the sentence cannot be used with {words.name} ({reason}): {REFUSALS.get(reason, reason).format(**texts)}"
 
 
 # ---------------------------------------------------------------------------- pictures
 async def read_pictures(sent: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
     """Decode new pictures of a corpus from base64; name the refused picture in a problem."""
-    made = []
-    for place, one in enumerate(sent):
-        with located("items", place):
-            if isinstance(one, SentenceItem):
+    pictures = []
+    for index, item in enumerate(sent):
+        with located("items", index):
+            if isinstance(item, SentenceItem):
                 raise SpecificationError("this corpus holds pictures; create one of kind sentences for these", "text")
-            made.append(await read_picture(_bytes_of(one.image_b64), one.term, one.note, field="image_b64"))
-    return made
+            pictures.append(await read_picture(_bytes_of(item.image_b64), item.term, item.note, field="image_b64"))
+    return pictures
 
 
 async def read_picture(content: bytes, term: str, note: str | None, *, field: str | None = None) -> NewPicture:
@@ -175,9 +175,9 @@ async def read_picture(content: bytes, term: str, note: str | None, *, field: st
     return NewPicture(NewItem(image=facts.digest, term=term, provenance=_noted(note)), content, facts)
 
 
-def _bytes_of(written: str) -> bytes:
+def _bytes_of(encoded: str) -> bytes:
     try:
-        return base64.b64decode(written, validate=True)
+        return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         raise SpecificationError("this is not base64", "image_b64") from None
 
@@ -187,9 +187,9 @@ def store_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture
     """Store pictures with their images in one transaction; ``None`` if the tenant has no such corpus."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return None
-    for one in new:
-        images.keep(c, tenant, one.content, one.facts)
-    return items.add(c, corpus_id, tenant, [one.item for one in new])
+    for picture in new:
+        images.keep(c, tenant, picture.content, picture.facts)
+    return items.add(c, corpus_id, tenant, [picture.item for picture in new])
 
 
 def edit_item(
@@ -226,8 +226,8 @@ def copy_items(c: Any, source: str, corpus: StoredCorpus) -> int:
         with suppress(SpecificationError):
             checked = copied if words is None else with_terms(words, replace(copied, group_term="", attribute_term=""))
             new.append(replace(checked, source=item.source, provenance=how))
-    kept = items.add(c, corpus.id, corpus.tenant, new) if new else None
-    return 0 if kept is None else len(kept.added)
+    addition = items.add(c, corpus.id, corpus.tenant, new) if new else None
+    return 0 if addition is None else len(addition.added)
 
 
 def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:

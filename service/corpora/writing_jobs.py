@@ -21,7 +21,7 @@ from store.corpora.items import MOST_ITEMS
 from store.jobs.submission import request_digest
 
 
-async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, body: WritingRequest) -> Order:
+async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, body: WritingRequest) -> Order:
     """Return the order for a writing job.
 
     Raises
@@ -30,21 +30,21 @@ async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, bod
         If the corpus holds pictures, no words are known, the request contradicts the corpus's words, the sentences
         would exceed the size of a corpus, or the author's description is invalid.
     """
-    longest_s = here.settings.longest_deadline_s
+    longest_s = service.settings.longest_deadline_s
     with located():
         if corpus.kind != "sentences":
             raise SpecificationError(f"{corpus.id} holds {corpus.kind}, not sentences")
         if body.deadline_s > longest_s:
             raise OutOfBounds(f"deadline_s is {body.deadline_s}; this service allows at most {longest_s}", "deadline_s")
-        words, reference = await _wanted(here, caller.tenant, corpus, body)
-        most = MOST_ITEMS // len(words.roles)
-        if body.per_term > most:
+        words, reference = await _wanted(service, caller.tenant, corpus, body)
+        limit = MOST_ITEMS // len(words.roles)
+        if body.per_term > limit:
             raise OutOfBounds(
                 f"{body.per_term} sentences for each of {len(words.roles)} terms are more than a corpus holds; "
-                f"at most {most} per term are allowed",
+                f"at most {limit} per term are allowed",
                 "per_term",
             )
-    author = await resolve_target(here, caller, body.author, "author")
+    author = await resolve_target(service, caller, body.author, "author")
     with located("author"):
         check_language_model(author)
     experiment: dict[str, Any] = {
@@ -54,7 +54,7 @@ async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, bod
         **{name: getattr(body, name) for name in ("per_term", "family", "tries", "reuse")},
     }
     new = new_job(
-        here,
+        service,
         caller,
         author,
         kind="writing",
@@ -71,27 +71,27 @@ async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, bod
 
 
 async def _wanted(
-    here: Service, tenant: str, corpus: StoredCorpus, body: WritingRequest
+    service: Service, tenant: str, corpus: StoredCorpus, body: WritingRequest
 ) -> tuple[StereotypeWords, str | None]:
     """Return the words that the sentences must contain, and the name of their specification."""
     if body.specification is not None and body.words is not None:
         raise SpecificationError("send a specification's name or words, not both", "words")
     if corpus.rules is not None:
-        own = words_of(corpus.rules)
-        if body.words is not None and replace(body.words, name=own.name) != own:
+        own_words = words_of(corpus.rules)
+        if body.words is not None and replace(body.words, name=own_words.name) != own_words:
             raise SpecificationError(f"the corpus follows {named(corpus)}; leave the words out", "words")
         if body.specification is not None:
-            found = await specification_named(here, tenant, body.specification)
-            if found.digest != corpus.rules.digest:
+            specification = await specification_named(service, tenant, body.specification)
+            if specification.digest != corpus.rules.digest:
                 raise SpecificationError(
                     f"the corpus follows {named(corpus)}, and {body.specification} differs from it; leave it out",
                     "specification",
                 )
-        return own, named(corpus)
+        return own_words, named(corpus)
     if body.words is not None:
         return body.words, None
     if body.specification is None:
         raise SpecificationError("the corpus has no specification; name one, or send words", "specification")
-    found = await specification_named(here, tenant, body.specification)
-    words: Any = replace(found.read().words, name=found.name)
-    return words, f"{found.name}@{found.version}"
+    specification = await specification_named(service, tenant, body.specification)
+    words: Any = replace(specification.read().words, name=specification.name)
+    return words, f"{specification.name}@{specification.version}"

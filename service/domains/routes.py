@@ -33,29 +33,29 @@ CHALLENGE_DEADLINE_S = 120
     response_description="Stored; the answer has the token and its place.",
 )
 async def add_domain(
-    body: Annotated[DomainRequest, Body(openapi_examples=DOMAINS)], here: Here, caller: TargetWriter, repeat: Repeat
+    body: Annotated[DomainRequest, Body(openapi_examples=DOMAINS)], service: Here, caller: TargetWriter, repeat: Repeat
 ) -> Response:
     """Claim a host; the answer explains how to verify it. A host that you claimed before is returned with 200."""
     with located():
-        here.target_validator.check_callback(f"https://{body.host}/", "host")
+        service.target_validator.check_callback(f"https://{body.host}/", "host")
 
     def add(c: Any) -> Answer:
-        kept, new = domains.add(c, caller.tenant, body.host)
-        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": _etag(kept)}
-        return Answer(201 if new else 200, write_json(DomainView.of(kept)), headers)
+        stored, new = domains.add(c, caller.tenant, body.host)
+        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": _etag(stored)}
+        return Answer(201 if new else 200, write_json(DomainView.of(stored)), headers)
 
-    return await answer_once(here, caller, repeat, add)
+    return await answer_once(service, caller, repeat, add)
 
 
 @router.get("", response_model=DomainList)
-async def list_domains(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
+async def list_domains(request: Request, service: Here, caller: Reader, query: Paging) -> Response:
     """List the hosts that you have claimed, newest first."""
-    return await read_list(request, here, query, "domains", DomainView.of, domains.page, caller.tenant)
+    return await read_list(request, service, query, "domains", DomainView.of, domains.page, caller.tenant)
 
 
-async def found_domain(domain_id: str, here: Here, caller: Reader) -> Domain:
+async def found_domain(domain_id: str, service: Here, caller: Reader) -> Domain:
     """Return the domain in the path."""
-    return existing(await here.database.read(domains.find, domain_id, caller.tenant), "domain", domain_id)
+    return existing(await service.database.read(domains.find, domain_id, caller.tenant), "domain", domain_id)
 
 
 FoundDomain = Annotated[Domain, Depends(found_domain)]
@@ -69,17 +69,17 @@ async def get_domain(request: Request, row: FoundDomain) -> Response:
 
 
 @router.patch("/{domain_id}", response_model=DomainView)
-async def change_domain(domain_id: str, body: DomainChange, here: Here, caller: TargetWriter) -> Response:
+async def change_domain(domain_id: str, body: DomainChange, service: Here, caller: TargetWriter) -> Response:
     """Refuse ratings of a verified host, or allow them again. You may still rate the host yourself."""
-    row = await found_domain(domain_id, here, caller)
-    changed = existing(await here.database.write(refusals.set_policy, row, body.ratings), "domain", domain_id)
+    row = await found_domain(domain_id, service, caller)
+    changed = existing(await service.database.write(refusals.set_policy, row, body.ratings), "domain", domain_id)
     return json_response(DomainView.of(changed), headers={"ETag": _etag(changed)})
 
 
 @router.delete("/{domain_id}", status_code=204, response_description="Removed.")
-async def remove_domain(domain_id: str, here: Here, caller: TargetWriter) -> Response:
+async def remove_domain(domain_id: str, service: Here, caller: TargetWriter) -> Response:
     """Remove a domain and its verification. Replies stay."""
-    return removed(await here.database.write(domains.remove, domain_id, caller.tenant), "domain", domain_id)
+    return removed(await service.database.write(domains.remove, domain_id, caller.tenant), "domain", domain_id)
 
 
 @router.post(
@@ -89,13 +89,21 @@ async def remove_domain(domain_id: str, here: Here, caller: TargetWriter) -> Res
     response_description="Accepted; 200 instead if the job ended within the requested wait.",
 )
 async def verify_domain(
-    request: Request, domain_id: str, here: Here, caller: TargetWriter, repeat: Repeat, wait: Wait, response: Response
+    request: Request,
+    domain_id: str,
+    service: Here,
+    caller: TargetWriter,
+    repeat: Repeat,
+    wait: Wait,
+    response: Response,
 ) -> Response:
     """Verify a host: a job looks for the token. Its `result` says whether the token was found, and if not, why."""
-    row = await found_domain(domain_id, here, caller)
+    row = await found_domain(domain_id, service, caller)
     target = {"name": row.host, "kind": "host", "protocol": "https", "base_url": f"https://{row.host}"}
     order = maintenance_order(caller, "challenge", {"domain": row.id}, target, deadline_s=CHALLENGE_DEADLINE_S)
-    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
+    return await answer_order(
+        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
+    )
 
 
 def _etag(row: Domain) -> str:

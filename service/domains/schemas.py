@@ -79,9 +79,9 @@ class DomainView(ResponseModel):
     created_at: Instant
 
     @classmethod
-    def of(cls, one: Domain) -> Self:
+    def of(cls, row: Domain) -> Self:
         """Build the view of a domain."""
-        return cls.from_row(one, challenge=ChallengeView(url=f"https://{one.host}{CHALLENGE_PATH}", token=one.token))
+        return cls.from_row(row, challenge=ChallengeView(url=f"https://{row.host}{CHALLENGE_PATH}", token=row.token))
 
 
 class DomainList(ListModel[DomainView]):

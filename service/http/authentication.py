@@ -64,19 +64,19 @@ async def identify(request: Request, *, cached: bool = False) -> Caller:
 
 
 async def _identify(request: Request, *, cached: bool) -> Caller:
-    here, sent = service_of(request), request.headers.get("authorization")
+    service, sent = service_of(request), request.headers.get("authorization")
     if sent is None:
-        return UNKNOWN_CALLER if here.settings.keys_required else DEFAULT_CALLER
+        return UNKNOWN_CALLER if service.settings.keys_required else DEFAULT_CALLER
     credentials = await _bearer(request)
     plain = "" if credentials is None else credentials.credentials
-    read = partial(verified, here, plain)
-    key = await (here.recent_keys.get(sha256(plain.encode()).digest(), read) if cached else read())
+    read = partial(verified, service, plain)
+    key = await (service.recent_keys.get(sha256(plain.encode()).digest(), read) if cached else read())
     return Caller(key.tenant, frozenset(key.scopes), key.id)
 
 
-async def verified(here: Service, plain: str) -> keys.ApiKey:
+async def verified(service: Service, plain: str) -> keys.ApiKey:
     """Return the key with this plain text, or raise ``key-invalid``."""
-    key = await here.database.read(keys.verify, plain) if plain.isascii() else None
+    key = await service.database.read(keys.verify, plain) if plain.isascii() else None
     if key is None:
         raise _unauthorized("key-invalid", 'Bearer realm="assay", error="invalid_token"')
     return key

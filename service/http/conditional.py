@@ -24,8 +24,8 @@ def none_match(request: Request, etag: str) -> bool:
     header = ",".join(request.headers.getlist("if-none-match"))
     if not header:
         return False
-    wanted = {part.strip().removeprefix("W/") for part in header.split(",")}
-    return "*" in wanted or etag.removeprefix("W/") in wanted
+    tags = {part.strip().removeprefix("W/") for part in header.split(",")}
+    return "*" in tags or etag.removeprefix("W/") in tags
 
 
 def not_modified(request: Request, headers: Mapping[str, str]) -> Response | None:
@@ -37,7 +37,7 @@ def must_match(if_match: str | None, etag: str) -> None:
     """Raise ``precondition-failed`` unless ``If-Match`` is absent or holds `etag` (strong comparison)."""
     if if_match is None:
         return
-    wanted = {part.strip() for part in if_match.split(",")}
-    if "*" not in wanted and etag not in wanted:
-        place = {"header": "If-Match", "detail": f"the current version is {etag}"}
-        raise Problem("precondition-failed", errors=[place], headers={"ETag": etag})
+    tags = {part.strip() for part in if_match.split(",")}
+    if "*" not in tags and etag not in tags:
+        error = {"header": "If-Match", "detail": f"the current version is {etag}"}
+        raise Problem("precondition-failed", errors=[error], headers={"ETag": etag})

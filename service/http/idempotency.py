@@ -98,10 +98,10 @@ def once(
 
 
 async def answer_once(
-    here: Service, caller: Caller, repeat: RequestFingerprint, work: Callable[[Any], Answer]
+    service: Service, caller: Caller, repeat: RequestFingerprint, work: Callable[[Any], Answer]
 ) -> Response:
     """Call `work` in a transaction, unless the request is a repetition; return the response."""
-    return (await here.database.write(once, repeat.by(caller), work)).response()
+    return (await service.database.write(once, repeat.by(caller), work)).response()
 
 
 def is_known(c: Any, repeat: Repeatable) -> bool:

@@ -153,7 +153,7 @@ def pointer_to(*parts: str | int) -> str:
 
 
 @contextmanager
-def located(*place: str | int) -> Iterator[None]:
+def located(*path: str | int) -> Iterator[None]:
     """Convert a specification error to a problem that points to this place in the body.
 
     >>> with located("target"):
@@ -162,7 +162,7 @@ def located(*place: str | int) -> Iterator[None]:
     try:
         yield
     except SpecificationError as error:
-        raise bad_specification(error, place) from None
+        raise bad_specification(error, path) from None
 
 
 def field_parts(field: str | None) -> list[str]:
@@ -170,10 +170,10 @@ def field_parts(field: str | None) -> list[str]:
     return field.split(".") if field else []
 
 
-def bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:
+def bad_specification(error: SpecificationError, path: Sequence[str | int]) -> Problem:
     """Return the problem for a specification error below a place in the body."""
-    found = {"pointer": pointer_to(*place, *field_parts(error.field)), "detail": str(error), "code": error.code}
-    return Problem("bad-specification", str(error), errors=[found])
+    entry = {"pointer": pointer_to(*path, *field_parts(error.field)), "detail": str(error), "code": error.code}
+    return Problem("bad-specification", str(error), errors=[entry])
 
 
 _Path = tuple[Any, str | int] | None
@@ -195,15 +195,15 @@ def _walk(value: Any) -> Iterator[tuple[_Path, int, str, bool]]:
     """
     stack: list[tuple[_Path, int, Any]] = [(None, 0, value)]
     while stack:
-        path, depth, one = stack.pop()
-        if isinstance(one, str):
-            yield path, depth, one, False
-        elif isinstance(one, dict):
-            yield path, depth + 1, "".join(one), True
-            stack.extend(((path, key), depth + 1, inner) for key, inner in one.items())
-        elif isinstance(one, list):
+        path, depth, element = stack.pop()
+        if isinstance(element, str):
+            yield path, depth, element, False
+        elif isinstance(element, dict):
+            yield path, depth + 1, "".join(element), True
+            stack.extend(((path, key), depth + 1, inner) for key, inner in element.items())
+        elif isinstance(element, list):
             yield path, depth + 1, "", True
-            stack.extend(((path, place), depth + 1, inner) for place, inner in enumerate(one))
+            stack.extend(((path, index), depth + 1, inner) for index, inner in enumerate(element))
 
 
 def _pointer(path: _Path) -> str:
@@ -217,12 +217,12 @@ def _pointer(path: _Path) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(pairs) > MAX_KEYS:
         _refuse("", f"an object has {len(pairs):,} keys; at most {MAX_KEYS:,} are allowed")
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in result:
             _refuse("", f"the key {key[:80]!r} appears twice in one object")
-        found[key] = value
-    return found
+        result[key] = value
+    return result
 
 
 def _constant(word: str) -> NoReturn:
@@ -243,8 +243,8 @@ def _real(digits: str) -> float | int:
 
 
 def _refuse(pointer: str, detail: str) -> NoReturn:
-    place = {"pointer": _printable(pointer), "detail": _printable(detail)}
-    raise Problem("invalid-request", place["detail"], errors=[place])
+    entry = {"pointer": _printable(pointer), "detail": _printable(detail)}
+    raise Problem("invalid-request", entry["detail"], errors=[entry])
 
 
 def _printable(text: str) -> str:
@@ -293,8 +293,8 @@ def _security_of(dependant: Dependant) -> Iterator[Any]:
     check: Any = dependant.call
     if isinstance(check, SecurityBase):
         yield check
-    for each in dependant.dependencies:
-        yield from _security_of(each)
+    for dependency in dependant.dependencies:
+        yield from _security_of(dependency)
 
 
 def _is_json(content_type: str) -> bool:

@@ -119,8 +119,8 @@ class RequestMiddleware:
         if path == "/sign-in":  # the sign-in form, which needs no session
             return FORM_BYTES
         if method == "POST" and _FORMS.fullmatch(path) is not None:
-            most = self._max_upload_bytes if path == "/uploads" else min(self._max_upload_bytes, MOST_BYTES)
-            return most + FORM_BYTES
+            limit = self._max_upload_bytes if path == "/uploads" else min(self._max_upload_bytes, MOST_BYTES)
+            return limit + FORM_BYTES
         return self._max_body_bytes
 
 
@@ -152,8 +152,8 @@ class _Answer:
 
 def _vary_by_caller(headers: MutableHeaders) -> None:
     """Add to ``Vary`` what identifies callers, so that no cache gives one caller's answer to another."""
-    named = [name.strip() for name in headers.get("Vary", "").split(",") if name.strip()]
-    headers["Vary"] = ", ".join([*named, *(name for name in ("Authorization", "Cookie") if name not in named)])
+    varying = [name.strip() for name in headers.get("Vary", "").split(",") if name.strip()]
+    headers["Vary"] = ", ".join([*varying, *(name for name in ("Authorization", "Cookie") if name not in varying)])
 
 
 def too_large(limit: int) -> Problem:
@@ -203,8 +203,8 @@ def foreign_origin(scope: Scope, hosts: frozenset[str]) -> Problem | None:
     if scope["method"] in SAFE:
         return None
     if site not in {"none", "same-origin"} or (origin is not None and not _is_same(origin, host, hosts)):
-        named = f"a page of {origin[:200]!r}" if origin else f"a page of another site ({site[:20]})"
-        return Problem("foreign-origin", f"{named} sent this request; use a key and ASSAY_AUTH=keys for that")
+        source = f"a page of {origin[:200]!r}" if origin else f"a page of another site ({site[:20]})"
+        return Problem("foreign-origin", f"{source} sent this request; use a key and ASSAY_AUTH=keys for that")
     return None
 
 
@@ -231,8 +231,8 @@ def _hostname(address: str) -> str | None:
 
 
 def _request_id(scope: Scope) -> str:
-    given = Headers(scope=scope).get("x-request-id", "")
-    return given if _REQUEST_ID.fullmatch(given) else new_id("req")
+    request_id = Headers(scope=scope).get("x-request-id", "")
+    return request_id if _REQUEST_ID.fullmatch(request_id) else new_id("req")
 
 
 def _frames(error: BaseException) -> list[str]:

@@ -12,10 +12,10 @@ RETRY_AFTER_S = 5
 
 
 class OpenStreams:
-    """Counts the open event streams and waits; a tenant may have `most`, and each of its keys half of them."""
+    """Counts the open event streams and waits; a tenant may have `limit`, and each of its keys half of them."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._most = limit
         self._open: Counter[tuple[str, str | None]] = Counter()
 
     @contextmanager
@@ -24,10 +24,10 @@ class OpenStreams:
         counted: dict[tuple[str, str | None], int] = {(tenant, None): self._most}
         if key_id is not None:
             counted[tenant, key_id] = max(1, self._most // 2)
-        for holder, most in counted.items():
-            if self._open[holder] >= most:
+        for holder, limit in counted.items():
+            if self._open[holder] >= limit:
                 whose = "your tenant has" if holder[1] is None else "this key has"
-                detail = f"{whose} {most} event streams and long waits open, the maximum"
+                detail = f"{whose} {limit} event streams and long waits open, the maximum"
                 raise Problem("too-many-streams", detail, headers={"Retry-After": str(RETRY_AFTER_S)})
         self._open.update(counted.keys())
         try:

@@ -81,8 +81,8 @@ class Page(Generic[Row]):
 
 def make_cursor(key: Key, list_name: str, filters: Mapping[str, Any]) -> str:
     """Return the cursor of a page, valid for this list and these filters only."""
-    written = json.dumps([*key, _checksum(list_name, filters)], separators=(",", ":"))
-    return base64.urlsafe_b64encode(written.encode()).decode().rstrip("=")
+    text = json.dumps([*key, _checksum(list_name, filters)], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
@@ -112,7 +112,7 @@ def list_response(
 
 async def read_list(
     request: Request,
-    here: Service,
+    service: Service,
     query: PageQuery,
     list_name: str,
     view: Callable[[Any], BaseModel | Mapping[str, Any]],
@@ -121,7 +121,7 @@ async def read_list(
     key: Callable[[Any], Key] = newest_first,
 ) -> Response:
     """Read one page of a list, with its filters, by ``read(c, *arguments, …)``; return the `view` of each row."""
-    rows = await here.database.read(
+    rows = await service.database.read(
         read, *arguments, **query.filters(), before=query.before(list_name), limit=query.limit + 1
     )
     page = Page.of(rows, query.limit, key)
@@ -129,5 +129,5 @@ async def read_list(
 
 
 def _checksum(list_name: str, filters: Mapping[str, Any]) -> str:
-    written = json.dumps([list_name, dict(filters)], sort_keys=True, default=str)
-    return hashlib.sha256(written.encode("utf-8", "replace")).hexdigest()[:12]
+    text = json.dumps([list_name, dict(filters)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]

@@ -43,11 +43,11 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
     A path without parameters, such as /v1/jobs/plan, takes precedence, as in the OpenAPI document.
     """
     routes = [(route.path, route.methods) for route in iter_route_contexts(app.routes) if route.path and route.methods]
-    same = [methods for written, methods in routes if written == path]
-    found = set().union(*(same or [methods for written, methods in routes if compile_path(written)[0].match(path)]))
-    if "GET" in found:
-        found.add("HEAD")
-    return sorted(found | {"OPTIONS"}) if found else []
+    same = [methods for pattern, methods in routes if pattern == path]
+    allowed = set().union(*(same or [methods for pattern, methods in routes if compile_path(pattern)[0].match(path)]))
+    if "GET" in allowed:
+        allowed.add("HEAD")
+    return sorted(allowed | {"OPTIONS"}) if allowed else []
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
@@ -84,29 +84,33 @@ MAX_ERRORS = 50
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     """Handle a request that does not fit the schema; name every invalid field."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  the handler is registered for this class
-    every = error.errors()
-    found = _independent(every[:MAX_ERRORS])
-    causes = [one.get("ctx", {}).get("error") for one in found]
+    invalid = error.errors()
+    named_errors = _independent(invalid[:MAX_ERRORS])
+    causes = [field.get("ctx", {}).get("error") for field in named_errors]
     places = [
-        _place(one, error.body) | {"detail": plain_message(one, _known_fields(request, one["loc"], error.body))}
-        for one in found
+        _place(field, error.body) | {"detail": plain_message(field, _known_fields(request, field["loc"], error.body))}
+        for field in named_errors
     ]
     well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
     detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
-    if (more := len(every) - MAX_ERRORS) > 0:
-        detail = f"{len(every):,} fields are invalid; errors names the first {len(places)}, and {more:,} are not named"
+    if (more := len(invalid) - MAX_ERRORS) > 0:
+        detail = (
+            f"{len(invalid):,} fields are invalid; errors names the first {len(places)}, and {more:,} are not named"
+        )
     return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=places))
 
 
 def _independent(errors: Sequence[Any]) -> list[Any]:
     """Leave out "too short" errors of lists that are too short only because an item was refused."""
-    places = [tuple(one["loc"]) for one in errors]
+    places = [tuple(error["loc"]) for error in errors]
 
-    def follows(one: Any) -> bool:
-        place = tuple(one["loc"])
-        return one["type"] == "too_short" and any(other[: len(place)] == place != other for other in places)
+    def follows(error: Any) -> bool:
+        location = tuple(error["loc"])
+        return error["type"] == "too_short" and any(
+            location_of_item[: len(location)] == location != location_of_item for location_of_item in places
+        )
 
-    return [one for one in errors if not follows(one)]
+    return [error for error in errors if not follows(error)]
 
 
 async def on_known_error(request: Request, error: Exception) -> JSONResponse:
@@ -120,38 +124,38 @@ async def on_known_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def _unreadable(error: Unreadable) -> Problem:
-    place = {"line": error.line, "column": error.column, "detail": str(error)}
-    known = {name: value for name, value in place.items() if value is not None}
-    return Problem("unreadable-upload", str(error), errors=[known])
+    fields_of_error = {"line": error.line, "column": error.column, "detail": str(error)}
+    entry = {name: value for name, value in fields_of_error.items() if value is not None}
+    return Problem("unreadable-upload", str(error), errors=[entry])
 
 
 def _other_rating(error: NotComparable | NotTheSameQuestion) -> Problem:
-    place = {"parameter": "with", "detail": str(error), "code": error.code}
-    return Problem("bad-specification", str(error), errors=[place])
+    entry = {"parameter": "with", "detail": str(error), "code": error.code}
+    return Problem("bad-specification", str(error), errors=[entry])
 
 
-def _in_field(code: str, place: str, name: str, error: Exception, **more: Any) -> Problem:
-    return Problem(code, str(error), errors=[{place: name, "detail": str(error)}], **more)
+def _in_field(code: str, kind: str, name: str, error: Exception, **more: Any) -> Problem:
+    return Problem(code, str(error), errors=[{kind: name, "detail": str(error)}], **more)
 
 
-def _known_fields(request: Request, place: Sequence[str | int], body: Any) -> Sequence[str]:
+def _known_fields(request: Request, location: Sequence[str | int], body: Any) -> Sequence[str]:
     """Return the valid names of fields in the object that has an unknown field."""
-    if place[:2] == ("body", "experiment") and len(place) == 4 and isinstance(body, dict):
+    if location[:2] == ("body", "experiment") and len(location) == 4 and isinstance(body, dict):
         name = body["experiment"].get("method")
-        return [each.name for kind in every_method() if method_name(kind) == name for each in fields(kind)]
+        return [field.name for kind in every_method() if method_name(kind) == name for field in fields(kind)]
     route: Any = request.scope.get("route")
-    if place[0] == "body" and getattr(route, "body_field", None) is not None:
-        return sorted(_fields_at([route.body_field.field_info.annotation], place[1:-1]))
-    return sorted(_query_fields(route)) if place[0] == "query" else ()
+    if location[0] == "body" and getattr(route, "body_field", None) is not None:
+        return sorted(_fields_at([route.body_field.field_info.annotation], location[1:-1]))
+    return sorted(_query_fields(route)) if location[0] == "query" else ()
 
 
-def _fields_at(kinds: Sequence[Any], place: Sequence[str | int]) -> set[str]:
-    """Return the field names of the models at `place` inside the models `kinds`; skip union tags and indices."""
+def _fields_at(kinds: Sequence[Any], location: Sequence[str | int]) -> set[str]:
+    """Return the field names of the models at `location` inside the models `kinds`; skip union tags and indices."""
     models = list(_models(kinds))
-    if not place:
+    if not location:
         return {name for model in models for name in model.model_fields}
-    inner = [model.model_fields[str(place[0])].annotation for model in models if place[0] in model.model_fields]
-    return _fields_at(inner or models, place[1:])
+    inner = [model.model_fields[str(location[0])].annotation for model in models if location[0] in model.model_fields]
+    return _fields_at(inner or models, location[1:])
 
 
 def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
@@ -162,27 +166,27 @@ def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
 
 
 def _query_fields(route: Any) -> set[str]:
-    found = {one.name: one.field_info.annotation for one in route.dependant.query_params}
-    return {name for kind in found.values() for name in _fields_at([kind], ())} or set(found)
+    types = {parameter.name: parameter.field_info.annotation for parameter in route.dependant.query_params}
+    return {name for kind in types.values() for name in _fields_at([kind], ())} or set(types)
 
 
-def _place(one: dict[str, Any], body: Any) -> dict[str, str]:
+def _place(error: dict[str, Any], body: Any) -> dict[str, str]:
     """Return the place of a validation error, without the union tags that pydantic inserts."""
-    where, *parts = one["loc"]
+    where, *parts = error["loc"]
     if where != "body":
         return {"parameter" if where in {"query", "path"} else str(where): ".".join(str(part) for part in parts)}
-    cause = one.get("ctx", {}).get("error")
+    cause = error.get("ctx", {}).get("error")
     inner = field_parts(cause.field) if isinstance(cause, SpecificationError) else []
-    missing = str(one["type"]).startswith("missing")
-    if one["type"].startswith("union_tag"):
-        inner = [str(one["ctx"]["discriminator"]).strip("'")]
+    missing = str(error["type"]).startswith("missing")
+    if error["type"].startswith("union_tag"):
+        inner = [str(error["ctx"]["discriminator"]).strip("'")]
     return {"pointer": pointer_to(*_in_the_body(parts, body, missing=missing), *inner)}
 
 
 def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> list[str | int]:
     """Return the parts of a path that exist in the body, and its last part if that field is missing."""
-    found: list[str | int] = []
-    for place, part in enumerate(parts):
+    parts_in_body: list[str | int] = []
+    for index, part in enumerate(parts):
         if isinstance(body, list):
             # pydantic also reports missing items of a pair, whose index does not exist in the body
             there = isinstance(part, int) and 0 <= part < len(body)
@@ -190,9 +194,9 @@ def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> lis
             there = isinstance(body, dict) and part in body
         if there:
             body = body[part]
-        if there or (missing and place == len(parts) - 1):
-            found.append(part)
-    return found
+        if there or (missing and index == len(parts) - 1):
+            parts_in_body.append(part)
+    return parts_in_body
 
 
 PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {

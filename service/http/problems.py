@@ -73,9 +73,9 @@ class Problem(HTTPException):
         self.errors, self.more = tuple(errors), more
 
 
-def not_found(what: str, name: str) -> Problem:
+def not_found(noun: str, name: str) -> Problem:
     """Return the problem for a missing resource, and, in the same words, for one that the caller must not see."""
-    return Problem("not-found", f"no {what} has the id {name[:80]!r}")
+    return Problem("not-found", f"no {noun} has the id {name[:80]!r}")
 
 
 def scope_missing(scope: str) -> Problem:
@@ -85,17 +85,17 @@ def scope_missing(scope: str) -> Problem:
     return Problem("scope-missing", detail, headers={"WWW-Authenticate": header}, scope=scope)
 
 
-def existing(row: T | None, what: str, name: str) -> T:
+def existing(row: T | None, noun: str, name: str) -> T:
     """Return `row`, or raise `not_found` if it is ``None``."""
     if row is None:
-        raise not_found(what, name)
+        raise not_found(noun, name)
     return row
 
 
-def removed(done: bool, what: str, name: str) -> Response:
+def removed(done: bool, noun: str, name: str) -> Response:
     """Return 204 for a removed resource, or raise `not_found` if nothing was removed."""
     if not done:
-        raise not_found(what, name)
+        raise not_found(noun, name)
     return Response(status_code=204)
 
 
@@ -124,7 +124,7 @@ def _reached_at(scheme: str, host: str | None, server: tuple[Any, ...] | None, r
 
 def document(request: Request, problem: Problem) -> dict[str, Any]:
     """Return the problem document (RFC 9457, section 3)."""
-    written: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "type": f"{base_url(request)}/problems/{problem.kind.code}",
         "title": problem.kind.title,
         "status": problem.status_code,
@@ -134,8 +134,8 @@ def document(request: Request, problem: Problem) -> dict[str, Any]:
         "request_id": request.scope.get("assay.request_id"),
     }
     if problem.errors:
-        written["errors"] = [dict(error) for error in problem.errors]
-    return written | problem.more
+        fields["errors"] = [dict(error) for error in problem.errors]
+    return fields | problem.more
 
 
 def respond(request: Request, problem: Problem) -> JSONResponse:

@@ -79,9 +79,9 @@ class Allowance:
     def check(self) -> None:
         """Raise ``rate-limited`` if the limit is used up."""
         if not self.allowed:
-            what = "new jobs" if self.work == JOBS else f"requests of the kind {self.work!r}"
+            requests = "new jobs" if self.work == JOBS else f"requests of the kind {self.work!r}"
             headers = {"Retry-After": str(max(1, self.reset_s)), **self.headers}
-            raise Problem("rate-limited", f"{self.limit} {what} are allowed in {self.window_s} s", headers=headers)
+            raise Problem("rate-limited", f"{self.limit} {requests} are allowed in {self.window_s} s", headers=headers)
 
 
 def address_of(request: Request) -> str:
@@ -161,5 +161,5 @@ def _redis(url: str, connections: ConnectionPool) -> RedisStorage:
     from limits.aio.storage import RedisStorage
 
     # `limits` documents this argument, but its type hints lack it
-    given: Any = {"connection_pool": connections}
-    return RedisStorage(f"async+{url}", implementation="redispy", wrap_exceptions=True, **given)
+    options: Any = {"connection_pool": connections}
+    return RedisStorage(f"async+{url}", implementation="redispy", wrap_exceptions=True, **options)

@@ -37,7 +37,7 @@ class SwrCache(Generic[K, V]):
         `keep_s` of 0 turns the cache off.
     count : callable
         Called with ``hit`` or ``miss`` for each look-up and ``read`` for each read.
-    most : int
+    capacity : int
         Maximum number of values; the least recently used one is removed first.
     clock : callable
         Monotonic clock in seconds.
@@ -49,11 +49,11 @@ class SwrCache(Generic[K, V]):
         stale_s: float,
         count: Callable[[str], None] = lambda _: None,
         *,
-        most: int = MAX_KEPT,
+        capacity: int = MAX_KEPT,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keep_s, self._stale_s, self._count = keep_s, stale_s, count
-        self._most, self._clock = most, clock
+        self._most, self._clock = capacity, clock
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
 
     async def get(self, key: K, read: Callable[[], Awaitable[V]]) -> V:

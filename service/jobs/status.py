@@ -35,7 +35,7 @@ class StatusCache(SwrCache[Key, Status]):
     """Cache of statuses; see `SwrCache` for `keep_s` and `clock`. `meter` counts hits, misses and reads."""
 
     def __init__(self, keep_s: float, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(keep_s, STALE_S, meter.count_status, most=MAX_KEPT, clock=clock)
+        super().__init__(keep_s, STALE_S, meter.count_status, capacity=MAX_KEPT, clock=clock)
 
     def forget(self, job_id: str) -> None:
         """Remove the cached statuses of a job that has changed."""

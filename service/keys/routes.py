@@ -21,26 +21,28 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
 
 
 @router.post("", status_code=201, response_model=NewKeyView, response_description="Created.")
-async def create_key(body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], here: Here, caller: Admin) -> Response:
+async def create_key(
+    body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], service: Here, caller: Admin
+) -> Response:
     """Create a key. It is shown in this answer and never again."""
-    made, plain = await here.database.write(_create, caller.tenant, body)
-    shown = NewKeyView.from_row(made, key=plain)
-    headers = {"Location": f"{router.prefix}/{made.id}", "Cache-Control": "no-store"}
-    return json_response(shown, status=201, headers=headers)
+    key, plain = await service.database.write(_create, caller.tenant, body)
+    view = NewKeyView.from_row(key, key=plain)
+    headers = {"Location": f"{router.prefix}/{key.id}", "Cache-Control": "no-store"}
+    return json_response(view, status=201, headers=headers)
 
 
 @router.get("", response_model=KeyList)
-async def list_keys(request: Request, here: Here, caller: Admin, query: Paging) -> Response:
+async def list_keys(request: Request, service: Here, caller: Admin, query: Paging) -> Response:
     """List your tenant's keys, newest first, revoked ones included. The keys themselves are not stored."""
-    return await read_list(request, here, query, "keys", KeyView.from_row, keys.page, caller.tenant)
+    return await read_list(request, service, query, "keys", KeyView.from_row, keys.page, caller.tenant)
 
 
 @router.delete("/{key_id}", status_code=204, response_description="Revoked.")
-async def revoke_key(key_id: str, here: Here, caller: Admin) -> Response:
+async def revoke_key(key_id: str, service: Here, caller: Admin) -> Response:
     """Revoke a key, immediately and permanently."""
-    if not await here.database.write(keys.revoke, key_id, caller.tenant):
+    if not await service.database.write(keys.revoke, key_id, caller.tenant):
         raise not_found("key", key_id)
-    here.recent_keys.clear()
+    service.recent_keys.clear()
     return Response(status_code=204)
 
 

@@ -46,10 +46,10 @@ def get_method(name: str) -> MethodView:
 
     Each field has a title, a description, and a group for forms (`x-group`).
     """
-    kind = next((one for one in every_method() if method_name(one) == name), None)
+    kind = next((method for method in every_method() if method_name(method) == name), None)
     if kind is None:
-        known = ", ".join(method_name(one) for one in every_method())
-        raise Problem("not-found", f"no method is called {name[:80]!r}; known: {known}")
+        known_names = ", ".join(method_name(method) for method in every_method())
+        raise Problem("not-found", f"no method is called {name[:80]!r}; known: {known_names}")
     example = parse_method({"method": name, "attribute": "gender"})
     return MethodView(
         **_summary(kind).model_dump(),
@@ -65,15 +65,18 @@ def get_method(name: str) -> MethodView:
 @router.get("/attributes")
 async def list_attributes() -> AttributeList:
     """List the attributes for which bias can be measured."""
-    named = {name: attribute(name) for name in attributes()}
-    items = [AttributeView.from_row(one, name=name, values=one.value_names) for name, one in named.items()]
+    attributes_by_name = {name: attribute(name) for name in attributes()}
+    items = [
+        AttributeView.from_row(described, name=name, values=described.value_names)
+        for name, described in attributes_by_name.items()
+    ]
     return AttributeList(items=items)
 
 
 @router.get("/protocols")
-async def list_protocols(here: Here) -> ProtocolList:
+async def list_protocols(service: Here) -> ProtocolList:
     """List the protocols of targets, with the schemas of their `settings`."""
-    return await asyncio.to_thread(_protocols, here.target_validator)  # type: ignore[arg-type]  # hashed by identity
+    return await asyncio.to_thread(_protocols, service.target_validator)  # type: ignore[arg-type]  # hashed by identity
 
 
 @cache
@@ -82,9 +85,11 @@ def _protocols(validator: TargetValidator) -> ProtocolList:
     return ProtocolList(
         items=[
             ProtocolView.from_row(
-                one, kinds=sorted(one.kinds), settings_schema=TypeAdapter(one.settings_type).json_schema()
+                protocol,
+                kinds=sorted(protocol.kinds),
+                settings_schema=TypeAdapter(protocol.settings_type).json_schema(),
             )
-            for one in validator.protocols()
+            for protocol in validator.protocols()
         ]
     )
 
@@ -103,12 +108,16 @@ def _attributes(method: str) -> Sequence[str]:
 @cache
 def _languages(method: str) -> dict[str, str] | None:
     """Return the languages that a method accepts, common languages first; ``None`` if it accepts none."""
-    about = next(iter(_attributes(method)), "")
+    attribute_name = next(iter(_attributes(method)), "")
     if "languages" not in method_schema(method)["properties"]:
         return None
-    known = languages()
-    codes = dict.fromkeys((*COMMON, *sorted(known, key=known.__getitem__)))
-    return {code: known[code] for code in codes if _accepted(method=method, attribute=about, languages=[code])}
+    language_names = languages()
+    codes = dict.fromkeys((*COMMON, *sorted(language_names, key=language_names.__getitem__)))
+    return {
+        code: language_names[code]
+        for code in codes
+        if _accepted(method=method, attribute=attribute_name, languages=[code])
+    }
 
 
 def _accepted(**experiment: Any) -> bool:

@@ -67,8 +67,8 @@ def described(schema: dict[str, Any], documented: object) -> dict[str, Any]:
         Class of the method, whose docstring describes the fields.
     """
     parts = {name: _described(part, str(part.get("description", ""))) for name, part in schema.get("$defs", {}).items()}
-    found = _described(schema, inspect.getdoc(documented) or "")
-    return {**found, "$defs": parts} if parts else found
+    schema_with_texts = _described(schema, inspect.getdoc(documented) or "")
+    return {**schema_with_texts, "$defs": parts} if parts else schema_with_texts
 
 
 def _described(schema: dict[str, Any], text: str) -> dict[str, Any]:
@@ -89,10 +89,10 @@ def title_of(name: str) -> str:
 def descriptions_in(text: str) -> dict[str, str]:
     """Return the descriptions of the parameters in a docstring (numpydoc), by name."""
     section = _PARAMETERS.search(text)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for names, lines in _FIELD.findall(f"{section[1]}\n" if section else ""):
-        found |= dict.fromkeys(names.split(", "), " ".join(lines.split()))
-    return found
+        texts |= dict.fromkeys(names.split(", "), " ".join(lines.split()))
+    return texts
 
 
 def _group(name: str) -> str:

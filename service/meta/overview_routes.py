@@ -67,12 +67,12 @@ class OverviewView(ResponseModel):
 
 
 @router.get("", response_model=OverviewView)
-async def get_overview(here: Here, caller: Reader) -> Response:
+async def get_overview(service: Here, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
-    newest, standing, failed, queue = await here.database.read(_read, caller.tenant)
+    newest, standing, failed, queue = await service.database.read(_read, caller.tenant)
     view = OverviewView(
         targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
-        attention=list(_attention(newest, failed, queue, here.clock() * 1000)),
+        attention=list(_attention(newest, failed, queue, service.clock() * 1000)),
         queue=QueueView(jobs=queue.mine, oldest_due_s=queue.oldest_due_s),
         workers=WorkersView(busy=queue.busy_workers),
     )
@@ -94,23 +94,23 @@ def _attention(
         yield AttentionView(code="no-worker", text=text, href="/v1/jobs?status=queued")
     for job in failed:
         if job.created_at > now_ms - RECENT_MS:
-            why = (job.error or {}).get("detail") or (job.error or {}).get("title") or "it failed"
+            reason = (job.error or {}).get("detail") or (job.error or {}).get("title") or "it failed"
             name = job.target.get("name")
-            yield AttentionView(code="job-failed", text=f"{name} was not rated: {why}", href=f"/v1/jobs/{job.id}")
+            yield AttentionView(code="job-failed", text=f"{name} was not rated: {reason}", href=f"/v1/jobs/{job.id}")
     for row in newest:
         for code, text in _faults(row, now_ms):
             yield AttentionView(code=code, text=f"{row.target['name']} {text}", href=f"/v1/ratings/{row.id}")
 
 
 def _faults(row: Summary, now_ms: float) -> Iterator[tuple[Code, str]]:
-    about = f"for {row.attribute} by {row.method}"
+    subject = f"for {row.attribute} by {row.method}"
     if row.letter is None:
-        yield "not-measured", f"could not be measured {about}"
+        yield "not-measured", f"could not be measured {subject}"
     elif not row.declared:
-        yield "inconclusive", f"is inconclusive {about} (leaning {row.letter})"
+        yield "inconclusive", f"is inconclusive {subject} (leaning {row.letter})"
     elif row.letter == "BS":
-        yield "biased", f"is biased {about} (BS)"
+        yield "biased", f"is biased {subject} (BS)"
     if row.expires_at <= now_ms:
-        yield "expired", f"has an expired rating {about}"
+        yield "expired", f"has an expired rating {subject}"
     elif row.expires_at <= now_ms + SOON_MS:
-        yield "expires-soon", f"has a rating {about} that expires within 14 days"
+        yield "expires-soon", f"has a rating {subject} that expires within 14 days"

@@ -54,7 +54,7 @@ async def livez() -> Health:
 
 
 @router.get("/readyz")
-async def readyz(here: Here) -> Health:
+async def readyz(service: Here) -> Health:
     """Check that requests can be served: the database has the schema of this version and can be written.
 
     Reads still work while it cannot be written, for instance because its disk is full. A later schema is accepted too,
@@ -62,8 +62,8 @@ async def readyz(here: Here) -> Health:
     """
     try:
         async with asyncio.timeout(READINESS_TIMEOUT_S):
-            await asyncio.to_thread(migrate.check, here.settings.resolved_database_url, or_newer=True)
-            await here.write_proof.get("proof", partial(here.database.write, idempotency.prove_write))
+            await asyncio.to_thread(migrate.check, service.settings.resolved_database_url, or_newer=True)
+            await service.write_proof.get("proof", partial(service.database.write, idempotency.prove_write))
     except (SchemaMismatch, StoreUnavailable, TimeoutError) as error:
         detail = f"the database is not usable ({type(error).__name__})"
         raise Problem("not-ready", detail, headers={"Retry-After": "5"}) from None
@@ -71,26 +71,26 @@ async def readyz(here: Here) -> Health:
 
 
 @router.get("/metrics", response_class=Response, dependencies=[Depends(MetricsReader())])
-async def metrics(here: Here) -> Response:
+async def metrics(service: Here) -> Response:
     """Read the service's metrics in Prometheus's text format.
 
     Processes on the service's own machine need no key, unless they come through a proxy; others need a key with the
     scope `metrics:read`.
     """
-    backlog = await here.database.read(jobs.backlog)
-    return Response(here.meter.exposition(backlog), media_type="text/plain; version=0.0.4; charset=utf-8")
+    backlog = await service.database.read(jobs.backlog)
+    return Response(service.meter.exposition(backlog), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/v1/info")
-async def get_info(here: Here) -> InfoView:
+async def get_info(service: Here) -> InfoView:
     """Read the version, the methodology and the features of this service."""
     return InfoView(
         name="Assay",
         version=assay.__version__,
         methodology=Methodology(version=METHODOLOGY_VERSION, digest=METHODOLOGY_DIGEST),
-        keys_needed=here.settings.keys_required,
+        keys_needed=service.settings.keys_required,
         methods=[method_name(kind) for kind in every_method()],
-        protocols=[one.name for one in here.target_validator.protocols()],
+        protocols=[protocol.name for protocol in service.target_validator.protocols()],
         report_formats=report_formats(),
         documentation="/docs",
         openapi="/openapi.json",
@@ -98,21 +98,23 @@ async def get_info(here: Here) -> InfoView:
 
 
 @router.get("/v1/limits")
-async def get_limits(here: Here, caller: Reader) -> LimitsView:
+async def get_limits(service: Here, caller: Reader) -> LimitsView:
     """Read your limits, and how much of them is left."""
-    left = await here.rate_limiter.left(caller.tenant)
-    most = here.settings.max_active_jobs
-    used = await here.database.read(jobs.count_unfinished, caller.tenant)
-    stored = await here.database.read(quota.by_kind, caller.tenant)
+    remaining = await service.rate_limiter.left(caller.tenant)
+    active_limit = service.settings.max_active_jobs
+    used = await service.database.read(jobs.count_unfinished, caller.tenant)
+    stored = await service.database.read(quota.by_kind, caller.tenant)
     return LimitsView(
-        new_jobs=RateView.from_row(left),
-        active_jobs=ActiveView(limit=most, used=used),
-        storage_bytes=StorageView(limit=here.settings.storage_quota_bytes, used=sum(stored.values()), by_kind=stored),
-        body_bytes=here.settings.max_body_bytes,
-        upload_bytes=here.settings.max_upload_bytes,
+        new_jobs=RateView.from_row(remaining),
+        active_jobs=ActiveView(limit=active_limit, used=used),
+        storage_bytes=StorageView(
+            limit=service.settings.storage_quota_bytes, used=sum(stored.values()), by_kind=stored
+        ),
+        body_bytes=service.settings.max_body_bytes,
+        upload_bytes=service.settings.max_upload_bytes,
         page_rows=MAX_ROWS,
         wait_s=LONGEST_WAIT_S,
-        deadline_s=here.settings.longest_deadline_s,
+        deadline_s=service.settings.longest_deadline_s,
         calls_a_job=MAX_CALLS,
     )
 

@@ -81,7 +81,7 @@ class EmbedCache:
             registry=registry,
         )
         self._ratings: SwrCache[Key, _CachedRating] = SwrCache(
-            keep_s, OLDEST_S, lambda outcome: counted.labels(outcome).inc(), most=MAX_READ
+            keep_s, OLDEST_S, lambda outcome: counted.labels(outcome).inc(), capacity=MAX_READ
         )
 
     async def get(

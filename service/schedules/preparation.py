@@ -15,22 +15,24 @@ from store.suites.recurrence import Recurrence
 from store.suites.schedules import Bounds, Orders, ScheduledRun, job_template
 
 
-async def prepared_orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+async def prepared_orders(service: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
     """Validate a schedule's request, and return the jobs that each run adds; problems point into ``request``."""
     try:
         with located("request"):
-            return await _orders(here, caller, request)
+            return await _orders(service, caller, request)
     except Problem as problem:
         raise _inside(problem, "/request") from None
 
 
-async def _orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+async def _orders(service: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
     if isinstance(request, SuiteRequest):
-        plan = await plan_suite(here, caller, request, recurring=True)
-        made = [job_template(_without_secret(order).new) for _, order in plan.orders]
-        return Orders(plan.asked, made, [cell for cell, _ in plan.orders], [one.as_json() for one in plan.omitted])
-    target = await resolve_target(here, caller, request.target)
-    order = _without_secret(await rating_order(here, caller, request, target, recurring=True))
+        plan = await plan_suite(service, caller, request, recurring=True)
+        templates = [job_template(_without_secret(order).new) for _, order in plan.orders]
+        return Orders(
+            plan.request, templates, [cell for cell, _ in plan.orders], [cell.as_json() for cell in plan.omitted]
+        )
+    target = await resolve_target(service, caller, request.target)
+    order = _without_secret(await rating_order(service, caller, request, target, recurring=True))
     return Orders(as_asked(request), [job_template(order.new)])
 
 
@@ -45,25 +47,25 @@ def _without_secret(order: Order) -> Order:
 def _inside(problem: Problem, prefix: str) -> Problem:
     """Prepend the schedule's `request` field to the pointers of a problem."""
     errors = [
-        {**one, "pointer": one["pointer"] if one["pointer"].startswith(prefix) else prefix + one["pointer"]}
-        if "pointer" in one
-        else one
-        for one in problem.errors
+        {**error, "pointer": error["pointer"] if error["pointer"].startswith(prefix) else prefix + error["pointer"]}
+        if "pointer" in error
+        else error
+        for error in problem.errors
     ]
     problem.errors = tuple(errors)
     return problem
 
 
-def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> Recurrence:
+def checked_rhythm(service: Service, cron: str | None, interval_s: int | None) -> Recurrence:
     """Return a recurrence; refuse one that is invalid or not allowed by the operator; the error names its field."""
     rhythm = Recurrence(cron, interval_s)
-    rhythm.check(here.settings.shortest_schedule_s)
+    rhythm.check(service.settings.shortest_schedule_s)
     return rhythm
 
 
-def bounds_of(here: Service) -> Bounds:
+def bounds_of(service: Service) -> Bounds:
     """Return the operator's limits for each run of a schedule."""
-    return Bounds(here.settings.max_active_jobs, here.settings.cooldown_s)
+    return Bounds(service.settings.max_active_jobs, service.settings.cooldown_s)
 
 
 def refusal_of(ran: ScheduledRun) -> Problem:

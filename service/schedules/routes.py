@@ -33,33 +33,33 @@ class Run(Answer):
 
 @router.post("", status_code=201, response_model=ScheduleView, response_description="Created.")
 async def create_schedule(
-    body: Annotated[ScheduleRequest, Body(openapi_examples=SCHEDULES)], here: Here, caller: Writer, repeat: Repeat
+    body: Annotated[ScheduleRequest, Body(openapi_examples=SCHEDULES)], service: Here, caller: Writer, repeat: Repeat
 ) -> Response:
     """Create a schedule, which repeats a rating or a suite. The request is validated at once."""
-    rhythm = checked_rhythm(here, body.cron, body.interval_s)
-    orders = await prepared_orders(here, caller, body.request)
+    rhythm = checked_rhythm(service, body.cron, body.interval_s)
+    orders = await prepared_orders(service, caller, body.request)
     new = NewSchedule(
         tenant=caller.tenant, name=body.name, orders=orders, rhythm=rhythm, paused=body.paused, key_id=caller.key_id
     )
 
     def add(c: Any) -> Answer:
-        kept = schedules.add(c, new)
-        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id, kept.version)}
-        return Answer(201, write_json(ScheduleView.of(kept)), headers)
+        stored = schedules.add(c, new)
+        headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id, stored.version)}
+        return Answer(201, write_json(ScheduleView.of(stored)), headers)
 
-    return await answer_once(here, caller, repeat, add)
+    return await answer_once(service, caller, repeat, add)
 
 
 @router.get("", response_model=ScheduleList)
-async def list_schedules(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
+async def list_schedules(request: Request, service: Here, caller: Reader, query: Paging) -> Response:
     """List your schedules, newest first."""
-    return await read_list(request, here, query, "schedules", ScheduleView.of, schedules.page, caller.tenant)
+    return await read_list(request, service, query, "schedules", ScheduleView.of, schedules.page, caller.tenant)
 
 
 @router.get("/{schedule_id}", response_model=ScheduleView)
-async def get_schedule(request: Request, schedule_id: str, here: Here, caller: Reader) -> Response:
+async def get_schedule(request: Request, schedule_id: str, service: Here, caller: Reader) -> Response:
     """Read a schedule: its next run, its last job or suite, and the reason if its last run failed."""
-    row = await _found(here, schedule_id, caller.tenant)
+    row = await _found(service, schedule_id, caller.tenant)
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(ScheduleView.of(row), headers=headers)
 
@@ -68,16 +68,16 @@ async def get_schedule(request: Request, schedule_id: str, here: Here, caller: R
 async def change_schedule(
     schedule_id: str,
     body: Annotated[ScheduleChange, Body(openapi_examples=SCHEDULE_CHANGES)],
-    here: Here,
+    service: Here,
     caller: Writer,
 ) -> Response:
     """Change, pause or resume a schedule. Omitted fields stay; a new `cron` or `interval_s` begins now."""
-    row = await _found(here, schedule_id, caller.tenant)
+    row = await _found(service, schedule_id, caller.tenant)
     rhythm = row.rhythm
     if body.cron is not None or body.interval_s is not None:
-        rhythm = checked_rhythm(here, body.cron, body.interval_s)
-    orders = row.orders if body.request is None else await prepared_orders(here, caller, body.request)
-    changed = await here.database.write(
+        rhythm = checked_rhythm(service, body.cron, body.interval_s)
+    orders = row.orders if body.request is None else await prepared_orders(service, caller, body.request)
+    changed = await service.database.write(
         schedules.replace,
         row.id,
         caller.tenant,
@@ -92,9 +92,9 @@ async def change_schedule(
 
 
 @router.delete("/{schedule_id}", status_code=204, response_description="Removed.")
-async def remove_schedule(schedule_id: str, here: Here, caller: Writer) -> Response:
+async def remove_schedule(schedule_id: str, service: Here, caller: Writer) -> Response:
     """Remove a schedule. Its jobs and suites stay."""
-    return removed(await here.database.write(schedules.remove, schedule_id, caller.tenant), "schedule", schedule_id)
+    return removed(await service.database.write(schedules.remove, schedule_id, caller.tenant), "schedule", schedule_id)
 
 
 @router.post(
@@ -103,21 +103,21 @@ async def remove_schedule(schedule_id: str, here: Here, caller: Writer) -> Respo
     response_model=ScheduleView,
     response_description="Accepted; `Location` is the job or the suite.",
 )
-async def run_schedule(schedule_id: str, here: Here, caller: Writer, repeat: Repeat) -> Response:
+async def run_schedule(schedule_id: str, service: Here, caller: Writer, repeat: Repeat) -> Response:
     """Run a schedule now, even if it is paused. Its next time stays the same."""
-    by, count = repeat.by(caller), len((await _found(here, schedule_id, caller.tenant)).orders.jobs)
-    if not await here.database.read(is_known, by):
-        await permit(here, caller, None, count)
+    by, count = repeat.by(caller), len((await _found(service, schedule_id, caller.tenant)).orders.jobs)
+    if not await service.database.read(is_known, by):
+        await permit(service, caller, None, count)
 
     def run(c: Any) -> Run:
-        ran = existing(schedules.run_now(c, schedule_id, caller.tenant, bounds_of(here)), "schedule", schedule_id)
+        ran = existing(schedules.run_now(c, schedule_id, caller.tenant, bounds_of(service)), "schedule", schedule_id)
         return _accepted(*ran)
 
-    answer = await here.database.write(once, by, run)
+    answer = await service.database.write(once, by, run)
     if isinstance(answer, Run):
         for job_id in answer.job_ids:
-            here.dispatcher.ring(job_id)
-    return answer.response(**(await here.rate_limiter.left(caller.tenant)).headers)
+            service.dispatcher.ring(job_id)
+    return answer.response(**(await service.rate_limiter.left(caller.tenant)).headers)
 
 
 def _accepted(row: StoredSchedule, ran: ScheduledRun) -> Run:
@@ -127,5 +127,5 @@ def _accepted(row: StoredSchedule, ran: ScheduledRun) -> Run:
     return Run(202, write_json(ScheduleView.of(row)), {"Location": last.href, "Retry-After": "1"}, job_ids=ran.job_ids)
 
 
-async def _found(here: Service, schedule_id: str, tenant: str) -> StoredSchedule:
-    return existing(await here.database.read(schedules.find, schedule_id, tenant), "schedule", schedule_id)
+async def _found(service: Service, schedule_id: str, tenant: str) -> StoredSchedule:
+    return existing(await service.database.read(schedules.find, schedule_id, tenant), "schedule", schedule_id)

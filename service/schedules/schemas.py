@@ -13,8 +13,8 @@ from store.suites.schedules import StoredSchedule
 
 
 def _form_of_request(value: Any) -> str:
-    written = set(value) if isinstance(value, dict) else ()
-    return "rating" if isinstance(value, RatingRequest) or "experiment" in written else "suite"
+    names = set(value) if isinstance(value, dict) else ()
+    return "rating" if isinstance(value, RatingRequest) or "experiment" in names else "suite"
 
 
 AnyRequest = Annotated[
@@ -92,16 +92,16 @@ class ScheduleView(ResponseModel):
     @classmethod
     def of(cls, row: StoredSchedule) -> Self:
         """Build the view of a stored schedule."""
-        here = f"/v1/schedules/{row.id}"
+        path = f"/v1/schedules/{row.id}"
         return cls.from_row(
             row,
-            request=dict(row.orders.asked),
+            request=dict(row.orders.request),
             cron=row.rhythm.cron,
             interval_s=row.rhythm.interval_s,
             next_at=None if row.paused else row.next_at,
             next_runs=[] if row.paused else row.rhythm.times_from(row.next_at, NEXT_RUNS),
             last_made=made(row.last_job_id),
-            links={"self": here, "run": f"{here}/run"},
+            links={"self": path, "run": f"{path}/run"},
         )
 
 

@@ -58,7 +58,7 @@ class PlannedCell:
 class Plan:
     """The orders of a suite, service by service, and its invalid combinations."""
 
-    asked: Mapping[str, Any]
+    request: Mapping[str, Any]
     targets: tuple[ResolvedTarget, ...]
     planned: tuple[PlannedCell, ...]
     omitted: tuple[Omitted, ...]
@@ -68,10 +68,10 @@ class Plan:
     @property
     def orders(self) -> tuple[tuple[Cell, Order], ...]:
         """The cells with their orders."""
-        return tuple((one.cell, one.order) for one in self.planned)
+        return tuple((cell.cell, cell.order) for cell in self.planned)
 
 
-async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, recurring: bool = False) -> Plan:
+async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, recurring: bool = False) -> Plan:
     """Return the orders of a suite's valid combinations; `recurring` as for `rating_order`.
 
     Raises
@@ -80,39 +80,39 @@ async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, recur
         If a target's description is invalid, there are too many cells, or a name in the request leads to no cell.
     """
     for field in ("methods", "attributes", "languages"):
-        if (named := getattr(body, field)) is not None:
-            refuse_repeats(field, named)
-    asked = [body.target] if body.targets is None else body.targets
+        if (names := getattr(body, field)) is not None:
+            refuse_repeats(field, names)
+    requested = [body.target] if body.targets is None else body.targets
     if recurring and body.targets is not None:
         raise SpecificationError("a schedule takes one target; make one for each", "targets")
     targets: list[ResolvedTarget] = []
     orders: list[PlannedCell] = []
     omitted: list[Omitted] = []
-    sizes = {method: len(write_json(own)) for method, own in body.settings.items()}
-    held = 0
-    for place, one in enumerate(asked):
-        assert one is not None  # noqa: S101  checked by the schema
-        where: tuple[str | int, ...] = ("target",) if body.targets is None else ("targets", place)
-        targets.append(target := await resolve_target(here, caller, one, *where))
+    sizes = {method: len(write_json(settings)) for method, settings in body.settings.items()}
+    size = 0
+    for index, description in enumerate(requested):
+        assert description is not None  # noqa: S101  checked by the schema
+        where: tuple[str | int, ...] = ("target",) if body.targets is None else ("targets", index)
+        targets.append(target := await resolve_target(service, caller, description, *where))
         described = len(write_json(target.descriptor))
         for cell in _cells_of(body, Kind(target.descriptor["kind"]), len(orders) + len(omitted)):
             await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
-            _refuse_oversize(held := held + described + sizes.get(cell.method, 0), orders, omitted)
-            made = await _order(here, caller, body, cell, one, target, recurring=recurring)
-            if isinstance(made, Omitted):
-                omitted.append(replace(made, service=place))
+            _refuse_oversize(size := size + described + sizes.get(cell.method, 0), orders, omitted)
+            outcome = await _order(service, caller, body, cell, description, target, recurring=recurring)
+            if isinstance(outcome, Omitted):
+                omitted.append(replace(outcome, service=index))
             else:
-                _refuse_oversize(held := held + len(write_json(made.new.experiment or {})), orders, omitted)
-                orders.append(PlannedCell(place, cell, made))
-    _refuse_unused_names(body, [one.cell for one in orders], omitted)
+                _refuse_oversize(size := size + len(write_json(outcome.new.experiment or {})), orders, omitted)
+                orders.append(PlannedCell(index, cell, outcome))
+    _refuse_unused_names(body, [planned_cell.cell for planned_cell in orders], omitted)
     return Plan(as_asked(body), tuple(targets), tuple(orders), tuple(omitted), body.targets is not None)
 
 
-def _refuse_oversize(held: int, *before: Sequence[object]) -> None:
+def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
     """Refuse a suite of more than one cell whose cells are too large together."""
-    if held > MAX_SUITE_BYTES and (cells := sum(map(len, before))):
-        why = f"the first {cells + 1} cells hold {held:,} bytes, and {MAX_SUITE_BYTES:,} are allowed for all"
-        raise OutOfBounds(f"{why}: send several suites, or leave out long lists")
+    if size > MAX_SUITE_BYTES and (cells := sum(map(len, before))):
+        reason = f"the first {cells + 1} cells hold {size:,} bytes, and {MAX_SUITE_BYTES:,} are allowed for all"
+        raise OutOfBounds(f"{reason}: send several suites, or leave out long lists")
 
 
 def _cells_of(body: SuiteRequest, kind: Kind, before: int) -> list[Cell]:
@@ -135,16 +135,16 @@ def as_asked(body: SuiteRequest | RatingRequest) -> dict[str, Any]:
 # ---------------------------------------------------------------------------- cells
 def _methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
     """Return the named methods, or all methods that can rate the kind."""
-    known = {method_name(each): each for each in every_method()}
+    methods_by_name = {method_name(method): method for method in every_method()}
     if body.methods is None:
-        return [each for each in every_method() if kind in each.kinds]
-    for place, name in enumerate(body.methods):
-        if name not in known:
-            raise UnknownName("method", name, known, f"methods.{place}")
-        if kind not in known[name].kinds and body.targets is None:
-            can = " or a ".join(sorted(known[name].kinds))
-            raise SpecificationError(f"{name} can rate a {can}, but this target is a {kind}", f"methods.{place}")
-    return [known[name] for name in body.methods if kind in known[name].kinds]
+        return [method for method in every_method() if kind in method.kinds]
+    for index, name in enumerate(body.methods):
+        if name not in methods_by_name:
+            raise UnknownName("method", name, methods_by_name, f"methods.{index}")
+        if kind not in methods_by_name[name].kinds and body.targets is None:
+            can = " or a ".join(sorted(methods_by_name[name].kinds))
+            raise SpecificationError(f"{name} can rate a {can}, but this target is a {kind}", f"methods.{index}")
+    return [methods_by_name[name] for name in body.methods if kind in methods_by_name[name].kinds]
 
 
 def _cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
@@ -157,25 +157,25 @@ def _cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
 def _languages(body: SuiteRequest, kind: type[AnyMethod]) -> list[str]:
     """Return the languages of a method's cells; one empty name if the method has no languages."""
     # the default value of the method's field; absent if the method has no languages
-    own: tuple[str, ...] | None = getattr(kind, "languages", None)
-    return [""] if own is None else list(body.languages or own)
+    default_languages: tuple[str, ...] | None = getattr(kind, "languages", None)
+    return [""] if default_languages is None else list(body.languages or default_languages)
 
 
 def _written(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
     """Return a cell's experiment as JSON, as in a request for a single rating."""
     everywhere = {name: getattr(body, name) for name in ("confidence", "delta") if getattr(body, name) is not None}
-    own = {"method": cell.method, "attribute": cell.attribute}
+    fixed = {"method": cell.method, "attribute": cell.attribute}
     in_language = {"languages": [cell.label]} if cell.label else {}
-    return everywhere | dict(body.settings.get(cell.method, {})) | own | in_language
+    return everywhere | dict(body.settings.get(cell.method, {})) | fixed | in_language
 
 
 # ---------------------------------------------------------------------------- orders
 async def _order(
-    here: Service,
+    service: Service,
     caller: Caller,
     body: SuiteRequest,
     cell: Cell,
-    asked: TargetDescription | TargetReference,
+    target_request: TargetDescription | TargetReference,
     target: ResolvedTarget,
     *,
     recurring: bool,
@@ -185,9 +185,9 @@ async def _order(
     except SpecificationError as error:
         return Omitted(cell, str(error), error.field)
     shared = {name: getattr(body, name) for name in SHARED_WITH_A_RATING}
-    request = RatingRequest(target=asked, experiment=method, **shared)
+    request = RatingRequest(target=target_request, experiment=method, **shared)
     try:
-        return await rating_order(here, caller, request, target, recurring=recurring)
+        return await rating_order(service, caller, request, target, recurring=recurring)
     except Problem as problem:
         if problem.kind.code != "bad-specification":
             raise
@@ -202,32 +202,36 @@ def _field_of(problem: Problem) -> str | None:
 # ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Omitted]) -> None:
     """Refuse a name in the request that leads to no cell; the error has the reason of its first omitted cell."""
-    planned = {one.cell.method for one in omitted} | {cell.method for cell in cells}
-    for method, own in body.settings.items():
+    planned = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
+    for method, settings in body.settings.items():
         with located("settings", method):
             if method not in planned:
                 raise SpecificationError(f"the suite has no cell by {method!r}; it has {', '.join(sorted(planned))}")
             for name in SET_BY_THE_SUITE:
-                if name in own:
+                if name in settings:
                     raise SpecificationError(f"{name} is set by the suite, for each cell", name)
-    for what, names in (("method", body.methods), ("attribute", body.attributes), ("label", body.languages)):
-        place = "languages" if what == "label" else f"{what}s"
+    for part, names in (("method", body.methods), ("attribute", body.attributes), ("label", body.languages)):
+        field = "languages" if part == "label" else f"{part}s"
         for number, name in enumerate(names or ()):
-            if not any(getattr(cell, what) == name for cell in cells):
-                why = [one for one in omitted if getattr(one.cell, what) == name]
-                with located(*_place_of(body, why, place, number)):
-                    raise SpecificationError(why[0].reason if why else "no method of this suite has languages")
+            if not any(getattr(cell, part) == name for cell in cells):
+                omissions = [omission for omission in omitted if getattr(omission.cell, part) == name]
+                with located(*_place_of(body, omissions, field, number)):
+                    raise SpecificationError(
+                        omissions[0].reason if omissions else "no method of this suite has languages"
+                    )
     if not cells:
         with located(*_place_of(body, omitted, "methods", None)):
             raise SpecificationError(omitted[0].reason if omitted else "no method rates this kind of target")
 
 
-def _place_of(body: SuiteRequest, why: list[Omitted], place: str, number: int | None) -> tuple[str | int, ...]:
+def _place_of(
+    body: SuiteRequest, omissions: list[Omitted], unused_field: str, number: int | None
+) -> tuple[str | int, ...]:
     """Return the path of the setting that excluded the cells, or else of the unused name; paths are in the request."""
-    if why and why[0].field:
-        field, method = why[0].field.split(".")[0], why[0].cell.method
+    if omissions and omissions[0].field:
+        field, method = omissions[0].field.split(".")[0], omissions[0].cell.method
         if field in body.settings.get(method, {}):
             return "settings", method, field
         if field in {"confidence", "delta"}:
             return (field,)
-    return (place,) if number is None else (place, number)
+    return (unused_field,) if number is None else (unused_field, number)

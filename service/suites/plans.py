@@ -45,25 +45,32 @@ class SuitePlanView(EffortView):
     omitted: list[OmittedView]
 
 
-async def view_of_plan(here: Service, caller: Caller, plan: Plan, prices: Prices) -> SuitePlanView:
+async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Prices) -> SuitePlanView:
     """Plan every cell of a suite."""
-    facts = [await facts_of(here, caller, target, prices) for target in plan.targets]
+    facts = [await facts_of(service, caller, target, prices) for target in plan.targets]
     cells = []
-    known: dict[object, PlanView] = {}  # for many services with equal settings, each experiment is planned once
-    for one in plan.planned:
-        service, new = facts[one.service], one.order.new
-        same = (json.dumps(new.experiment, sort_keys=True), new.max_calls, service)
-        if same not in known:
-            known[same] = PlanView.of(await plan_order(one.order, service), service.questions_per_call)
-        view = known[same]
-        about: dict[str, Any] = {"method": one.cell.method, "attribute": one.cell.attribute}
-        named = {"target": plan.targets[one.service].descriptor["name"], "column": one.cell.label or None, **about}
-        cells.append(PlannedCellView(**dict(view), **named))
+    plans: dict[object, PlanView] = {}  # for many services with equal settings, each experiment is planned once
+    for planned in plan.planned:
+        target_facts, new = facts[planned.service], planned.order.new
+        same = (json.dumps(new.experiment, sort_keys=True), new.max_calls, target_facts)
+        if same not in plans:
+            plans[same] = PlanView.of(await plan_order(planned.order, target_facts), target_facts.questions_per_call)
+        view = plans[same]
+        question: dict[str, Any] = {"method": planned.cell.method, "attribute": planned.cell.attribute}
+        labels = {
+            "target": plan.targets[planned.service].descriptor["name"],
+            "column": planned.cell.label or None,
+            **question,
+        }
+        cells.append(PlannedCellView(**dict(view), **labels))
     omitted = [
         OmittedView(
-            method=one.cell.method, attribute=one.cell.attribute, column=one.cell.label or None, reason=one.reason
+            method=omission.cell.method,
+            attribute=omission.cell.attribute,
+            column=omission.cell.label or None,
+            reason=omission.reason,
         )
-        for one in plan.omitted
+        for omission in plan.omitted
     ]
     return SuitePlanView(
         **_sum(cells), at_most=EffortView(**_sum([cell.at_most for cell in cells])), cells=cells, omitted=omitted
@@ -72,8 +79,8 @@ async def view_of_plan(here: Service, caller: Caller, plan: Plan, prices: Prices
 
 def _sum(efforts: Sequence[EffortView]) -> dict[str, Any]:
     """Add up efforts; a sum is ``None`` if one of its parts is ``None``."""
-    found: dict[str, Any] = {}
+    totals: dict[str, Any] = {}
     for name in EffortView.model_fields:
-        parts = [getattr(one, name) for one in efforts]
-        found[name] = None if None in parts else sum(parts)
-    return found
+        parts = [getattr(effort, name) for effort in efforts]
+        totals[name] = None if None in parts else sum(parts)
+    return totals

@@ -21,32 +21,35 @@ def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
     return SuiteLine.from_row(suite, **_line(suite, counted))
 
 
-def suite_view(shown: Shown, now_s: float) -> SuiteView:
+def suite_view(content: Shown, now_s: float) -> SuiteView:
     """Build the profile of a suite; `now_s` is in seconds since 1970."""
-    suite, cells, documents = shown
+    suite, cells, documents = content
     described = suite.request.get("services")
-    whole = _matrix(cells, suite.request["omitted"], documents, now_s)
+    profile = _matrix(cells, suite.request["omitted"], documents, now_s)
     services = None
     if described is not None:
         services = _ranked(suite, cells, documents, now_s)
-        whole |= {"columns": [], "rows": []}
+        profile |= {"columns": [], "rows": []}
     return SuiteView.from_row(
-        suite, **_line(suite, tally(cells)), request=suite.request["asked"], services=services, **whole
+        suite, **_line(suite, tally(cells)), request=suite.request["asked"], services=services, **profile
     )
 
 
 def _ranked(suite: StoredSuite, cells: Sequence[StoredCell], documents: Documents, now_s: float) -> list[ServiceView]:
     """Build the profiles of several services, ranked by their worst letters, the best first."""
     numbered = list(zip(suite.request["service_of"], cells, strict=True))
-    found = []
+    profiles = []
     for number, target in enumerate(suite.request["services"]):
-        own = [cell for service, cell in numbered if service == number]
-        omitted = [one for one in suite.request["omitted"] if one["service"] == number]
-        matrix = _matrix(own, omitted, documents, now_s)
-        found.append((_badness(matrix["worst"]), target, matrix))
-    found.sort(key=lambda one: one[0])
-    ranks = [badness for badness, _, _ in found]
-    return [ServiceView(rank=ranks.index(badness) + 1, target=dict(target), **one) for badness, target, one in found]
+        own_cells = [cell for service, cell in numbered if service == number]
+        omitted = [omission for omission in suite.request["omitted"] if omission["service"] == number]
+        matrix = _matrix(own_cells, omitted, documents, now_s)
+        profiles.append((_badness(matrix["worst"]), target, matrix))
+    profiles.sort(key=lambda profile: profile[0])
+    ranks = [badness for badness, _, _ in profiles]
+    return [
+        ServiceView(rank=ranks.index(badness) + 1, target=dict(target), **matrix)
+        for badness, target, matrix in profiles
+    ]
 
 
 def _badness(worst: WorstView | None) -> tuple[float, ...]:
@@ -60,34 +63,38 @@ def _matrix(
     cells: Sequence[StoredCell], omitted: Sequence[Mapping[str, str]], documents: Documents, now_s: float
 ) -> dict[str, Any]:
     """Build the matrix of one service, with its worst letter."""
-    views: dict[Cell, CellView] = {one.cell: _cell(one, documents, now_s) for one in cells}
-    for one in omitted:
-        views[Cell(one["method"], one["attribute"], one["label"])] = _omitted(one)
+    views: dict[Cell, CellView] = {cell.cell: _cell(cell, documents, now_s) for cell in cells}
+    for omission in omitted:
+        views[Cell(omission["method"], omission["attribute"], omission["label"])] = _omitted(omission)
     columns = list(dict.fromkeys(cell.label for cell in views))
     rows = dict.fromkeys((cell.method, cell.attribute) for cell in views)
     return {
         "worst": _worst(cells, documents),
         "columns": [label or None for label in columns],
         "rows": [
-            RowView(method=method, attribute=about, cells=[views.get(Cell(method, about, label)) for label in columns])
-            for method, about in rows
+            RowView(
+                method=method,
+                attribute=attribute,
+                cells=[views.get(Cell(method, attribute, label)) for label in columns],
+            )
+            for method, attribute in rows
         ],
     }
 
 
-def version_of(shown: Shown, now_s: float) -> str:
+def version_of(content: Shown, now_s: float) -> str:
     """Return the entity tag of a profile; it changes with every job, and when a rating expires or is withdrawn."""
-    _, cells, _ = shown
-    expired = sum(_expired(one, now_s) for one in cells)
-    withdrawn = sum(one.withdrawn_at is not None for one in cells)
-    return f'W/"{sum(one.version for one in cells)}-{expired}-{withdrawn}"'
+    _, cells, _ = content
+    expired = sum(_expired(cell, now_s) for cell in cells)
+    withdrawn = sum(cell.withdrawn_at is not None for cell in cells)
+    return f'W/"{sum(cell.version for cell in cells)}-{expired}-{withdrawn}"'
 
 
 def _line(suite: StoredSuite, counted: SuiteProgress) -> dict[str, Any]:
-    here = f"/v1/suites/{suite.id}"
-    links = {"self": here}
+    path = f"/v1/suites/{suite.id}"
+    links = {"self": path}
     if counted.ended_at is None:
-        links["cancel"] = f"{here}/cancel"
+        links["cancel"] = f"{path}/cancel"
     return {
         "status": _status(counted),
         "ended_at": counted.ended_at,
@@ -113,37 +120,37 @@ def _progress(suite: StoredSuite, counted: SuiteProgress) -> Progress:
     )
 
 
-def _cell(one: StoredCell, documents: Documents, now_s: float) -> CellView:
-    document = documents.get(one.rating_id or "", {})
+def _cell(cell: StoredCell, documents: Documents, now_s: float) -> CellView:
+    document = documents.get(cell.rating_id or "", {})
     return CellView.from_row(
-        one,
-        column=one.cell.label or None,
+        cell,
+        column=cell.cell.label or None,
         probabilities=document.get("probabilities"),
-        reason=_reason(one, document),
-        expired=_expired(one, now_s),
-        withdrawn=one.withdrawn_at is not None,
-        href=f"/v1/jobs/{one.job_id}" if one.rating_id is None else f"/v1/ratings/{one.rating_id}",
-        job=one.job_id,
+        reason=_reason(cell, document),
+        expired=_expired(cell, now_s),
+        withdrawn=cell.withdrawn_at is not None,
+        href=f"/v1/jobs/{cell.job_id}" if cell.rating_id is None else f"/v1/ratings/{cell.rating_id}",
+        job=cell.job_id,
     )
 
 
-def _reason(one: StoredCell, document: Mapping[str, Any]) -> str | None:
+def _reason(cell: StoredCell, document: Mapping[str, Any]) -> str | None:
     """Return the reason why a cell has no letter: the job failed, or nothing could be measured."""
-    if one.error is not None:
-        return str(one.error.get("detail") or one.error.get("title"))
+    if cell.error is not None:
+        return str(cell.error.get("detail") or cell.error.get("title"))
     reasons = document.get("reasons") or [{"text": None}]
-    return reasons[0]["text"] if one.rating_id is not None and one.letter is None else None
+    return reasons[0]["text"] if cell.rating_id is not None and cell.letter is None else None
 
 
-def _omitted(one: Mapping[str, str]) -> CellView:
+def _omitted(omission: Mapping[str, str]) -> CellView:
     nothing = dict.fromkeys(("letter", "declared", "probabilities", "rated_at", "expires_at", "href", "job"))
-    about: dict[str, Any] = {"column": one["label"] or None, "reason": one["reason"], "status": "omitted"}
-    return CellView(**about, **nothing, expired=False, withdrawn=False)
+    facts: dict[str, Any] = {"column": omission["label"] or None, "reason": omission["reason"], "status": "omitted"}
+    return CellView(**facts, **nothing, expired=False, withdrawn=False)
 
 
 def _worst(cells: Sequence[StoredCell], documents: Documents) -> WorstView | None:
     """Return the worst letter, without withdrawn ratings."""
-    valid = [documents[str(one.rating_id)] for one in cells if one.letter is not None and one.withdrawn_at is None]
+    valid = [documents[str(cell.rating_id)] for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
     rated = [
         RatedCell(
             str(document["letter"]),
@@ -153,12 +160,12 @@ def _worst(cells: Sequence[StoredCell], documents: Documents) -> WorstView | Non
         )
         for document in valid
     ]
-    found = worst_of(rated, missing=len(cells) - len(rated))
-    if found is None:
+    worst = worst_of(rated, missing=len(cells) - len(rated))
+    if worst is None:
         return None
-    probabilities = {letter: getattr(found.probabilities, letter) for letter in ("BS", "DSBS", "UCS")}
-    return WorstView(letter=found.letter.value, declared=found.declared, probabilities=probabilities)
+    probabilities = {letter: getattr(worst.probabilities, letter) for letter in ("BS", "DSBS", "UCS")}
+    return WorstView(letter=worst.letter.value, declared=worst.declared, probabilities=probabilities)
 
 
-def _expired(one: StoredCell, now_s: float) -> bool:
-    return one.expires_at is not None and one.expires_at <= now_s * 1000
+def _expired(cell: StoredCell, now_s: float) -> bool:
+    return cell.expires_at is not None and cell.expires_at <= now_s * 1000

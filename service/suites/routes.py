@@ -34,7 +34,7 @@ LONGEST_RETRY_S = 10
 @router.post("", status_code=202, response_model=SuiteView, response_description="Accepted.")
 async def request_suite(
     body: Annotated[SuiteRequest, Body(openapi_examples=SUITES)],
-    here: Here,
+    service: Here,
     caller: Writer,
     repeat: Repeat,
     wait: Wait,
@@ -45,78 +45,78 @@ async def request_suite(
     Always answers 202 with the suite's address in `Location`. All jobs are created, or none. Earlier ratings and
     running jobs are reused.
     """
-    plan = await plan_suite(here, caller, body)
+    plan = await plan_suite(service, caller, body)
 
-    def show(shown: Shown) -> Answer:
-        return _answer(here, 202, shown)
+    def show(content: Shown) -> Answer:
+        return _answer(service, 202, content)
 
-    with here.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
-        answer, allowance = await place_suite(here, caller, plan, repeat.by(caller), show, wait)
+    with service.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
+        answer, allowance = await place_suite(service, caller, plan, repeat.by(caller), show, wait)
     return answer.response(**response.headers, **allowance.headers)
 
 
 @router.post("/plan", response_model=SuitePlanView, response_description="The plan.")
 async def plan_profile(
-    body: Annotated[SuitePlanRequest, Body(openapi_examples=SUITES)], here: Here, caller: Writer
+    body: Annotated[SuitePlanRequest, Body(openapi_examples=SUITES)], service: Here, caller: Writer
 ) -> Response:
     """Plan a suite: the questions, calls, seconds and cost of each cell and of all. Nothing is stored or called."""
-    return json_response(await view_of_plan(here, caller, await plan_suite(here, caller, body), body))
+    return json_response(await view_of_plan(service, caller, await plan_suite(service, caller, body), body))
 
 
 @router.get("", response_model=SuiteList)
-async def list_suites(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
+async def list_suites(request: Request, service: Here, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
-    page, counted = await here.database.read(_page, caller.tenant, query, query.before("suites"))
+    page, counted = await service.database.read(_page, caller.tenant, query, query.before("suites"))
     return list_response(request, query, "suites", page, [suite_line(suite, counted[suite.id]) for suite in page.rows])
 
 
 @router.get("/{suite_id}", response_model=SuiteView)
 async def get_suite(
-    request: Request, suite_id: str, here: Here, caller: Reader, wait: Wait, response: Response
+    request: Request, suite_id: str, service: Here, caller: Reader, wait: Wait, response: Response
 ) -> Response:
     """Read a profile: the letter of each cell, the worst letter, and the progress."""
-    shown = await _read(here, suite_id, caller.tenant)
-    if wait and not none_match(request, version_of(shown, here.clock())):
-        with here.open_streams.held(caller.tenant, caller.key_id):
-            await wait_for_end(here, shown[1], wait)
-        shown = await _read(here, suite_id, caller.tenant)
-    answer = _answer(here, 200, shown)
+    content = await _read(service, suite_id, caller.tenant)
+    if wait and not none_match(request, version_of(content, service.clock())):
+        with service.open_streams.held(caller.tenant, caller.key_id):
+            await wait_for_end(service, content[1], wait)
+        content = await _read(service, suite_id, caller.tenant)
+    answer = _answer(service, 200, content)
     return not_modified(request, {**answer.headers, **response.headers}) or answer.response(**response.headers)
 
 
 @router.get("/{suite_id}/report.html", response_class=Response)
-async def get_suite_report_html(request: Request, suite_id: str, here: Here, caller: Reader) -> Response:
+async def get_suite_report_html(request: Request, suite_id: str, service: Here, caller: Reader) -> Response:
     """Download a profile as an HTML report: its matrix of letters, with links to the reports of the ratings."""
-    return await _report(request, here, suite_id, caller.tenant, "html")
+    return await _report(request, service, suite_id, caller.tenant, "html")
 
 
 @router.get("/{suite_id}/report.md", response_class=Response)
-async def get_suite_report_markdown(request: Request, suite_id: str, here: Here, caller: Reader) -> Response:
+async def get_suite_report_markdown(request: Request, suite_id: str, service: Here, caller: Reader) -> Response:
     """Download a profile as a Markdown report."""
-    return await _report(request, here, suite_id, caller.tenant, "markdown")
+    return await _report(request, service, suite_id, caller.tenant, "markdown")
 
 
-async def _report(request: Request, here: Service, suite_id: str, tenant: str, form: PageFormat) -> Response:
-    shown, now_s = await _read(here, suite_id, tenant), here.clock()
+async def _report(request: Request, service: Service, suite_id: str, tenant: str, form: PageFormat) -> Response:
+    content, now_s = await _read(service, suite_id, tenant), service.clock()
     headers = {
-        "ETag": f'{version_of(shown, now_s)[:-1]}-{assay.__version__}"',
+        "ETag": f'{version_of(content, now_s)[:-1]}-{assay.__version__}"',
         "Cache-Control": "private, no-cache",
         "Vary": "Authorization",
     }
-    document = suite_view(shown, now_s).model_dump(mode="json")
+    document = suite_view(content, now_s).model_dump(mode="json")
     return not_modified(request, headers) or page_report(form, "suite", document, headers)
 
 
 @router.post("/{suite_id}/cancel", response_model=SuiteView)
-async def cancel_suite(suite_id: str, here: Here, caller: Writer) -> Response:
+async def cancel_suite(suite_id: str, service: Here, caller: Writer) -> Response:
     """Cancel the jobs that the suite created; jobs that it joined continue. 409 if all have ended."""
-    for job_id in existing(await here.database.write(cancel_jobs_of, suite_id, caller.tenant), "suite", suite_id):
-        here.statuses.forget(job_id)
-    return _answer(here, 200, await _read(here, suite_id, caller.tenant)).response()
+    for job_id in existing(await service.database.write(cancel_jobs_of, suite_id, caller.tenant), "suite", suite_id):
+        service.statuses.forget(job_id)
+    return _answer(service, 200, await _read(service, suite_id, caller.tenant)).response()
 
 
-async def _read(here: Service, suite_id: str, tenant: str) -> Shown:
-    return existing(await here.database.read(read_suite, suite_id, tenant), "suite", suite_id)
+async def _read(service: Service, suite_id: str, tenant: str) -> Shown:
+    return existing(await service.database.read(read_suite, suite_id, tenant), "suite", suite_id)
 
 
 def _page(
@@ -126,10 +126,10 @@ def _page(
     return page, suites.tallies(c, [suite.id for suite in page.rows])
 
 
-def _answer(here: Service, status: int, shown: Shown) -> Answer:
-    now_s = here.clock()
-    view = suite_view(shown, now_s)
-    headers = {"ETag": version_of(shown, now_s), "Cache-Control": "private, no-cache"}
+def _answer(service: Service, status: int, content: Shown) -> Answer:
+    now_s = service.clock()
+    view = suite_view(content, now_s)
+    headers = {"ETag": version_of(content, now_s), "Cache-Control": "private, no-cache"}
     waiting = view.progress.queued + view.progress.running
     if status == 202:
         headers["Location"] = f"{router.prefix}/{view.id}"

@@ -36,7 +36,7 @@ class PlacedSuite(Answer):
     suite_id: str = field(kw_only=True)
     tenant: str = field(kw_only=True)
     cells: Sequence[StoredCell] = field(kw_only=True)
-    made: Sequence[str] = field(kw_only=True)
+    job_ids: Sequence[str] = field(kw_only=True)
 
     @property
     def finished(self) -> bool:
@@ -45,35 +45,37 @@ class PlacedSuite(Answer):
 
 
 async def place_suite(
-    here: Service, caller: Caller, plan: Plan, repeat: Repeatable, show: Show, wait: int | None
+    service: Service, caller: Caller, plan: Plan, repeat: Repeatable, show: Show, wait: int | None
 ) -> tuple[Answer, Allowance]:
     """Place a suite completely or not at all; with `wait`, answer when it has ended, or after `wait` seconds.
 
     Each new job counts towards the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
     """
     tenant = caller.tenant
-    new = await here.database.read(_count_new, tenant, plan, repeat)
+    new = await service.database.read(_count_new, tenant, plan, repeat)
     if new:
         for target in plan.targets[1:]:
-            await refuse_cooling(here, caller, target.descriptor["base_url"])
-        await permit(here, caller, plan.targets[0].descriptor["base_url"], new)
-    answer = await here.database.write(_place, tenant, plan, repeat, show, here.settings.max_active_jobs, bool(wait))
+            await refuse_cooling(service, caller, target.descriptor["base_url"])
+        await permit(service, caller, plan.targets[0].descriptor["base_url"], new)
+    answer = await service.database.write(
+        _place, tenant, plan, repeat, show, service.settings.max_active_jobs, bool(wait)
+    )
     if isinstance(answer, PlacedSuite):
-        for job_id in answer.made:
-            here.dispatcher.ring(job_id)
+        for job_id in answer.job_ids:
+            service.dispatcher.ring(job_id)
         if wait and not answer.finished:
-            await wait_for_end(here, answer.cells, wait)
-            answer = await here.database.write(_answer_after_wait, answer, repeat, show)
-    return answer, await here.rate_limiter.left(caller.tenant)
+            await wait_for_end(service, answer.cells, wait)
+            answer = await service.database.write(_answer_after_wait, answer, repeat, show)
+    return answer, await service.rate_limiter.left(caller.tenant)
 
 
-async def wait_for_end(here: Service, cells: Sequence[StoredCell], within_s: float) -> None:
+async def wait_for_end(service: Service, cells: Sequence[StoredCell], within_s: float) -> None:
     """Wait until every job has ended, at most `within_s` seconds."""
     clock = asyncio.get_running_loop().time
     until = clock() + within_s
     for cell in cells:
         if not cell.finished and (left_s := until - clock()) > 0:
-            await here.event_stream.ended(cell.job_id, left_s)
+            await service.event_stream.ended(cell.job_id, left_s)
 
 
 def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
@@ -97,11 +99,11 @@ def cancel_jobs_of(c: Any, suite_id: str, tenant: str) -> list[str] | None:
     unfinished = [cell.job_id for cell in suites.cells(c, suite_id) if not cell.finished]
     if not unfinished:
         raise Problem("already-finished", "every job of the suite has ended")
-    own = sorted(set(unfinished) - set(suite.request["joined"]))
-    for job_id in own:  # sorted, so that two concurrent cancellations cannot deadlock
+    own_jobs = sorted(set(unfinished) - set(suite.request["joined"]))
+    for job_id in own_jobs:  # sorted, so that two concurrent cancellations cannot deadlock
         with suppress(AlreadyFinished):  # the job may have ended after its cell was read
             jobs.request_cancel(c, job_id, tenant)
-    return own
+    return own_jobs
 
 
 # ---------------------------------------------------------------------------- within one transaction
@@ -109,30 +111,30 @@ def _count_new(c: Any, tenant: str, plan: Plan, repeat: Repeatable) -> int:
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
         return 0
-    wanted, _ = _settle(plan, _known(c, tenant, plan))
-    return sum(rating_id is None for _, rating_id in wanted)
+    wanted_jobs, _ = _settle(plan, _known(c, tenant, plan))
+    return sum(rating_id is None for _, rating_id in wanted_jobs)
 
 
-def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, most: int, waits: bool) -> Answer:
+def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool) -> Answer:
     def work(c: Any) -> PlacedSuite:
-        wanted, ids = _settle(plan, _known(c, tenant, plan))
-        fresh = [new for new, rating_id in wanted if rating_id is None]
-        _refuse_too_many(c, tenant, fresh, most)
+        wanted_jobs, ids = _settle(plan, _known(c, tenant, plan))
+        fresh = [new for new, rating_id in wanted_jobs if rating_id is None]
+        _refuse_too_many(c, tenant, fresh, limit)
         refusals.check(c, tenant, *(called for new in fresh for called in (new.target, new.author)))
-        jobs.add_all(c, wanted)
-        added = {new.id for new, _ in wanted}
+        jobs.add_all(c, wanted_jobs)
+        added = {new.id for new, _ in wanted_jobs}
         suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - added)))
-        shown = read_suite(c, suite.id, tenant)
-        assert shown is not None  # noqa: S101  the suite was just stored
-        answer = show(shown)
+        content = read_suite(c, suite.id, tenant)
+        assert content is not None  # noqa: S101  the suite was just stored
+        answer = show(content)
         return PlacedSuite(
             answer.status,
             answer.body,
             answer.headers,
             suite_id=suite.id,
             tenant=tenant,
-            cells=shown[1],
-            made=[new.id for new in fresh],
+            cells=content[1],
+            job_ids=[new.id for new in fresh],
         )
 
     return once(c, repeat, work, lambda placed: not waits or placed.finished)
@@ -140,9 +142,9 @@ def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, most
 
 def _answer_after_wait(c: Any, placed: PlacedSuite, repeat: Repeatable, show: Show) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
-    shown = read_suite(c, placed.suite_id, placed.tenant)
-    assert shown is not None  # noqa: S101  suites are never removed
-    answer = show(shown)
+    content = read_suite(c, placed.suite_id, placed.tenant)
+    assert content is not None  # noqa: S101  suites are never removed
+    answer = show(content)
     store_answer(c, repeat, answer)
     return answer
 
@@ -152,44 +154,48 @@ def _known(c: Any, tenant: str, plan: Plan) -> dict[str, Known]:
     return suites.known(c, tenant, digests, plan.orders[0][1].age_s)
 
 
-def _settle(plan: Plan, known: dict[str, Known]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
+def _settle(plan: Plan, known_jobs: dict[str, Known]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
     """Return the jobs to add, each with the rating that answers it, and the job id of each cell."""
-    wanted: dict[str, tuple[NewJob, str | None]] = {}
+    wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     ids: list[str] = []
     for _, order in plan.orders:
-        new, one = order.new, known[order.new.request_digest]
-        if _joins(new, one):
-            ids.append(str(one.twin_id))
+        new, known_job = order.new, known_jobs[order.new.request_digest]
+        if _joins(new, known_job):
+            ids.append(str(known_job.twin_id))
             continue
-        answered = one.rating_id if one.rating_visibility == new.visibility else None
-        first, _ = wanted.setdefault(new.request_digest, (new, answered))  # two cells with equal requests share one job
+        answered = known_job.rating_id if known_job.rating_visibility == new.visibility else None
+        first, _ = wanted_jobs.setdefault(
+            new.request_digest, (new, answered)
+        )  # two cells with equal requests share one job
         ids.append(first.id)
-    return list(wanted.values()), ids
+    return list(wanted_jobs.values()), ids
 
 
-def _joins(new: NewJob, known: Known) -> bool:
+def _joins(new: NewJob, known_job: Known) -> bool:
     """Return whether a running job has the requested visibility and callback, and no rating answers the request."""
-    if known.twin_id is None or known.rating_visibility == new.visibility:
+    if known_job.twin_id is None or known_job.rating_visibility == new.visibility:
         return False
-    return known.twin_visibility == new.visibility and new.callback_url in {None, known.twin_callback_url}
+    return known_job.twin_visibility == new.visibility and new.callback_url in {None, known_job.twin_callback_url}
 
 
-def _refuse_too_many(c: Any, tenant: str, new: Sequence[NewJob], most: int) -> None:
+def _refuse_too_many(c: Any, tenant: str, new: Sequence[NewJob], limit: int) -> None:
     active = count_active(c, tenant) if new else 0
-    if active + len(new) > most:
-        detail = f"{active} of your jobs are queued or running; with {len(new)} more there would be over {most}"
+    if active + len(new) > limit:
+        detail = f"{active} of your jobs are queued or running; with {len(new)} more there would be over {limit}"
         raise too_many_jobs(detail)
 
 
 def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined: Sequence[str]) -> NewSuite:
     first: Order = plan.orders[0][1]
-    omitted = [one.as_json() for one in plan.omitted]
+    omitted = [omission.as_json() for omission in plan.omitted]
     described = [target.descriptor for target in plan.targets]
-    several = {"services": described, "service_of": [one.service for one in plan.planned]} if plan.several else {}
+    several = (
+        {"services": described, "service_of": [planned.service for planned in plan.planned]} if plan.several else {}
+    )
     return NewSuite(
         tenant=tenant,
         target={"name": f"{len(described)} services"} if plan.several else described[0],
-        request={"asked": dict(plan.asked), "omitted": omitted, "joined": list(joined), **several},
+        request={"asked": dict(plan.request), "omitted": omitted, "joined": list(joined), **several},
         callback_url=first.new.callback_url,
         visibility=first.new.visibility,
         cells=[(cell, job_id) for (cell, _), job_id in zip(plan.orders, ids, strict=True)],

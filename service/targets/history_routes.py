@@ -24,26 +24,28 @@ router = APIRouter(route_class=StrictRoute)
 
 @router.get("/v1/targets/{target_id}/history", tags=["targets"], response_model=HistoryList)
 async def target_history(
-    request: Request, row: FoundTarget, here: Here, caller: Reader, query: Annotated[HistoryQuery, Query()]
+    request: Request, row: FoundTarget, service: Here, caller: Reader, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
     """List a saved target's ratings, newest first, with the changes between them; withdrawn ratings are marked.
 
     Ratings of a target that was described in the request, with an equal description, are included.
     """
     name = f"history of {row.id}"
-    asked = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
+    parameters = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
     same = (row.id, row.base_url, described_digest(vars(row)))
-    steps = await here.database.read(history.of_target, caller.tenant, *same, **asked)
+    steps = await service.database.read(history.of_target, caller.tenant, *same, **parameters)
     return await _listed(request, query, name, steps)
 
 
 @router.get("/v1/registry/history", tags=["registry"], response_model=HistoryList)
 async def address_history(
-    request: Request, here: Here, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
+    request: Request, service: Here, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
 ) -> Response:
     """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
-    asked = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
-    return await _listed(request, query, "history", await here.database.read(history.of_url, caller.tenant, **asked))
+    parameters = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
+    return await _listed(
+        request, query, "history", await service.database.read(history.of_url, caller.tenant, **parameters)
+    )
 
 
 async def _listed(request: Request, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:

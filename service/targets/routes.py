@@ -41,16 +41,16 @@ Description = Annotated[TargetDescription, Body(openapi_examples=TARGETS)]
 
 
 @router.post("", status_code=201, response_model=TargetView, response_description="Saved.")
-async def save_target(body: Description, here: Here, caller: TargetWriter, repeat: Repeat) -> Response:
+async def save_target(body: Description, service: Here, caller: TargetWriter, repeat: Repeat) -> Response:
     """Save a target, so that jobs can name it by id and its secret is sent only once."""
-    new = await _new_target(here, caller.tenant, new_id("tgt"), body)
+    new = await _new_target(service, caller.tenant, new_id("tgt"), body)
 
     def add(c: Any) -> Answer:
         saved = targets.add(c, new)
         headers = {"Location": f"{router.prefix}/{saved.id}", "ETag": entity_tag(saved.id, saved.version)}
         return Answer(201, write_json(TargetView.of(saved)), headers)
 
-    return await answer_once(here, caller, repeat, add)
+    return await answer_once(service, caller, repeat, add)
 
 
 class TargetQuery(PageQuery):
@@ -62,20 +62,20 @@ class TargetQuery(PageQuery):
 
 @router.get("", response_model=TargetList)
 async def list_targets(
-    request: Request, here: Here, caller: Reader, query: Annotated[TargetQuery, Query()]
+    request: Request, service: Here, caller: Reader, query: Annotated[TargetQuery, Query()]
 ) -> Response:
     """List your targets, newest first."""
-    return await read_list(request, here, query, "targets", TargetView.of, targets.page, caller.tenant)
+    return await read_list(request, service, query, "targets", TargetView.of, targets.page, caller.tenant)
 
 
-async def found_target(target_id: str, here: Here, caller: Reader) -> StoredTarget:
+async def found_target(target_id: str, service: Here, caller: Reader) -> StoredTarget:
     """Return the target in the path."""
-    return existing(await here.database.read(targets.find, target_id, caller.tenant), "target", target_id)
+    return existing(await service.database.read(targets.find, target_id, caller.tenant), "target", target_id)
 
 
-async def own_target(target_id: str, here: Here, caller: TargetWriter) -> StoredTarget:
+async def own_target(target_id: str, service: Here, caller: TargetWriter) -> StoredTarget:
     """Return the target in the path, for a caller who can change it."""
-    return await found_target(target_id, here, caller)
+    return await found_target(target_id, service, caller)
 
 
 FoundTarget = Annotated[StoredTarget, Depends(found_target)]
@@ -90,7 +90,7 @@ async def get_target(request: Request, row: FoundTarget) -> Response:
 
 
 @router.put("/{target_id}", response_model=TargetView)
-async def replace_target(body: Description, row: OwnTarget, here: Here, caller: TargetWriter) -> Response:
+async def replace_target(body: Description, row: OwnTarget, service: Here, caller: TargetWriter) -> Response:
     """Replace a target. Without `secret`, it keeps its secret; `null` removes the secret.
 
     If the protocol, address or way of authentication changes, the secret of the target must be sent again (422
@@ -99,17 +99,17 @@ async def replace_target(body: Description, row: OwnTarget, here: Here, caller: 
     Running jobs continue with the earlier description.
     """
     keep = "secret" not in body.model_fields_set
-    new = await _new_target(here, caller.tenant, row.id, body, row if keep else None)
+    new = await _new_target(service, caller.tenant, row.id, body, row if keep else None)
     replaced = existing(
-        await here.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep), "target", row.id
+        await service.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep), "target", row.id
     )
     return json_response(TargetView.of(replaced), headers={"ETag": entity_tag(replaced.id, replaced.version)})
 
 
 @router.delete("/{target_id}", status_code=204, response_description="Removed.")
-async def remove_target(target_id: str, here: Here, caller: TargetWriter) -> Response:
+async def remove_target(target_id: str, service: Here, caller: TargetWriter) -> Response:
     """Remove a target and its secret. Its jobs and ratings stay."""
-    return removed(await here.database.write(targets.remove, target_id, caller.tenant), "target", target_id)
+    return removed(await service.database.write(targets.remove, target_id, caller.tenant), "target", target_id)
 
 
 PROBED_DESCRIPTION = "Accepted; 200 instead if the job ended within the requested wait."
@@ -119,7 +119,7 @@ PROBED_DESCRIPTION = "Accepted; 200 instead if the job ended within the requeste
 async def probe_described_target(
     request: Request,
     body: Description,
-    here: Here,
+    service: Here,
     caller: TargetWriter,
     repeat: Repeat,
     wait: Wait,
@@ -133,43 +133,53 @@ async def probe_described_target(
     gave its own error message, `service_said`. The secret is deleted when the test ends.
     """
     with located():
-        target = await with_described_links(here, caller, of_described(body))
-        await check_target(here, target)
-        await check_uploaded(here, caller.tenant, target.descriptor)
-    order = probe_order(here, caller, target)
-    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
+        target = await with_described_links(service, caller, of_described(body))
+        await check_target(service, target)
+        await check_uploaded(service, caller.tenant, target.descriptor)
+    order = probe_order(service, caller, target)
+    return await answer_order(
+        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
+    )
 
 
 @router.post("/{target_id}/probe", status_code=202, response_model=JobView, response_description=PROBED_DESCRIPTION)
 async def probe_target(
-    request: Request, row: OwnTarget, here: Here, caller: TargetWriter, repeat: Repeat, wait: Wait, response: Response
+    request: Request,
+    row: OwnTarget,
+    service: Here,
+    caller: TargetWriter,
+    repeat: Repeat,
+    wait: Wait,
+    response: Response,
 ) -> Response:
     """Test a target without rating it: reachability, latency, and order and completeness of its answers.
 
     The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.
     """
     with located():
-        target = await with_described_links(here, caller, of_saved(here, row))
-        await check_target(here, target)
-    order = probe_order(here, caller, target)
-    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
+        target = await with_described_links(service, caller, of_saved(service, row))
+        await check_target(service, target)
+    order = probe_order(service, caller, target)
+    return await answer_order(
+        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
+    )
 
 
 async def _new_target(
-    here: Service, tenant: str, target_id: str, body: TargetDescription, kept: StoredTarget | None = None
+    service: Service, tenant: str, target_id: str, body: TargetDescription, previous: StoredTarget | None = None
 ) -> NewTarget:
-    """Return a target to store, validated with the secret in `body` or in `kept`; a new secret is encrypted."""
-    asked = of_described(body)
+    """Return a target to store, validated with the secret in `body` or in `previous`; a new secret is encrypted."""
+    described_target = of_described(body)
     with located():
-        described = await with_links(here, tenant, asked.descriptor)
-        if kept is not None and kept.sealed_secret is not None:
-            _check_destination(targets.descriptor(kept), described)
-        secret = asked.secret if kept is None else open_secret(here, kept)
-        await check_target(here, ResolvedTarget(described, secret))
-        await check_uploaded(here, tenant, described)
-    plain, sealed = asked.secret, None
+        described = await with_links(service, tenant, described_target.descriptor)
+        if previous is not None and previous.sealed_secret is not None:
+            _check_destination(targets.descriptor(previous), described)
+        secret = described_target.secret if previous is None else open_secret(service, previous)
+        await check_target(service, ResolvedTarget(described, secret))
+        await check_uploaded(service, tenant, described)
+    plain, sealed = described_target.secret, None
     if plain is not None:
-        sealed = here.vault.seal_for_target(plain, tenant=tenant, target=target_id, described=described)
+        sealed = service.vault.seal_for_target(plain, tenant=tenant, target=target_id, described=described)
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)
 
 

@@ -33,78 +33,78 @@ class ResolvedTarget:
 
 
 async def resolve_target(
-    here: Service, caller: Caller, asked: TargetDescription | TargetReference, *place: str | int
+    service: Service, caller: Caller, request: TargetDescription | TargetReference, *path: str | int
 ) -> ResolvedTarget:
     """Return the target of a request, saved or described, after checking its description.
 
     Raises
     ------
     Problem
-        If there is no such target, or its description is invalid; the problem points into `place` (``target``).
+        If there is no such target, or its description is invalid; the problem points into `path` (``target``).
     """
-    with located(*place or ("target",)):
-        target = await find_target(here, caller, asked)
+    with located(*path or ("target",)):
+        target = await find_target(service, caller, request)
         if target.descriptor["protocol"] == CHAIN:
-            target = await with_described_links(here, caller, target)
-        await check_target(here, target)
-        await check_uploaded(here, caller.tenant, target.descriptor)
+            target = await with_described_links(service, caller, target)
+        await check_target(service, target)
+        await check_uploaded(service, caller.tenant, target.descriptor)
     return target
 
 
-async def find_target(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> ResolvedTarget:
+async def find_target(service: Service, caller: Caller, request: TargetDescription | TargetReference) -> ResolvedTarget:
     """Return the target of a request, saved or described, unvalidated; the error for an unknown id names ``id``."""
-    if isinstance(asked, TargetDescription):
-        return of_described(asked)
-    row = await here.database.read(targets.find, asked.id, caller.tenant)
+    if isinstance(request, TargetDescription):
+        return of_described(request)
+    row = await service.database.read(targets.find, request.id, caller.tenant)
     if row is None:
-        raise SpecificationError(f"no target has the id {asked.id!r}; POST /v1/targets saves one", "id")
-    return of_saved(here, row)
+        raise SpecificationError(f"no target has the id {request.id!r}; POST /v1/targets saves one", "id")
+    return of_saved(service, row)
 
 
-async def with_described_links(here: Service, caller: Caller, target: ResolvedTarget) -> ResolvedTarget:
+async def with_described_links(service: Service, caller: Caller, target: ResolvedTarget) -> ResolvedTarget:
     """Insert the saved targets that the links of a chain name."""
-    described = await with_links(here, caller.tenant, target.descriptor, saved=target.saved_id is not None)
+    described = await with_links(service, caller.tenant, target.descriptor, saved=target.saved_id is not None)
     return replace(target, descriptor=described)
 
 
-def of_described(asked: TargetDescription) -> ResolvedTarget:
+def of_described(description: TargetDescription) -> ResolvedTarget:
     """Return the target that a request describes; its secret is separate, so that it can be encrypted at once."""
-    descriptor = asked.model_dump(exclude={"secret"}) | {"base_url": asked.base_url or ""}
-    descriptor["name"] = asked.name or host_of(descriptor["base_url"]) or asked.protocol
-    return ResolvedTarget(descriptor, None if asked.secret is None else asked.secret.get_secret_value())
+    descriptor = description.model_dump(exclude={"secret"}) | {"base_url": description.base_url or ""}
+    descriptor["name"] = description.name or host_of(descriptor["base_url"]) or description.protocol
+    return ResolvedTarget(descriptor, None if description.secret is None else description.secret.get_secret_value())
 
 
-def of_saved(here: Service, row: StoredTarget) -> ResolvedTarget:
+def of_saved(service: Service, row: StoredTarget) -> ResolvedTarget:
     """Return a saved target, with its secret decrypted."""
-    return ResolvedTarget(targets.descriptor(row), open_secret(here, row), row.id)
+    return ResolvedTarget(targets.descriptor(row), open_secret(service, row), row.id)
 
 
-def open_secret(here: Service, row: StoredTarget) -> str | None:
+def open_secret(service: Service, row: StoredTarget) -> str | None:
     """Decrypt a saved target's secret."""
     if row.sealed_secret is None:
         return None
     described = targets.descriptor(row)
-    return here.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, described=described)
+    return service.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, described=described)
 
 
-async def check_target(here: Service, target: ResolvedTarget) -> None:
+async def check_target(service: Service, target: ResolvedTarget) -> None:
     """Refuse an invalid description of a target; the error names the field, relative to the target.
 
     The secret of a saved target was checked when it was saved; another secret may hold a key, whose check takes
     milliseconds, so it is checked in a thread.
     """
     if target.saved_id is not None:
-        here.target_validator.check(target.descriptor)
+        service.target_validator.check(target.descriptor)
     elif target.secret is None:
-        here.target_validator.check({**target.descriptor, "secret": None})
+        service.target_validator.check({**target.descriptor, "secret": None})
     else:
-        await asyncio.to_thread(here.target_validator.check, {**target.descriptor, "secret": target.secret})
+        await asyncio.to_thread(service.target_validator.check, {**target.descriptor, "secret": target.secret})
 
 
-async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) -> None:
+async def check_uploaded(service: Service, tenant: str, target: Mapping[str, Any]) -> None:
     """Refuse a target of uploaded vectors if the tenant lacks the upload; the error names ``settings.upload``."""
     if target["kind"] == Kind.EMBEDDER and target["protocol"] == UPLOADED:
-        await found(here, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
+        await found(service, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
 
 
 def check_language_model(author: ResolvedTarget) -> None:
@@ -116,5 +116,5 @@ def check_language_model(author: ResolvedTarget) -> None:
 def check_rated(target: Mapping[str, Any]) -> None:
     """Refuse to rate a service that can only be an author; the error names the field ``protocol``."""
     if target["protocol"] in ONLY_AUTHORS:
-        why = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
-        raise SpecificationError(why, "protocol")
+        reason = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
+        raise SpecificationError(reason, "protocol")

@@ -98,7 +98,7 @@ async def _written(request: Request) -> AsyncIterator[Received]:
 
 
 async def keep(
-    here: Service,
+    service: Service,
     tenant: str,
     name: str,
     purpose: str,
@@ -118,54 +118,55 @@ async def keep(
     UploadsFull, QuotaExceeded
         If the tenant's uploads, or everything that it stores, would take more than is allowed.
     """
-    known = await here.database.read(uploads.find, came.digest, tenant, purpose)
-    if known is not None and known.media_type == media_type and known.summary.get("reading") == (reading or None):
-        return known, False  # the same file was validated when it was first sent
-    quota, stored = here.settings.upload_quota_bytes, await here.database.read(uploads.stored_bytes, tenant)
-    if known is None and stored + came.bytes > quota:  # checked again when the file is stored; this saves reading it
+    earlier = await service.database.read(uploads.find, came.digest, tenant, purpose)
+    if earlier is not None and earlier.media_type == media_type and earlier.summary.get("reading") == (reading or None):
+        return earlier, False  # the same file was validated when it was first sent
+    quota, stored = service.settings.upload_quota_bytes, await service.database.read(uploads.stored_bytes, tenant)
+    if earlier is None and stored + came.bytes > quota:  # checked again when the file is stored; this saves reading it
         raise UploadsFull(stored, came.bytes, quota)
     summary = await _reading("inspect", came.file, purpose=purpose, media_type=media_type, **(reading or {}))
     summary |= {"reading": dict(reading)} if reading else {}
     new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
-    return await here.database.write(uploads.add, new, came.file, quota)
+    return await service.database.write(uploads.add, new, came.file, quota)
 
 
 async def rows_of(
-    here: Service, tenant: str, named: str, *, rng: np.random.Generator, most: int = MAX_ROWS_OF_A_JOB
+    service: Service, tenant: str, reference: str, *, rng: np.random.Generator, limit: int = MAX_ROWS_OF_A_JOB
 ) -> TableRows:
-    """Read the rows of an uploaded table, by its id or digest; a random sample if there are more than `most`.
+    """Read the rows of an uploaded table, by its id or digest; a random sample if there are more than `limit`.
 
     `rng` has the job's seed, so that the sample is repeatable. The error for an unknown table names ``upload``.
     """
-    upload = await found(here, tenant, named, "table")
-    sample = sample_of(upload.summary, most, rng)
-    place = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
-    rows = await _with_content(here, upload, "rows", **place)
+    upload = await found(service, tenant, reference, "table")
+    sample = sample_of(upload.summary, limit, rng)
+    source = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
+    rows = await _with_content(service, upload, "rows", **source)
     return TableRows(tuple(rows), int(upload.summary["rows"]))
 
 
-async def trials_of(here: Service, tenant: str, named: str, *, field: str = "upload") -> list[dict[str, Any]]:
+async def trials_of(service: Service, tenant: str, reference: str, *, field: str = "upload") -> list[dict[str, Any]]:
     """Read uploaded trials for a job (`store.formats.choice_rows.read_trials`)."""
-    upload = await found(here, tenant, named, "trials", field=field)
-    rows: list[dict[str, Any]] = await _with_content(here, upload, "trials")
+    upload = await found(service, tenant, reference, "trials", field=field)
+    rows: list[dict[str, Any]] = await _with_content(service, upload, "trials")
     return rows
 
 
-async def found(here: Service, tenant: str, named: str, purpose: str, *, field: str = "upload") -> StoredUpload:
+async def found(service: Service, tenant: str, reference: str, purpose: str, *, field: str = "upload") -> StoredUpload:
     """Return the tenant's upload with an id or digest for a purpose; the error for an unknown upload names `field`."""
-    upload = await here.database.read(uploads.find, named, tenant, purpose)
+    upload = await service.database.read(uploads.find, reference, tenant, purpose)
     if upload is None:
         article = "an" if purpose == "embedding" else "a"
         raise SpecificationError(
-            f"no upload that is {article} {purpose} has the id or digest {named[:80]!r}; POST /v1/uploads sends one",
+            f"no upload that is {article} {purpose} has the id or digest {reference[:80]!r}; "
+            "POST /v1/uploads sends one",
             field,
         )
     return upload
 
 
-async def _with_content(here: Service, upload: StoredUpload, task: str, **arguments: Any) -> Any:
+async def _with_content(service: Service, upload: StoredUpload, task: str, **arguments: Any) -> Any:
     with await asyncio.to_thread(_temporary) as file:
-        if not await here.database.read(uploads.copy_to, upload.id, file):
+        if not await service.database.read(uploads.copy_to, upload.id, file):
             raise SpecificationError(f"the upload {upload.id} was removed a moment ago", "upload")
         return await _reading(task, file, **arguments)
 

@@ -38,7 +38,9 @@ _BODY: dict[str, Any] = {
 
 
 @router.post("", status_code=201, response_model=UploadView, response_description="Stored.", openapi_extra=_BODY)
-async def send_upload(request: Request, here: Here, caller: Writer, form: Annotated[UploadForm, Query()]) -> Response:
+async def send_upload(
+    request: Request, service: Here, caller: Writer, form: Annotated[UploadForm, Query()]
+) -> Response:
     """Upload a file. The same bytes for the same purpose are stored once: a repeated upload is answered with 200.
 
     The whole file is validated before it is stored; 422 names the invalid line and column. A table in CSV has the form
@@ -48,22 +50,22 @@ async def send_upload(request: Request, here: Here, caller: Writer, form: Annota
     media_type = _media_type(request, form.purpose)
     reading = _reading(request, form, media_type)
     async with received(request, caller.tenant) as came:
-        kept, new = await keep(here, caller.tenant, form.name, form.purpose, media_type, came, reading)
-    headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
-    return json_response(UploadView.from_row(kept), status=201 if new else 200, headers=headers)
+        stored, new = await keep(service, caller.tenant, form.name, form.purpose, media_type, came, reading)
+    headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id)}
+    return json_response(UploadView.from_row(stored), status=201 if new else 200, headers=headers)
 
 
 @router.get("", response_model=UploadList)
 async def list_uploads(
-    request: Request, here: Here, caller: Reader, query: Annotated[UploadQuery, Query()]
+    request: Request, service: Here, caller: Reader, query: Annotated[UploadQuery, Query()]
 ) -> Response:
     """List your uploads, newest first."""
-    return await read_list(request, here, query, "uploads", UploadLine.from_row, uploads.page, caller.tenant)
+    return await read_list(request, service, query, "uploads", UploadLine.from_row, uploads.page, caller.tenant)
 
 
-async def found_upload(upload_id: str, here: Here, caller: Reader) -> StoredUpload:
+async def found_upload(upload_id: str, service: Here, caller: Reader) -> StoredUpload:
     """Return the upload in the path."""
-    return existing(await here.database.read(uploads.find, upload_id, caller.tenant), "upload", upload_id)
+    return existing(await service.database.read(uploads.find, upload_id, caller.tenant), "upload", upload_id)
 
 
 @router.get("/{upload_id}", response_model=UploadView)
@@ -74,9 +76,9 @@ async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(foun
 
 
 @router.delete("/{upload_id}", status_code=204, response_description="Removed.")
-async def remove_upload(upload_id: str, here: Here, caller: Writer) -> Response:
+async def remove_upload(upload_id: str, service: Here, caller: Writer) -> Response:
     """Remove an upload and its content. 409 while a queued or running job uses it; ratings stay."""
-    return removed(await here.database.write(uploads.remove, upload_id, caller.tenant), "upload", upload_id)
+    return removed(await service.database.write(uploads.remove, upload_id, caller.tenant), "upload", upload_id)
 
 
 def _reading(request: Request, form: UploadForm, media_type: str) -> dict[str, str]:
@@ -94,8 +96,8 @@ def _media_type(request: Request, purpose: str) -> str:
     essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     media_type, (accepted, _) = ALSO.get(essence, essence), PURPOSES[purpose]
     if media_type not in accepted:
-        seen = f"declared as {essence[:80]!r}" if essence else "not declared"
-        detail = f"the file is {seen}; an upload of purpose {purpose} is {' or '.join(accepted)}"
+        declaration = f"declared as {essence[:80]!r}" if essence else "not declared"
+        detail = f"the file is {declaration}; an upload of purpose {purpose} is {' or '.join(accepted)}"
         raise Problem(
             "unsupported-upload-type",
             detail,

@@ -28,15 +28,17 @@ KindName = Literal["translator", "classifier", "regressor", "embedder", "languag
 @cache
 def _docstrings(module: str) -> dict[str, dict[str, str]]:
     """Read the docstrings of attributes of every class of a module."""
-    classes = (one for one in ast.walk(ast.parse(getsource(sys.modules[module]))) if isinstance(one, ast.ClassDef))
+    classes = (node for node in ast.walk(ast.parse(getsource(sys.modules[module]))) if isinstance(node, ast.ClassDef))
     return {
-        one.name: {
-            field.target.id: cleandoc(said.value.value)
-            for field, said in pairwise(one.body)
+        definition.name: {
+            field.target.id: cleandoc(docstring.value.value)
+            for field, docstring in pairwise(definition.body)
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-            if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant) and isinstance(said.value.value, str)
+            if isinstance(docstring, ast.Expr)
+            and isinstance(docstring.value, ast.Constant)
+            and isinstance(docstring.value.value, str)
         }
-        for one in classes
+        for definition in classes
     }
 
 
@@ -48,13 +50,13 @@ class DescribedModel(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        written = handler(core)
-        properties = handler.resolve_ref_schema(written).get("properties", {})
+        schema = handler(core)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
         for base in cls.__mro__[: cls.__mro__.index(DescribedModel)]:
-            for name, said in _docstrings(base.__module__).get(base.__name__, {}).items():
+            for name, description in _docstrings(base.__module__).get(base.__name__, {}).items():
                 if name in cls.model_fields:
-                    properties[cls.model_fields[name].alias or name].setdefault("description", said)
-        return written
+                    properties[cls.model_fields[name].alias or name].setdefault("description", description)
+        return schema
 
 
 class RequestModel(DescribedModel):

@@ -127,7 +127,9 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
     details, responses = operation_of(operation["operationId"]), operation["responses"]
     success = responses[min(responses)]
     if details.media_type is not None:
-        success["content"] = {each: {"schema": {"type": "string"}} for each in details.media_type.split(" | ")}
+        success["content"] = {
+            media_type: {"schema": {"type": "string"}} for media_type in details.media_type.split(" | ")
+        }
     if details.headers:
         success["headers"] = dict(details.headers)
     if details.then:
@@ -170,11 +172,11 @@ def _close_tuples(schema: Any) -> None:
     if isinstance(schema, dict):
         if "prefixItems" in schema and schema.get("maxItems") == len(schema["prefixItems"]):
             schema.setdefault("items", {})
-        for each in schema.values():
-            _close_tuples(each)
+        for member in schema.values():
+            _close_tuples(member)
     elif isinstance(schema, list):
-        for each in schema:
-            _close_tuples(each)
+        for member in schema:
+            _close_tuples(member)
 
 
 def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -187,13 +189,13 @@ def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _failures(operation: dict[str, Any]) -> list[str]:
     details = operation_of(operation["operationId"])
-    found = {"500", "503", *details.fails}
+    statuses = {"500", "503", *details.fails}
     if operation["tags"][0] not in PUBLIC_TAGS:
-        found |= {"401"} if details.public else {"401", "403"}
-    if any(one["in"] == "path" for one in operation.get("parameters", ())):
-        found.add("404")
+        statuses |= {"401"} if details.public else {"401", "403"}
+    if any(parameter["in"] == "path" for parameter in operation.get("parameters", ())):
+        statuses.add("404")
     if operation.get("parameters"):
-        found.add("422")
+        statuses.add("422")
     if "requestBody" in operation:
-        found |= {"400", "413", "415", "422"}
-    return sorted(found)
+        statuses |= {"400", "413", "415", "422"}
+    return sorted(statuses)

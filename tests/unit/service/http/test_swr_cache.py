@@ -37,7 +37,12 @@ class Reader:
 
 def made(keep_s=0.5, most=10):
     clock, counted = Clock(), Counter()
-    return SwrCache(keep_s, 1.0, lambda what: counted.update([what]), most=most, clock=clock), Reader(), clock, counted
+    return (
+        SwrCache(keep_s, 1.0, lambda outcome: counted.update([outcome]), capacity=most, clock=clock),
+        Reader(),
+        clock,
+        counted,
+    )
 
 
 async def turn():

@@ -211,7 +211,7 @@ async def test_rows_of_a_table_are_read_back_with_their_types(app, client):
 async def test_rows_of_a_large_table_are_sampled_by_the_seed_and_stay_in_table_order(app, client):
     upload = (await send(client, b"n\n" + b"".join(b"%d\n" % number for number in range(1_000)))).json()
     first, again, other = [
-        await rows_of(app.state.service, "default", upload["id"], rng=generator(seed), most=100) for seed in (1, 1, 2)
+        await rows_of(app.state.service, "default", upload["id"], rng=generator(seed), limit=100) for seed in (1, 1, 2)
     ]
     assert first == again != other
     assert (len(first.rows), first.of, first.sampled) == (100, 1_000, True)
