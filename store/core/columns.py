@@ -31,14 +31,14 @@ def pack(value: Any) -> bytes:
         If the value contains NaN or infinity.
     """
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    written = text.encode("utf-8", "surrogatepass")
-    return zlib.compress(written, level=6) if len(written) > COMPRESS_ABOVE_BYTES else written
+    encoded = text.encode("utf-8", "surrogatepass")
+    return zlib.compress(encoded, level=6) if len(encoded) > COMPRESS_ABOVE_BYTES else encoded
 
 
 def unpack(packed: bytes) -> Any:
     """Parse bytes written by `pack`."""
-    written = zlib.decompress(packed) if packed[0] == ZLIB_FIRST_BYTE else packed
-    return json.loads(written.decode("utf-8", "surrogatepass"))
+    encoded = zlib.decompress(packed) if packed[0] == ZLIB_FIRST_BYTE else packed
+    return json.loads(encoded.decode("utf-8", "surrogatepass"))
 
 
 def storable(text: str) -> str:
@@ -91,7 +91,7 @@ class Packed(TypeDecorator[Any]):
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32: no I, L, O or U, so that an id can be read aloud."""
-PAIRS = tuple(one + other for one in ALPHABET for other in ALPHABET)
+PAIRS = tuple(first + second for first in ALPHABET for second in ALPHABET)
 
 
 SEED_BITS = 53

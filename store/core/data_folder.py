@@ -48,8 +48,8 @@ def write_private(file: Path, content: str) -> None:
     file.parent.mkdir(mode=FOLDER, parents=True, exist_ok=True)
     new = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "w", encoding="utf-8") as written:
-            written.write(content)
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "w", encoding="utf-8") as stream:
+            stream.write(content)
         new.replace(file)
     finally:
         new.unlink(missing_ok=True)

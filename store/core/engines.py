@@ -30,16 +30,16 @@ CONNECT_WAIT_S = 5
 BACKENDS = ("sqlite", "postgresql")
 
 
-def database_url(written: str) -> URL:
+def database_url(text: str) -> URL:
     """Parse a database URL: ``sqlite:////path/assay.db`` or ``postgresql://…``; a driver in it is ignored.
 
     Raises
     ------
     ValueError
-        If `written` is no URL, or names another kind of database, or SQLite without a file.
+        If `text` is no URL, or names another kind of database, or SQLite without a file.
     """
     try:
-        url = make_url(written)
+        url = make_url(text)
     except exc.ArgumentError:  # the exception's message would contain the password
         raise ValueError("the database URL cannot be read; write sqlite:////path/assay.db or postgresql://…") from None
     backend = "postgresql" if url.drivername == "postgres" else url.get_backend_name()
@@ -239,9 +239,9 @@ def _reason(error: BaseException) -> str | None:
         return SQLITE_REASONS.get(code & 0xFF)
     state = getattr(cause, "sqlstate", None)
     if state is not None:
-        known = POSTGRES_REASONS.get(state) or POSTGRES_REASONS.get(state[:2])
-        if known is not None:
-            return known
+        reason = POSTGRES_REASONS.get(state) or POSTGRES_REASONS.get(state[:2])
+        if reason is not None:
+            return reason
     if error.connection_invalidated:
         return "unreachable"
     # a driver that lost its connection reports no SQLSTATE

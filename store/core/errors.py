@@ -34,16 +34,16 @@ class SchemaMismatch(StoreError):
 
     code = "schema-mismatch"
 
-    def __init__(self, found: str | None, wanted: str, unwritable: str | None = None) -> None:
+    def __init__(self, current: str | None, required: str, unwritable: str | None = None) -> None:
         remedy = "run `assay migrate`, or use the version of Assay that wrote it"
         if unwritable is not None:
             remedy = (
                 f"it cannot be migrated, because nothing can be written ({unwritable}); make room, then start again"
             )
         super().__init__(
-            f"the database is at schema {found or 'none'} and this version of Assay needs {wanted}; {remedy}"
+            f"the database is at schema {current or 'none'} and this version of Assay needs {required}; {remedy}"
         )
-        self.found, self.wanted = found, wanted
+        self.found, self.wanted = current, required
 
 
 class LeaseLost(StoreError):
@@ -176,9 +176,9 @@ class CorpusFull(StoreError):
 
     code = "corpus-full"
 
-    def __init__(self, corpus_id: str, most: int) -> None:
-        super().__init__(f"{corpus_id} would hold more than {most} items; create another corpus")
-        self.corpus_id, self.most = corpus_id, most
+    def __init__(self, corpus_id: str, limit: int) -> None:
+        super().__init__(f"{corpus_id} would hold more than {limit} items; create another corpus")
+        self.corpus_id, self.most = corpus_id, limit
 
 
 class ItemTaken(StoreError):
@@ -214,30 +214,32 @@ class AlreadyWithdrawn(StoreError):
 class BeyondTheLog(StoreError):
     """A requested position or tree size is after the end of the log: HTTP 422.
 
-    `name` is the parameter that is too large: ``position``, ``size``, ``first`` or ``second``. `most` is its largest
+    `name` is the parameter that is too large: ``position``, ``size``, ``first`` or ``second``. `largest` is its largest
     valid value; -1 if the log is empty.
     """
 
     code = "beyond-the-log"
 
-    def __init__(self, name: str, asked: int, most: int) -> None:
-        valid = "the log is empty" if most < 0 else f"the largest valid value is {most}"
-        super().__init__(f"{name} is {asked}, but {valid}")
-        self.name, self.asked, self.most = name, asked, most
+    def __init__(self, name: str, requested: int, largest: int) -> None:
+        valid = "the log is empty" if largest < 0 else f"the largest valid value is {largest}"
+        super().__init__(f"{name} is {requested}, but {valid}")
+        self.name, self.asked, self.most = name, requested, largest
 
 
 class RatingsRefused(StoreError):
     """A host refuses ratings, by its file or by its verified owner: HTTP 409, or the end of a job.
 
-    `who` is ``"file"`` or ``"owner"``; `where` is the address of the file, or the path of domains in the API.
+    `source` is ``"file"`` or ``"owner"``; `where` is the address of the file, or the path of domains in the API.
     """
 
     code = "ratings_refused"
 
-    def __init__(self, host: str, who: str, where: str) -> None:
-        said = f"its file {where}" if who == "file" else f"its verified owner, at {where} of this service,"
-        super().__init__(f"the host {host} must not be rated: {said} says so; use another target, or ask its operator")
-        self.host, self.who, self.where = host, who, where
+    def __init__(self, host: str, source: str, where: str) -> None:
+        origin = f"its file {where}" if source == "file" else f"its verified owner, at {where} of this service,"
+        super().__init__(
+            f"the host {host} must not be rated: {origin} says so; use another target, or ask its operator"
+        )
+        self.host, self.who, self.where = host, source, where
 
 
 class NotTheOwner(StoreError):

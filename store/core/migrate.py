@@ -107,10 +107,10 @@ def check(url: str, *, or_newer: bool = False) -> None:
     if file is not None and not file.exists():
         raise SchemaMismatch(None, head())
     with closing(Database(url)) as database, database.read() as connection:
-        found = _current(connection)
-    newer = found is not None and found > head()  # revisions are numbers of four digits
-    if found != head() and not (or_newer and newer):
-        raise SchemaMismatch(found, head())
+        current = _current(connection)
+    newer = current is not None and current > head()  # revisions are numbers of four digits
+    if current != head() and not (or_newer and newer):
+        raise SchemaMismatch(current, head())
 
 
 def _migrate(connection: Connection) -> None:
@@ -119,11 +119,11 @@ def _migrate(connection: Connection) -> None:
         connection.execute(text("SET LOCAL lock_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
     config = _config()
-    found = _current(connection)
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if found is not None and found not in known:
-        raise SchemaMismatch(found, head())
-    if found != head():
+    current = _current(connection)
+    revisions = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if current is not None and current not in revisions:
+        raise SchemaMismatch(current, head())
+    if current != head():
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 

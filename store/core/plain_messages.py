@@ -30,13 +30,13 @@ _WRONG_FORM = (
 )
 
 
-def plain_message(error: Mapping[str, Any], known: Iterable[str] = ()) -> str:
-    """Return the message of an invalid field; `known` are the valid names of fields in the same object."""
+def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> str:
+    """Return the message of an invalid field; `valid_names` are the valid names of fields in the same object."""
     kind, facts = str(error["type"]), error.get("ctx") or {}
     match kind:
         case "unexpected_keyword_argument" | "extra_forbidden":
             name = str(error["loc"][-1])
-            return f"no field is called {name!r}{known_names(name, known)}"
+            return f"no field is called {name!r}{known_names(name, valid_names)}"
         case "literal_error" | "enum":
             names = str(facts["expected"]).replace(" or ", ", ").replace("'", "").split(", ")
             return f"this value is not possible{known_names(str(error.get('input', '')), names)}"
@@ -48,11 +48,13 @@ def plain_message(error: Mapping[str, Any], known: Iterable[str] = ()) -> str:
             return "this field is required"
         case "too_short" | "too_long":
             bound, limit = ("least", "min_length") if kind == "too_short" else ("most", "max_length")
-            seen = facts.get("actual_length")
-            return f"must have at {bound} {facts[limit]} entries" + (f", not {seen}" if seen is not None else "")
+            actual_length = facts.get("actual_length")
+            return f"must have at {bound} {facts[limit]} entries" + (
+                f", not {actual_length}" if actual_length is not None else ""
+            )
     for ending in _WRONG_FORM:
         kind = kind.removesuffix(ending)
     if kind in _FORMS:
         return _FORMS[kind]
-    said = str(error["msg"]).removeprefix("Value error, ")
-    return said.replace("Input should", "must").replace("must be a valid", "must be")
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return message.replace("Input should", "must").replace("must be a valid", "must be")

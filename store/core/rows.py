@@ -44,29 +44,29 @@ class Rows(list[T]):
 
 def bounded(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
     """Build rows until they weigh more than `MOST_WEIGHT` together."""
-    found, held = Rows[T](), 0
+    built, total_weight = Rows[T](), 0
     for row in rows:
-        found.append(build(row))
-        held += weight(row)
-        if held > MOST_WEIGHT:
-            found.cut = True
+        built.append(build(row))
+        total_weight += weight(row)
+        if total_weight > MOST_WEIGHT:
+            built.cut = True
             break
-    return found
+    return built
 
 
 def weight(value: object) -> int:
     """Estimate the size in bytes of a JSON value, or of a row that holds JSON values."""
-    found, open_ones = 0, [value]
+    size, open_ones = 0, [value]
     while open_ones:
-        one = open_ones.pop()
-        found += 16
-        if isinstance(one, str | bytes):
-            found += len(one)
-        elif isinstance(one, Mapping):
-            open_ones += [*one, *one.values()]
-        elif isinstance(one, list):
-            open_ones += one
-    return found
+        element = open_ones.pop()
+        size += 16
+        if isinstance(element, str | bytes):
+            size += len(element)
+        elif isinstance(element, Mapping):
+            open_ones += [*element, *element.values()]
+        elif isinstance(element, list):
+            open_ones += element
+    return size
 
 
 def page_of(
@@ -80,12 +80,12 @@ def _page_rows(
     c: Connection, query: Select[Any], table: Table, before: tuple[int, str] | None, limit: int
 ) -> Iterator[RowMapping]:
     while limit > 0:
-        asked = min(limit, ROWS_A_QUERY)
+        page_size = min(limit, ROWS_A_QUERY)
         count = 0
-        for row in c.execute(newest_first(query, table.c.created_at, table.c.id, before, asked)).mappings():
+        for row in c.execute(newest_first(query, table.c.created_at, table.c.id, before, page_size)).mappings():
             yield row
             count, before = count + 1, (row["created_at"], row["id"])
-        limit = limit - asked if count == asked else 0
+        limit = limit - page_size if count == page_size else 0
 
 
 def newest_first(
@@ -110,9 +110,9 @@ def newest_first(
     return query.order_by(created_at.desc(), row_id.desc()).limit(limit)
 
 
-def equal(table: Table, **wanted: Any) -> list[ColumnElement[bool]]:
+def equal(table: Table, **values: Any) -> list[ColumnElement[bool]]:
     """Return the conditions that columns have the given values; ``None`` means any value."""
-    return [table.c[name] == value for name, value in wanted.items() if value is not None]
+    return [table.c[name] == value for name, value in values.items() if value is not None]
 
 
 class json_part(FunctionElement[str]):  # noqa: N801 - named like an SQL function
@@ -128,22 +128,22 @@ class json_part(FunctionElement[str]):  # noqa: N801 - named like an SQL functio
 
 @compiles(json_part, "sqlite")
 def _sqlite(element: json_part, compiler: Any, **options: Any) -> str:
-    column, part = (compiler.process(each, **options) for each in element.clauses)
+    column, part = (compiler.process(clause, **options) for clause in element.clauses)
     return f"json_extract({column}, '$.' || {part})"
 
 
 @compiles(json_part, "postgresql")
 def _postgresql(element: json_part, compiler: Any, **options: Any) -> str:
-    column, part = (compiler.process(each, **options) for each in element.clauses)
+    column, part = (compiler.process(clause, **options) for clause in element.clauses)
     return f"(CAST({column} AS json) ->> {part})"
 
 
 def about_target(table: Table, q: str | None, kind: str | None) -> list[ColumnElement[bool]]:
     """Return the conditions that a row's ``target`` is of a kind, and has `q` in its name or address."""
-    found: list[ColumnElement[bool]] = []
+    conditions: list[ColumnElement[bool]] = []
     if kind is not None:
-        found.append(json_part(table.c.target, "kind") == kind)
+        conditions.append(json_part(table.c.target, "kind") == kind)
     if q is not None:
         name = json_part(table.c.target, "name")
-        found.append(or_(name.icontains(q, autoescape=True), table.c.target_url.icontains(q, autoescape=True)))
-    return found
+        conditions.append(or_(name.icontains(q, autoescape=True), table.c.target_url.icontains(q, autoescape=True)))
+    return conditions

@@ -214,10 +214,10 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _sign_in_is_complete(self) -> Settings:
-        given = {name: bool(getattr(self, name)) for name in ("oidc_issuer", "oidc_client_id", "oidc_rules")}
-        if not any(given.values()) and self.oidc_client_secret is None:
+        is_given = {name: bool(getattr(self, name)) for name in ("oidc_issuer", "oidc_client_id", "oidc_rules")}
+        if not any(is_given.values()) and self.oidc_client_secret is None:
             return self
-        missing = [name for name, is_set in {**given, "public_url": bool(self.public_url)}.items() if not is_set]
+        missing = [name for name, is_set in {**is_given, "public_url": bool(self.public_url)}.items() if not is_set]
         if missing:
             raise ValueError(f"sign-in with OpenID Connect also needs {', '.join(missing)}")
         for name in ("oidc_issuer", "public_url"):
@@ -288,12 +288,12 @@ class Settings(BaseSettings):
         return self.auth == "keys"
 
 
-def _parts(written: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in written.split(",") if part.strip())
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _networks(written: str) -> tuple[Network, ...]:
-    return tuple(ip_network(part, strict=False) for part in _parts(written))
+def _networks(text: str) -> tuple[Network, ...]:
+    return tuple(ip_network(part, strict=False) for part in _parts(text))
 
 
 def _is_private(url: str) -> bool:

@@ -133,7 +133,7 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
     present = and_(corpus_items.c.corpus_id.in_(ids), corpus_items.c.removed_at.is_(None))
     query = select(corpus_items.c.corpus_id, func.count()).where(present).group_by(corpus_items.c.corpus_id)
     counted = {row[0]: row[1] for row in c.execute(query)} if ids else {}
-    return {each: counted.get(each, 0) for each in ids}
+    return {corpus_id: counted.get(corpus_id, 0) for corpus_id in ids}
 
 
 def lock(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:

@@ -51,9 +51,9 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
 
 def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
     """Read an image that a tenant may see: its own or one in a shared corpus."""
-    columns = [images.c[each.name] for each in fields(StoredImage)]
-    wanted: Select[Any] = select(*columns).where(images.c.digest == digest)
-    for query in (wanted.where(images.c.tenant == tenant), _shared(wanted)):
+    columns = [images.c[field.name] for field in fields(StoredImage)]
+    query_all: Select[Any] = select(*columns).where(images.c.digest == digest)
+    for query in (query_all.where(images.c.tenant == tenant), _shared(query_all)):
         row = c.execute(query.limit(1)).mappings().one_or_none()
         if row is not None:
             return StoredImage(**row)
@@ -63,10 +63,10 @@ def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
 def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
     """Filter image digests to those that a tenant may not see, in the same order."""
     visible: set[str] = set()
-    for some in chunks(digests):
-        named: Select[Any] = select(images.c.digest).where(images.c.digest.in_(some))
-        visible.update(c.execute(named.where(images.c.tenant == tenant)).scalars())
-        others = [digest for digest in some if digest not in visible]
+    for batch in chunks(digests):
+        matching: Select[Any] = select(images.c.digest).where(images.c.digest.in_(batch))
+        visible.update(c.execute(matching.where(images.c.tenant == tenant)).scalars())
+        others = [digest for digest in batch if digest not in visible]
         if others:
             among: Select[Any] = select(images.c.digest).where(images.c.digest.in_(others))
             visible.update(c.execute(_shared(among)).scalars())
@@ -75,18 +75,18 @@ def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
 
 def thumbnails(c: Connection, digests: Sequence[str], tenant: str) -> dict[str, str]:
     """Read the thumbnails of images that a tenant may see, by digest; others are left out."""
-    found: dict[str, str] = {}
-    for some in chunks(digests):
+    thumbnail_of: dict[str, str] = {}
+    for batch in chunks(digests):
         small: Select[Any] = select(images.c.digest, images.c.thumbnail)
-        small = small.where(images.c.digest.in_(some), images.c.thumbnail.is_not(None))
+        small = small.where(images.c.digest.in_(batch), images.c.thumbnail.is_not(None))
         for query in (_shared(small), small.where(images.c.tenant == tenant)):
-            found.update({row.digest: row.thumbnail for row in c.execute(query)})
-    return found
+            thumbnail_of.update({row.digest: row.thumbnail for row in c.execute(query)})
+    return thumbnail_of
 
 
-def _shared(wanted: Select[Any]) -> Select[Any]:
+def _shared(query: Select[Any]) -> Select[Any]:
     """Limit a query to images that their owner has added to a shared corpus."""
-    return wanted.where(
+    return query.where(
         select(corpus_items.c.id)
         .join(corpora, corpora.c.id == corpus_items.c.corpus_id)
         .where(

@@ -119,18 +119,18 @@ def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> A
     if corpus is None:
         return None
     existing = _by_digest(c, corpus_id, [item.digest for item in new])
-    wanted: dict[str, NewItem] = {}
+    by_digest: dict[str, NewItem] = {}
     for item in new:
         if _is_missing(existing.get(item.digest)):
-            wanted.setdefault(item.digest, item)
-    if wanted:
-        if corpora.sizes(c, [corpus_id])[corpus_id] + len(wanted) > MOST_ITEMS:
+            by_digest.setdefault(item.digest, item)
+    if by_digest:
+        if corpora.sizes(c, [corpus_id])[corpus_id] + len(by_digest) > MOST_ITEMS:
             raise CorpusFull(corpus_id, MOST_ITEMS)
-        _forget(c, corpus_id, tenant, [digest for digest in wanted if digest in existing])
-        _insert(c, corpus_id, tenant, list(wanted.values()))
+        _forget(c, corpus_id, tenant, [digest for digest in by_digest if digest in existing])
+        _insert(c, corpus_id, tenant, list(by_digest.values()))
         corpus = corpora.change(c, corpus_id, tenant, {}) or corpus
-        existing |= _by_digest(c, corpus_id, list(wanted))
-    added = frozenset(existing[digest].id for digest in wanted)
+        existing |= _by_digest(c, corpus_id, list(by_digest))
+    added = frozenset(existing[digest].id for digest in by_digest)
     return AddedItems(corpus, tuple(existing[item.digest] for item in new), added)
 
 
@@ -175,34 +175,34 @@ def every(c: Connection, corpus_id: str) -> list[StoredItem]:
 
 
 def sentences_of_rules(
-    c: Connection, tenant: str, digest: str, but: str, most: int, *, own: bool = False
+    c: Connection, tenant: str, digest: str, but: str, limit: int, *, only_own: bool = False
 ) -> list[StoredItem]:
     """List sentences of readable corpora that follow a specification, oldest first.
 
-    `digest` is the digest of the specification, `but` the id of a corpus to leave out. At most `most` sentences are
-    read; with `own`, only from the tenant's own corpora, not from shared ones.
+    `digest` is the digest of the specification, `but` the id of a corpus to leave out. At most `limit` sentences are
+    read; with `only_own`, only from the tenant's own corpora, not from shared ones.
     """
     filters = [
         corpora_table.c.specification_digest == digest,
         corpora_table.c.id != but,
         corpus_items.c.text.is_not(None),
     ]
-    whose = corpora_table.c.tenant == tenant if own else corpora.readable(tenant)
-    return _oldest_first(c, [whose, *filters], most)
+    whose = corpora_table.c.tenant == tenant if only_own else corpora.readable(tenant)
+    return _oldest_first(c, [whose, *filters], limit)
 
 
-def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str], most: int) -> list[StoredItem]:
+def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str], limit: int) -> list[StoredItem]:
     """List items that authors generated for some terms, in the tenant's own corpora of a kind, oldest first."""
     term = corpus_items.c.term if kind == "images" else corpus_items.c.attribute_term
     filters = [*equal(corpora_table, tenant=tenant, kind=kind), term.in_(terms), corpus_items.c.source == "written"]
-    return _oldest_first(c, filters, most)
+    return _oldest_first(c, filters, limit)
 
 
-def _oldest_first(c: Connection, filters: Collection[ColumnElement[bool]], most: int) -> list[StoredItem]:
+def _oldest_first(c: Connection, filters: Collection[ColumnElement[bool]], limit: int) -> list[StoredItem]:
     """List items that were not removed, of corpora that were not removed."""
     query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
     query = query.where(corpora_table.c.removed_at.is_(None), corpus_items.c.removed_at.is_(None), *filters)
-    query = query.order_by(corpora_table.c.created_at, corpora_table.c.id, corpus_items.c.seq).limit(most)
+    query = query.order_by(corpora_table.c.created_at, corpora_table.c.id, corpus_items.c.seq).limit(limit)
     return all_rows(c, query, StoredItem)
 
 
@@ -245,8 +245,8 @@ def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str
     if corpora.lock(c, corpus_id, tenant) is None:
         return 0
     gone = 0
-    for some in chunks(ids):
-        removed = update(corpus_items).where(corpus_items.c.id.in_(some), *_in(corpus_id))
+    for batch in chunks(ids):
+        removed = update(corpus_items).where(corpus_items.c.id.in_(batch), *_in(corpus_id))
         gone += c.execute(removed.values(removed_at=now_ms())).rowcount
     if gone:
         corpora.change(c, corpus_id, tenant, {})
@@ -268,32 +268,32 @@ def _columns(new: NewItem) -> dict[str, Any]:
 
 def _insert(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> None:
     last = select(func.max(corpus_items.c.seq)).where(corpus_items.c.corpus_id == corpus_id)
-    place, now = c.execute(last).scalar_one() or 0, read_clock(c)
+    last_seq, now = c.execute(last).scalar_one() or 0, read_clock(c)
     rows = [
         _columns(item)
-        | {"id": new_id(PREFIX), "corpus_id": corpus_id, "seq": place + number, "created_at": now}
+        | {"id": new_id(PREFIX), "corpus_id": corpus_id, "seq": last_seq + number, "created_at": now}
         | {"source": item.source, "provenance": dict(item.provenance)}
         for number, item in enumerate(new, 1)
     ]
     c.execute(insert(corpus_items), rows)
-    quota.added(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id, corpus_items.c.seq > place)
+    quota.added(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id, corpus_items.c.seq > last_seq)
 
 
 def _forget(c: Connection, corpus_id: str, tenant: str, digests: Sequence[str]) -> None:
     """Delete the rows of removed items, so that equal items can be added again."""
-    for some in chunks(digests):
-        rows = corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(some)
+    for batch in chunks(digests):
+        rows = corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(batch)
         quota.removing(c, corpus_items, tenant, *rows)
         c.execute(delete(corpus_items).where(*rows))
 
 
 def _by_digest(c: Connection, corpus_id: str, digests: Sequence[str]) -> dict[str, StoredItem]:
     """Read items by digest, including removed ones."""
-    found: dict[str, StoredItem] = {}
-    for some in chunks(digests):
-        query = select(corpus_items).where(corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(some))
-        found.update((item.digest, item) for item in all_rows(c, query, StoredItem))
-    return found
+    stored: dict[str, StoredItem] = {}
+    for batch in chunks(digests):
+        query = select(corpus_items).where(corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(batch))
+        stored.update((item.digest, item) for item in all_rows(c, query, StoredItem))
+    return stored
 
 
 def _is_missing(item: StoredItem | None) -> bool:

@@ -37,8 +37,8 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str,
 
     If the sentence breaks the rules, return the reason (`assay.methods.shared.sentences.check`).
     """
-    made = item_of(sentence, words)
-    return made if isinstance(made, str) else new_item(made, provenance)
+    item = item_of(sentence, words)
+    return item if isinstance(item, str) else new_item(item, provenance)
 
 
 def author_of(described: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,20 +49,22 @@ def author_of(described: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rules_for(
-    c: Connection, tenant: str, words: StereotypeWords, named: str | Sequence[str] | None
+    c: Connection, tenant: str, words: StereotypeWords, specification_names: str | Sequence[str] | None
 ) -> tuple[Rules, str]:
     """Find the specification with exactly these words, and its language.
 
-    `named` has names of specifications in the experiment; the words' own name is tried too. If no specification has
-    these words, return rules without a version, and ``"en"``.
+    `specification_names` are those of the experiment; the words' own name is tried too. If no specification has these
+    words, return rules without a version, and ``"en"``.
     """
-    references = [named] if isinstance(named, str) else list(named or ())
-    written = specifications.dump_words(words)
+    references = [specification_names] if isinstance(specification_names, str) else list(specification_names or ())
+    document = specifications.dump_words(words)
     for reference in (*references, words.name):
-        found = specifications.find_named(c, tenant, reference)
-        if found is not None and found.name == words.name and found.words == written:
-            return Rules(found.name, found.version, found.digest, found.words), found.language
-    return Rules(words.name, None, digest_of({"words": written}), written), "en"
+        specification = specifications.find_named(c, tenant, reference)
+        if specification is not None and specification.name == words.name and specification.words == document:
+            return Rules(
+                specification.name, specification.version, specification.digest, specification.words
+            ), specification.language
+    return Rules(words.name, None, digest_of({"words": document}), document), "en"
 
 
 # ---------------------------------------------------------------------------- items of earlier jobs
@@ -72,15 +74,17 @@ def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMe
     return method.with_references(Found(authored=stored)) if any(stored) else method
 
 
-def stored_material(c: Connection, tenant: str, wanted: Sequence[AuthoredItems]) -> tuple[tuple[CorpusItem, ...], ...]:
+def stored_material(
+    c: Connection, tenant: str, requests: Sequence[AuthoredItems]
+) -> tuple[tuple[CorpusItem, ...], ...]:
     """Read the stored items for each request to an author; a request that disables reuse gets none."""
-    return tuple(_items_for(c, tenant, each) if each.reuse else () for each in wanted)
+    return tuple(_items_for(c, tenant, request) if request.reuse else () for request in requests)
 
 
-def _items_for(c: Connection, tenant: str, wanted: AuthoredItems) -> tuple[CorpusItem, ...]:
-    if wanted.words is None:
-        rows = authored_before(c, tenant, wanted.kind, wanted.terms, MOST_ITEMS)
+def _items_for(c: Connection, tenant: str, request: AuthoredItems) -> tuple[CorpusItem, ...]:
+    if request.words is None:
+        rows = authored_before(c, tenant, request.kind, request.terms, MOST_ITEMS)
     else:
-        rules, _ = rules_for(c, tenant, wanted.words, wanted.specification)
-        rows = sentences_of_rules(c, tenant, rules.digest, "", MOST_ITEMS, own=True)
+        rules, _ = rules_for(c, tenant, request.words, request.specification)
+        rows = sentences_of_rules(c, tenant, rules.digest, "", MOST_ITEMS, only_own=True)
     return tuple(map(corpus_item, rows))

@@ -72,8 +72,8 @@ def find(c: Connection, tenant: str, name: str, version: int | None = None) -> S
         *_of(tenant), *equal(specifications, name=name, version=version)
     )
     newest = query.order_by(specifications.c.version.desc()).limit(1)
-    if (found := one_row(c, newest, _stored)) is not None:
-        return found
+    if (specification := one_row(c, newest, _stored)) is not None:
+        return specification
     included = shipped().get(name)
     return None if included is None or version not in {None, 1} else _of_shipped(included)
 
@@ -157,13 +157,13 @@ def remove(c: Connection, tenant: str, name: str) -> bool:
 
 def dump_words(words: AnyWords) -> dict[str, Any]:
     """Serialise words to JSON."""
-    written: dict[str, Any] = _adapter(words.kind).dump_python(words, mode="json")
-    return written
+    document: dict[str, Any] = _adapter(words.kind).dump_python(words, mode="json")
+    return document
 
 
-def read_words(kind: str, written: Mapping[str, Any]) -> AnyWords:
+def read_words(kind: str, document: Mapping[str, Any]) -> AnyWords:
     """Build words from the JSON of `dump_words`."""
-    words: AnyWords = _adapter(kind).validate_python(dict(written))
+    words: AnyWords = _adapter(kind).validate_python(dict(document))
     return words
 
 
@@ -185,11 +185,11 @@ def _insert(c: Connection, tenant: str, new: Specification, version: int) -> Sto
     """Insert a version; return ``None`` if its number is taken."""
     start = insert_into(c, specifications)
     values = _described(new) | {"tenant": tenant, "version": version, "digest": _digest(new), "created_at": now_ms()}
-    made = c.execute(start.values(values).on_conflict_do_nothing().returning(specifications)).mappings().one_or_none()
-    if made is None:
+    row = c.execute(start.values(values).on_conflict_do_nothing().returning(specifications)).mappings().one_or_none()
+    if row is None:
         return None
     quota.added(c, specifications, tenant, *equal(specifications, tenant=tenant, name=new.name, version=version))
-    return _stored(**made, latest=version)
+    return _stored(**row, latest=version)
 
 
 def _of(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
@@ -198,15 +198,17 @@ def _of(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
 
 def _latest(tenant: str) -> Any:
     """Return a subquery for the newest version of a row's specification."""
-    other = specifications.alias()
-    newest = select(func.max(other.c.version)).where(other.c.tenant == tenant, other.c.name == specifications.c.name)
-    return newest.where(other.c.removed_at.is_(None)).correlate(specifications).scalar_subquery().label("latest")
+    versions = specifications.alias()
+    newest = select(func.max(versions.c.version)).where(
+        versions.c.tenant == tenant, versions.c.name == specifications.c.name
+    )
+    return newest.where(versions.c.removed_at.is_(None)).correlate(specifications).scalar_subquery().label("latest")
 
 
 def _shipped_after(kind: str | None, name: str | None) -> Iterator[StoredSpecification]:
     names = list(shipped())
-    for each in names[0 if name not in names else names.index(name) + 1 :]:
-        specification = shipped()[each]
+    for name_of_shipped in names[0 if name not in names else names.index(name) + 1 :]:
+        specification = shipped()[name_of_shipped]
         if kind in {None, specification.kind}:
             yield _of_shipped(specification)
 

@@ -59,7 +59,7 @@ class StoredUpload:
     created_at: int
 
 
-def add(c: Connection, new: NewUpload, content: BinaryIO, most: int | None = None) -> tuple[StoredUpload, bool]:
+def add(c: Connection, new: NewUpload, content: BinaryIO, quota_bytes: int | None = None) -> tuple[StoredUpload, bool]:
     """Store a file, unless the tenant has uploaded the same bytes for the same purpose before.
 
     Return the upload, and whether it is new; an existing upload keeps its name and id, and gets the new summary.
@@ -67,7 +67,7 @@ def add(c: Connection, new: NewUpload, content: BinaryIO, most: int | None = Non
     Raises
     ------
     UploadsFull
-        If the tenant's uploads would take more than `most` bytes.
+        If the tenant's uploads would take more than `quota_bytes` bytes.
     QuotaExceeded
         If everything that the tenant stores would take more than its quota.
     """
@@ -80,23 +80,23 @@ def add(c: Connection, new: NewUpload, content: BinaryIO, most: int | None = Non
     row = StoredUpload(**c.execute(insertion.returning(uploads)).mappings().one())
     if row.id != new.id:
         return row, False
-    if most is not None and (total := stored_bytes(c, new.tenant)) > most:
-        raise UploadsFull(total - new.bytes, new.bytes, most)
+    if quota_bytes is not None and (total := stored_bytes(c, new.tenant)) > quota_bytes:
+        raise UploadsFull(total - new.bytes, new.bytes, quota_bytes)
     quota.added(c, uploads, new.tenant, uploads.c.id == new.id)
     content.seek(0)
-    place = 0
+    chunk_number = 0
     while chunk := content.read(CHUNK_BYTES):
-        c.execute(insert(upload_chunks).values(upload_id=new.id, place=place, content=chunk))
-        place += 1
+        c.execute(insert(upload_chunks).values(upload_id=new.id, place=chunk_number, content=chunk))
+        chunk_number += 1
     return row, True
 
 
-def find(c: Connection, named: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
+def find(c: Connection, reference: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
     """Read a tenant's upload by its id or the digest of its content.
 
     If the same bytes were uploaded for several purposes, a digest finds the newest upload, or that for `purpose`.
     """
-    named_so = or_(uploads.c.id == named, uploads.c.digest == named)
+    named_so = or_(uploads.c.id == reference, uploads.c.digest == reference)
     query = select(uploads).where(uploads.c.tenant == tenant, named_so, *equal(uploads, purpose=purpose))
     return one_row(c, query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1), StoredUpload)
 
@@ -124,8 +124,8 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
     UploadInUse
         If a queued or running job uses it.
     """
-    found = select(uploads.c.digest).where(uploads.c.id == upload_id, uploads.c.tenant == tenant)
-    digest = c.execute(found).scalar_one_or_none()
+    digest_query = select(uploads.c.digest).where(uploads.c.id == upload_id, uploads.c.tenant == tenant)
+    digest = c.execute(digest_query).scalar_one_or_none()
     if digest is None:
         return False
     using = select(jobs.c.id).where(jobs.c.tenant == tenant, jobs.c.status.in_(("queued", "running")))
@@ -139,10 +139,10 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
 
 def open_upload(c: Connection, upload_id: str) -> Iterator[bytes]:
     """Read the content of an upload in chunks; yield nothing if there is none."""
-    place = 0
-    while (chunk := _chunk(c, upload_id, place)) is not None:
+    chunk_number = 0
+    while (chunk := _chunk(c, upload_id, chunk_number)) is not None:
         yield chunk
-        place += 1
+        chunk_number += 1
 
 
 def copy_to(c: Connection, upload_id: str, file: BinaryIO) -> bool:
@@ -151,9 +151,9 @@ def copy_to(c: Connection, upload_id: str, file: BinaryIO) -> bool:
     return bool(c.execute(select(exists().where(uploads.c.id == upload_id))).scalar_one())
 
 
-def _chunk(c: Connection, upload_id: str, place: int) -> bytes | None:
-    wanted = upload_chunks.c.upload_id == upload_id, upload_chunks.c.place == place
-    content: bytes | None = c.execute(select(upload_chunks.c.content).where(*wanted)).scalar_one_or_none()
+def _chunk(c: Connection, upload_id: str, chunk_number: int) -> bytes | None:
+    condition = upload_chunks.c.upload_id == upload_id, upload_chunks.c.place == chunk_number
+    content: bytes | None = c.execute(select(upload_chunks.c.content).where(*condition)).scalar_one_or_none()
     return content
 
 

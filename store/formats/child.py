@@ -49,8 +49,8 @@ def _run(task: Callable[..., Any], file: Any, arguments: Mapping[str, Any]) -> d
     except NotInstalled as missing:
         return {"not_installed": [missing.what, missing.package, missing.extra]}
     except SpecificationError as refused:
-        place = {name: getattr(refused, name, None) for name in ("line", "column")}
-        return {"unreadable": str(refused), "code": refused.code} | place
+        position = {name: getattr(refused, name, None) for name in ("line", "column")}
+        return {"unreadable": str(refused), "code": refused.code} | position
 
 
 def _limit(order: Mapping[str, Any]) -> None:

@@ -43,9 +43,9 @@ def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
         If the file is invalid; the error names the line, or the number of the word.
     """
     file.seek(0)
-    seen: set[str] = set()
+    distinct: set[str] = set()
     for words, vectors in word2vec.blocks(file) if media_type == WORD2VEC else npz.blocks(file):
-        _check_words(words, seen)
+        _check_words(words, distinct)
         _check_vectors(words, vectors)
         yield words, vectors
 
@@ -73,14 +73,14 @@ def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
     return {"words": count, "dims": dims, "zero_vectors": zeros, "sample": sample}
 
 
-def _check_words(words: Sequence[str], seen: set[str]) -> None:
-    for place, word in enumerate(words, len(seen) + 1):
+def _check_words(words: Sequence[str], distinct: set[str]) -> None:
+    for number, word in enumerate(words, len(distinct) + 1):
         if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or _is_broken(word):
-            raise Unreadable(f"word {place:,} ({shown(word)}) is not a word of 1 to {LONGEST_WORD} characters")
-        if word in seen:
-            raise Unreadable(f"word {place:,} ({shown(word)}) appears twice; keep one of its vectors")
-        seen.add(word)
-    if len(seen) > MOST_WORDS:
+            raise Unreadable(f"word {number:,} ({shown(word)}) is not a word of 1 to {LONGEST_WORD} characters")
+        if word in distinct:
+            raise Unreadable(f"word {number:,} ({shown(word)}) appears twice; keep one of its vectors")
+        distinct.add(word)
+    if len(distinct) > MOST_WORDS:
         raise Unreadable(f"more than {MOST_WORDS:,} words; leave rare ones out")
 
 

@@ -139,10 +139,10 @@ def _thumbnail(image: Image.Image) -> str | None:
         pixels = image.convert("RGBA")
     except _UNREADABLE:
         return None
-    whole = Image.new("RGB", pixels.size, "white")
-    whole.paste(pixels, mask=pixels)
+    background = Image.new("RGB", pixels.size, "white")
+    background.paste(pixels, mask=pixels)
     for quality in (70, 20, 0):
-        whole.save(file := io.BytesIO(), "WEBP", quality=quality)
+        background.save(file := io.BytesIO(), "WEBP", quality=quality)
         if file.tell() <= SMALL_BYTES:
             return f"data:image/webp;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
     return None

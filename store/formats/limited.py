@@ -96,13 +96,13 @@ def _result(status: int, answer: bytes) -> Any:
         )
     if status != 0:
         raise RuntimeError(f"the process that reads files ended with status {status}")
-    said = json.loads(answer)
-    if "unreadable" in said:
-        refused = Unreadable(said["unreadable"])
-        refused.line, refused.column = said["line"], said["column"]
-        if (code := said.get("code")) is not None:
+    document = json.loads(answer)
+    if "unreadable" in document:
+        refused = Unreadable(document["unreadable"])
+        refused.line, refused.column = document["line"], document["column"]
+        if (code := document.get("code")) is not None:
             refused.code = code
         raise refused
-    if "not_installed" in said:
-        raise NotInstalled(*said["not_installed"])
-    return said["result"]
+    if "not_installed" in document:
+        raise NotInstalled(*document["not_installed"])
+    return document["result"]

@@ -46,9 +46,9 @@ def blocks(file: BinaryIO) -> Iterator[tuple[Sequence[str], NDArray[np.floating[
         with ZipFile(file) as archive:
             words, vectors = _members(archive)
             with archive.open(words) as member:
-                listed = _read_words(member, words.file_size)
+                word_list = _read_words(member, words.file_size)
             with archive.open(vectors) as member:
-                yield from _read_vectors(member, vectors.file_size, listed)
+                yield from _read_vectors(member, vectors.file_size, word_list)
 
 
 @contextmanager
@@ -80,15 +80,15 @@ def _members(archive: ZipFile) -> tuple[ZipInfo, ZipInfo]:
     names = [part.filename for part in parts]
     if len(set(names)) < len(names):
         raise Unreadable("two parts of the archive have the same name")
-    found = {part.filename: part for part in parts}
-    missing = [name for name in ("words", "vectors") if f"{name}.npy" not in found]
+    by_name = {part.filename: part for part in parts}
+    missing = [name for name in ("words", "vectors") if f"{name}.npy" not in by_name]
     if missing:
         raise Unreadable(f"the archive has no array {missing[0]!r}; write it with numpy.savez(…, words=…, vectors=…)")
     if any(part.flag_bits & 1 or part.compress_type not in {ZIP_STORED, ZIP_DEFLATED} for part in parts):
         raise Unreadable("the archive is encrypted or compressed in an unsupported way; write it with numpy.savez")
     if (unpacked := sum(part.file_size for part in parts)) > MOST_UNPACKED_BYTES:
         raise Unreadable(f"the archive unpacks to {unpacked:,} bytes; at most {MOST_UNPACKED_BYTES:,}")
-    return found["words.npy"], found["vectors.npy"]
+    return by_name["words.npy"], by_name["vectors.npy"]
 
 
 def _header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -118,14 +118,14 @@ def _read_words(member: IO[bytes], size: int) -> Sequence[str]:
         words: list[str] = array.tolist()
         return words
     try:
-        listed = json.loads(str(array))
+        word_list = json.loads(str(array))
     except (ValueError, RecursionError):
         raise Unreadable(
             "words is one text that is not JSON; an array of text or a JSON list of words is needed"
         ) from None
-    if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+    if not isinstance(word_list, list) or not all(isinstance(word, str) for word in word_list):
         raise Unreadable("words is one text that is not a JSON list of words")
-    return listed
+    return word_list
 
 
 def _read_vectors(
@@ -143,19 +143,19 @@ def _read_vectors(
     if not row_bytes:
         raise Unreadable("the vectors have 0 numbers each; at least 1 is needed")
     if fortran:  # in column-major order, no row is complete before the end of the file
-        whole = np.frombuffer(member.read(), dtype).reshape(shape, order="F")
-        yield words, np.ascontiguousarray(whole, precision)
+        matrix = np.frombuffer(member.read(), dtype).reshape(shape, order="F")
+        yield words, np.ascontiguousarray(matrix, precision)
         return
     step = max(1, BLOCK_BYTES // row_bytes)
     for start in range(0, len(words), step):
-        some = words[start : start + step]
-        numbers = np.frombuffer(_exactly(member, len(some) * row_bytes), dtype).reshape(len(some), shape[1])
-        yield some, numbers.astype(precision)
+        batch = words[start : start + step]
+        numbers = np.frombuffer(_exactly(member, len(batch) * row_bytes), dtype).reshape(len(batch), shape[1])
+        yield batch, numbers.astype(precision)
 
 
-def _exactly(member: IO[bytes], wanted: int) -> bytes:
-    """Read exactly `wanted` bytes, or raise `EOFError`."""
-    content = member.read(wanted)
-    if len(content) < wanted:
+def _exactly(member: IO[bytes], count: int) -> bytes:
+    """Read exactly `count` bytes, or raise `EOFError`."""
+    content = member.read(count)
+    if len(content) < count:
         raise EOFError
     return content

@@ -40,8 +40,8 @@ class ParquetWriter:
 
     def rows(self, rows: Sequence[Sequence[Any]]) -> bytes:
         """Add rows; return the new bytes of the file."""
-        cells = [[row[place] for row in rows] for place in range(len(self._schema))]
-        columns = [self._array(each, field.type) for each, field in zip(cells, self._schema, strict=True)]
+        cells = [[row[index] for row in rows] for index in range(len(self._schema))]
+        columns = [self._array(values, field.type) for values, field in zip(cells, self._schema, strict=True)]
         self._writer.write_batch(self._batch(columns, schema=self._schema))
         return self._sink.taken()
 

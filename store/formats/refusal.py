@@ -25,11 +25,13 @@ class NotInstalled(SpecificationError):
 
     code = "not-installed"
 
-    def __init__(self, what: str, package: str, extra: str) -> None:
-        super().__init__(f"{what} needs the package {package}, which is in the extra {extra!r}: install assay[{extra}]")
-        self.what, self.package, self.extra = what, package, extra
+    def __init__(self, subject: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{subject} needs the package {package}, which is in the extra {extra!r}: install assay[{extra}]"
+        )
+        self.what, self.package, self.extra = subject, package, extra
 
 
-def shown(text: str, most: int = 60) -> str:
-    """Return a quoted text, shortened to `most` characters."""
-    return repr(text if len(text) <= most else text[:most] + "…")
+def shown(text: str, limit: int = 60) -> str:
+    """Return a quoted text, shortened to `limit` characters."""
+    return repr(text if len(text) <= limit else text[:limit] + "…")

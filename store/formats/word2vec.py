@@ -65,8 +65,8 @@ def _entry(text: str, number: int, dims: int) -> tuple[str, list[float]]:
     if len(parts) < 2 or (dims and len(parts) != dims + 1):
         needed = f"{dims:,} numbers" if dims else "numbers"
         raise Unreadable(f"a word and {needed} are needed, but the line has {len(parts):,} parts", line=number)
-    word, *written = parts
+    word, *numbers = parts
     try:
-        return word.strip(), [float(each) for each in written]
+        return word.strip(), [float(number_text) for number_text in numbers]
     except ValueError:
         raise Unreadable(f"the vector of {shown(word)} contains something that is not a number", line=number) from None

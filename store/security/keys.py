@@ -85,8 +85,8 @@ def verify(c: Connection, plain: str) -> ApiKey | None:
     match = FORM.fullmatch(plain)
     if match is None or not hmac.compare_digest(_crc(match[1]), match[3]):
         return None
-    found = select(api_keys, now_ms().label("now")).where(api_keys.c.short == match[2])
-    row = c.execute(found).mappings().one_or_none()
+    query = select(api_keys, now_ms().label("now")).where(api_keys.c.short == match[2])
+    row = c.execute(query).mappings().one_or_none()
     if row is None or not hmac.compare_digest(bytes(row["digest"]), _digest(plain)):
         return None
     if row["revoked_at"] is not None or (row["expires_at"] is not None and row["expires_at"] <= row["now"]):
@@ -120,5 +120,5 @@ def _digest(plain: str) -> bytes:
 
 def key_of(**row: Any) -> ApiKey:
     """Return the key in a row of the table."""
-    shown = ("id", "tenant", "name", "short", "created_at", "expires_at", "revoked_at", "last_used_at")
-    return ApiKey(scopes=tuple(row["scopes"]), **{name: row[name] for name in shown})
+    columns = ("id", "tenant", "name", "short", "created_at", "expires_at", "revoked_at", "last_used_at")
+    return ApiKey(scopes=tuple(row["scopes"]), **{name: row[name] for name in columns})

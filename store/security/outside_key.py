@@ -117,13 +117,13 @@ class SigningProgram:
 
     def _run(self, message: bytes) -> bytes:
         try:
-            with tempfile.TemporaryFile() as told:
-                told.write(message)
-                told.seek(0)
+            with tempfile.TemporaryFile() as stdin:
+                stdin.write(message)
+                stdin.seek(0)
                 # a separate session, so that the program's own children can be ended with the program
                 process = subprocess.Popen(  # noqa: S603  the operator's own command, without a shell
                     self._command,
-                    stdin=told,
+                    stdin=stdin,
                     stdout=subprocess.PIPE,
                     start_new_session=True,
                     preexec_fn=ending_with_this_process(),  # noqa: PLW1509 - no lock is taken there

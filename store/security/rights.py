@@ -30,5 +30,5 @@ class Rule(BaseModel):
         """Return whether the rule holds for these claims; an e-mail address must have been verified by the provider."""
         if self.claim == "email" and claims.get("email_verified") is not True:
             return False
-        found = claims.get(self.claim)
-        return found == self.value or (isinstance(found, list) and self.value in found)
+        value = claims.get(self.claim)
+        return value == self.value or (isinstance(value, list) and self.value in value)

@@ -57,38 +57,42 @@ def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -
 
     `after` is ``last_id`` of the previous batch; ``last_id`` is ``None`` when no rows are left.
     """
-    held = HOLDERS[holder]
-    table = held.table
-    query = select(table).where(_old(held, vault)).order_by(table.c.id).limit(BATCH).with_for_update()
+    secret_holder = HOLDERS[holder]
+    table = secret_holder.table
+    query = select(table).where(_old(secret_holder, vault)).order_by(table.c.id).limit(BATCH).with_for_update()
     if after is not None:
         query = query.where(table.c.id > after)
     rows, lost = c.execute(query).mappings().all(), []
     for row in rows:
         try:
-            fresh = _resealed(vault, held, row)
+            fresh = _resealed(vault, secret_holder, row)
         except (SecretLost, SecretMoved):
             lost.append(row["id"])
             continue
-        columns = {f"{held.prefix}_{name}": getattr(fresh, name) for name in PARTS}  # `last4` is unchanged
+        columns = {f"{secret_holder.prefix}_{name}": getattr(fresh, name) for name in PARTS}  # `last4` is unchanged
         c.execute(update(table).where(table.c.id == row["id"]).values(columns))
     return Rotated(len(rows) - len(lost), tuple(lost), rows[-1]["id"] if rows else None)
 
 
-def _resealed(vault: Vault, held: Holder, row: RowMapping) -> SealedSecret:
-    sealed, place = _sealed(held, row), {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
-    if held.table in (targets, jobs):
-        described = row["target"] if held.table is jobs else dict(row)
+def _resealed(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecret:
+    sealed, identity = _sealed(secret_holder, row), {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
+    if secret_holder.table in (targets, jobs):
+        described = row["target"] if secret_holder.table is jobs else dict(row)
         return vault.seal_for_target(
-            vault.open_for_target(sealed, **place, described=described), **place, described=described
+            vault.open_for_target(sealed, **identity, described=described), **identity, described=described
         )
-    return vault.seal(vault.open(sealed, **place, field=FIELD), **place, field=FIELD)
+    return vault.seal(vault.open(sealed, **identity, field=FIELD), **identity, field=FIELD)
 
 
-def _old(held: Holder, vault: Vault) -> ColumnElement[bool]:
-    key_id = held.column("key_id")
-    return and_(held.column("ciphertext").is_not(None), or_(key_id.is_(None), key_id != vault.key_id), held.needed)
+def _old(secret_holder: Holder, vault: Vault) -> ColumnElement[bool]:
+    key_id = secret_holder.column("key_id")
+    return and_(
+        secret_holder.column("ciphertext").is_not(None),
+        or_(key_id.is_(None), key_id != vault.key_id),
+        secret_holder.needed,
+    )
 
 
-def _sealed(held: Holder, row: RowMapping) -> SealedSecret:
-    cipher, nonce, key_id = (row[held.column(name)] for name in PARTS)
+def _sealed(secret_holder: Holder, row: RowMapping) -> SealedSecret:
+    cipher, nonce, key_id = (row[secret_holder.column(name)] for name in PARTS)
     return SealedSecret(bytes(cipher), bytes(nonce), key_id, "")

@@ -56,18 +56,20 @@ class Vault:
         self, key: bytes, key_id: str, older: Mapping[str, bytes] | None = None, outside: SigningKey | None = None
     ) -> None:
         self._key_id, self.outside = key_id, outside
-        self._ciphers = {each: AESGCM(one) for each, one in {**(older or {}), key_id: key}.items()}
+        self._ciphers = {
+            cipher_id: AESGCM(cipher_key) for cipher_id, cipher_key in {**(older or {}), key_id: key}.items()
+        }
         self._marking_key = hashlib.sha256(b"assay marks\x00" + key).digest()
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Vault:
         """Use ``ASSAY_SECRET_KEY``, or a key file in the data directory that is created on first use."""
-        written = (
+        text = (
             settings.secret_key.get_secret_value() if settings.secret_key else _key_file(settings.data_dir.expanduser())
         )
-        older = [_derive(each) for each in settings.older_secret_keys]
-        key = _derive(written)
-        return cls(key, key_id_of(key), {key_id_of(each): each for each in older}, outside_key(settings))
+        older = [_derive(text_of_older) for text_of_older in settings.older_secret_keys]
+        key = _derive(text)
+        return cls(key, key_id_of(key), {key_id_of(older_key): older_key for older_key in older}, outside_key(settings))
 
     @property
     def key_id(self) -> str:
@@ -152,8 +154,8 @@ def key_id_of(key: bytes) -> str:
 
 
 def _tail(plain: str) -> str:
-    shown = min(SHOWN_CHARACTERS, len(plain) // 4)  # show at most a quarter of a short secret
-    return plain[len(plain) - shown :]
+    count = min(SHOWN_CHARACTERS, len(plain) // 4)  # show at most a quarter of a short secret
+    return plain[len(plain) - count :]
 
 
 def _place(tenant: str, target: str, field: str) -> bytes:
@@ -165,9 +167,9 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _derive(written: str) -> bytes:
+def _derive(text: str) -> bytes:
     """Derive a 32-byte key from the operator's text with HKDF (RFC 5869)."""
-    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"assay secrets v1").derive(_bytes(written))
+    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"assay secrets v1").derive(_bytes(text))
 
 
 def _key_file(directory: Path) -> str:

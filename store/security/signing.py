@@ -110,8 +110,8 @@ def rotate(c: Connection, vault: Vault) -> SigningKey:
 
 def every(c: Connection) -> list[PublicKey]:
     """List all keys, including retired ones, newest first."""
-    shown = ("id", "public_key", "created_at", "retired_at")
-    query = select(*(signing_keys.c[name] for name in shown))
+    columns = ("id", "public_key", "created_at", "retired_at")
+    query = select(*(signing_keys.c[name] for name in columns))
     query = query.order_by(signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
     return all_rows(c, query, _public)
 
@@ -150,8 +150,8 @@ def _create(c: Connection, vault: Vault) -> SigningKey:
     public_key = private.public_key().public_bytes_raw()
     key_id = thumbprint(public_key)
     # a private JSON Web Key, sorted so that its last characters, which are stored unencrypted, are public ones
-    written = {"crv": "Ed25519", "d": encode(private.private_bytes_raw()), "kty": "OKP", "x": encode(public_key)}
-    sealed = vault.seal(json.dumps(written), tenant=TENANT, target=key_id, field=FIELD)
+    private_jwk = {"crv": "Ed25519", "d": encode(private.private_bytes_raw()), "kty": "OKP", "x": encode(public_key)}
+    sealed = vault.seal(json.dumps(private_jwk), tenant=TENANT, target=key_id, field=FIELD)
     row = {"id": key_id, "public_key": public_key, "created_at": now_ms(), "retired_at": None}
     c.execute(insert(signing_keys).values(row | sealed_columns(sealed)))
     return SigningKey(key_id, public_key, private.sign)
@@ -164,8 +164,8 @@ def _opened(row: RowMapping, vault: Vault) -> SigningKey:
             f"the current signing key {row['id']} is kept outside the database and this process has none configured; "
             "set ASSAY_SIGNING_KEY_FILE or ASSAY_SIGNING_COMMAND, or run `assay keys signing rotate`"
         )
-    written = json.loads(vault.open(sealed, tenant=TENANT, target=row["id"], field=FIELD))
-    private = Ed25519PrivateKey.from_private_bytes(decode(written["d"]))
+    private_jwk = json.loads(vault.open(sealed, tenant=TENANT, target=row["id"], field=FIELD))
+    private = Ed25519PrivateKey.from_private_bytes(decode(private_jwk["d"]))
     return SigningKey(row["id"], bytes(row["public_key"]), private.sign)
 
 

@@ -70,10 +70,10 @@ class Recurrence:
 
 
 def _next(cron: str, after: datetime) -> datetime:
-    found = next(_parse(cron, after), None)
-    if found is None:
+    time = next(_parse(cron, after), None)
+    if time is None:
         raise SpecificationError(f"no date matches {cron!r}; check its day and month", "cron")
-    return found
+    return time
 
 
 def _parse(cron: str, after: datetime) -> CronSim:

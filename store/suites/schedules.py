@@ -39,12 +39,12 @@ TEMPLATE_FIELDS = (
 class Orders:
     """Request of a schedule and the templates of its jobs.
 
-    `asked` is the request as it was sent, `jobs` are the templates: the fields of `TEMPLATE_FIELDS`. `cells` has the
+    `request` is the request as it was sent, `jobs` are the templates: the fields of `TEMPLATE_FIELDS`. `cells` has the
     cell of each job in the suite of a run, or is ``None`` if a run adds a single job. `omitted` lists the combinations
     that the suite leaves out, with their reasons.
     """
 
-    asked: Mapping[str, Any]
+    request: Mapping[str, Any]
     jobs: Sequence[Mapping[str, Any]]
     cells: Sequence[Cell] | None = None
     omitted: Sequence[Mapping[str, Any]] = ()
@@ -52,17 +52,17 @@ class Orders:
     def as_json(self) -> dict[str, Any]:
         """Return a JSON object."""
         return {
-            "asked": dict(self.asked),
+            "asked": dict(self.request),
             "jobs": [dict(job) for job in self.jobs],
             "cells": None if self.cells is None else [vars(cell) for cell in self.cells],
-            "omitted": [dict(one) for one in self.omitted],
+            "omitted": [dict(omission) for omission in self.omitted],
         }
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Any]) -> Orders:
+    def from_json(cls, document: Mapping[str, Any]) -> Orders:
         """Build from a JSON object of `as_json`."""
-        cells = None if written["cells"] is None else [Cell(**cell) for cell in written["cells"]]
-        return cls(written["asked"], written["jobs"], cells, written["omitted"])
+        cells = None if document["cells"] is None else [Cell(**cell) for cell in document["cells"]]
+        return cls(document["asked"], document["jobs"], cells, document["omitted"])
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
     new = NewSuite(
         tenant=schedule.tenant,
         target=target,
-        request={"asked": dict(orders.asked), "omitted": list(orders.omitted), "joined": []},
+        request={"asked": dict(orders.request), "omitted": list(orders.omitted), "joined": []},
         callback_url=first["callback_url"],
         visibility=first["visibility"],
         cells=list(zip(orders.cells, ids, strict=True)),

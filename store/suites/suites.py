@@ -124,7 +124,7 @@ def add(c: Connection, new: NewSuite) -> StoredSuite:
     values |= {"target_url": new.target.get("base_url"), "created_at": now_ms()}
     row = c.execute(insert(suites).values(values).returning(suites)).mappings().one()
     rows = [
-        {"suite_id": new.id, "place": place, **vars(cell), "job_id": job} for place, (cell, job) in enumerate(new.cells)
+        {"suite_id": new.id, "place": index, **vars(cell), "job_id": job} for index, (cell, job) in enumerate(new.cells)
     ]
     c.execute(insert(suite_cells), rows)
     quota.added(c, suites, new.tenant, suites.c.id == new.id)
@@ -175,9 +175,9 @@ def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgres
         .where(suite_cells.c.suite_id.in_(suite_ids))
         .group_by(suite_cells.c.suite_id, jobs.c.status)
     )
-    found: dict[str, list[Any]] = {}
+    rows_by_suite: dict[str, list[Any]] = {}
     for row in c.execute(query):
-        found.setdefault(row.suite_id, []).append(row)
+        rows_by_suite.setdefault(row.suite_id, []).append(row)
     return {
         suite_id: SuiteProgress(
             {row.status: row.cells for row in rows},
@@ -185,17 +185,17 @@ def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgres
             sum(int(row.expected) for row in rows),
             max((row.last_end for row in rows if row.last_end is not None), default=None),
         )
-        for suite_id, rows in found.items()
+        for suite_id, rows in rows_by_suite.items()
     }
 
 
 def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
     """Compute the progress of a suite from its cells."""
     return SuiteProgress(
-        Counter(one.status for one in cells),
-        sum(one.asked for one in cells),
-        sum(one.expected for one in cells),
-        max((one.finished_at for one in cells if one.finished_at is not None), default=None),
+        Counter(cell.status for cell in cells),
+        sum(cell.asked for cell in cells),
+        sum(cell.expected for cell in cells),
+        max((cell.finished_at for cell in cells if cell.finished_at is not None), default=None),
     )
 
 
@@ -212,17 +212,17 @@ def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) 
 
     Ratings older than `max_age_s` seconds are left out; 0 leaves out all ratings.
     """
-    found: dict[str, dict[str, Any]] = {digest: {} for digest in digests}
+    facts_by_digest: dict[str, dict[str, Any]] = {digest: {} for digest in digests}
     if max_age_s > 0:
         fresh = (
             select(ratings.c.request_digest, ratings.c.id, ratings.c.visibility)
             .where(ratings.c.tenant == tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
             .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
-            # ascending by time, so that newer ratings replace older ones in `found`
+            # ascending by time, so that newer ratings replace older ones in `facts_by_digest`
             .order_by(ratings.c.created_at, ratings.c.id)
         )
         for rating in c.execute(fresh):
-            found[rating.request_digest] |= {"rating_id": rating.id, "rating_visibility": rating.visibility}
+            facts_by_digest[rating.request_digest] |= {"rating_id": rating.id, "rating_visibility": rating.visibility}
     running = (
         select(jobs.c.request_digest, jobs.c.id, jobs.c.visibility, jobs.c.callback_url)
         .where(jobs.c.tenant == tenant, jobs.c.request_digest.in_(digests))
@@ -231,8 +231,8 @@ def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) 
     )
     for job in c.execute(running):
         twin = {"twin_id": job.id, "twin_visibility": job.visibility, "twin_callback_url": job.callback_url}
-        found[job.request_digest] |= twin
-    return {digest: Known(**facts) for digest, facts in found.items()}
+        facts_by_digest[job.request_digest] |= twin
+    return {digest: Known(**facts) for digest, facts in facts_by_digest.items()}
 
 
 def _suite(**row: Any) -> StoredSuite:

@@ -142,15 +142,15 @@ def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None
 
 def remove(c: Connection, domain_id: str, tenant: str) -> bool:
     """Delete a tenant's domain and keep its replies; return false if there is none."""
-    own = domains.c.id == domain_id, domains.c.tenant == tenant
-    quota.removing(c, domains, tenant, *own)
-    return c.execute(delete(domains).where(*own)).rowcount > 0
+    conditions = domains.c.id == domain_id, domains.c.tenant == tenant
+    quota.removing(c, domains, tenant, *conditions)
+    return c.execute(delete(domains).where(*conditions)).rowcount > 0
 
 
 def proof(c: Connection, tenant: str, host: str) -> Domain | None:
     """Read a tenant's valid proof for a host, or return ``None``."""
-    found = one_row(c, _domains().where(domains.c.tenant == tenant, domains.c.host == host), _domain)
-    return found if found is not None and found.proven else None
+    domain = one_row(c, _domains().where(domains.c.tenant == tenant, domains.c.host == host), _domain)
+    return domain if domain is not None and domain.proven else None
 
 
 def owner_of(host: ColumnElement[str | None] | str) -> ColumnElement[str | None]:
@@ -162,8 +162,8 @@ def owner_of(host: ColumnElement[str | None] | str) -> ColumnElement[str | None]
 def current_owners() -> Subquery:
     """Return the hosts with valid proofs, each with the tenant of the newest one, for queries over many hosts."""
     newest_first = (domains.c.verified_at.desc(), domains.c.id.desc())
-    place = func.row_number().over(partition_by=domains.c.host, order_by=newest_first)
-    ranked = select(domains.c.host, domains.c.tenant, place.label("place")).where(PROVEN).subquery()
+    rank = func.row_number().over(partition_by=domains.c.host, order_by=newest_first)
+    ranked = select(domains.c.host, domains.c.tenant, rank.label("place")).where(PROVEN).subquery()
     return select(ranked.c.host, ranked.c.tenant).where(ranked.c.place == 1).subquery()
 
 

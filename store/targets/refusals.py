@@ -90,8 +90,8 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
 def keep(c: Connection, url: str, refuses: bool) -> None:
     """Store whether the file at `url` refuses ratings."""
     new = insert_into(c, refusal_files)
-    seen = {"refuses": refuses, "read_at": now_ms(), "retry_at": None, "failures": 0}
-    c.execute(new.values(url=url, **seen).on_conflict_do_update(index_elements=[refusal_files.c.url], set_=seen))
+    values = {"refuses": refuses, "read_at": now_ms(), "retry_at": None, "failures": 0}
+    c.execute(new.values(url=url, **values).on_conflict_do_update(index_elements=[refusal_files.c.url], set_=values))
 
 
 def keep_failure(c: Connection, url: str) -> None:
@@ -106,7 +106,7 @@ def keep_failure(c: Connection, url: str) -> None:
 
 def check(c: Connection, tenant: str, *described: Mapping[str, Any] | None) -> None:
     """Raise `RatingsRefused` if a host of the described targets is known to refuse ratings by a tenant."""
-    for url in dict.fromkeys(url for one in described if one is not None for url in _urls(one)):
+    for url in dict.fromkeys(url for description in described if description is not None for url in _urls(description)):
         if (refusal := standing(c, tenant, url).refusal) is not None:
             raise refusal
 
@@ -122,14 +122,14 @@ def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
     newest = select(domains.c.tenant).where(domains.c.host == domain.host, PROVEN)
     owner = c.execute(newest.order_by(domains.c.verified_at.desc()).limit(1)).scalar_one_or_none()
     if owner != domain.tenant:
-        why = "is missing or expired" if owner is None else "is older than that of another tenant"
-        raise NotTheOwner(domain.host, f"your proof that {domain.host} is yours {why}; verify it again")
+        reason = "is missing or expired" if owner is None else "is older than that of another tenant"
+        raise NotTheOwner(domain.host, f"your proof that {domain.host} is yours {reason}; verify it again")
     c.execute(update(domains).where(domains.c.id == domain.id).values(ratings=ratings))
     return find(c, domain.id, domain.tenant)
 
 
 def _urls(target: Mapping[str, Any]) -> Iterator[str]:
     links = (target.get("settings") or {}).get("links") or ()
-    for one in (target, *(link for link in links if isinstance(link, dict))):
-        if url := str(one.get("base_url") or ""):
+    for service in (target, *(link for link in links if isinstance(link, dict))):
+        if url := str(service.get("base_url") or ""):
             yield url

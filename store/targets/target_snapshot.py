@@ -62,17 +62,17 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Mapp
         return described
     links = described["settings"]["links"]
     kinds = [link.get("kind") for link in target["settings"].get("links", ())]
-    named = compositions.targets_named(c, tenant, {link["id"] for link in links if "id" in link})
-    now = [_link(link, named, kinds[place] if place < len(kinds) else None) for place, link in enumerate(links)]
+    saved_targets = compositions.targets_named(c, tenant, {link["id"] for link in links if "id" in link})
+    now = [_link(link, saved_targets, kinds[index] if index < len(kinds) else None) for index, link in enumerate(links)]
     return {**described, "settings": {**described["settings"], "links": now}}
 
 
-def _link(link: Mapping[str, Any], named: Mapping[str, StoredTarget], kind: str | None) -> dict[str, Any]:
+def _link(link: Mapping[str, Any], saved_targets: Mapping[str, StoredTarget], kind: str | None) -> dict[str, Any]:
     if "id" not in link:
         return dict(link)
-    own = _same_kind(named.get(link["id"]), link["id"], kind)
+    described = _same_kind(saved_targets.get(link["id"]), link["id"], kind)
     path = {"path": link["path"]} if "path" in link else {}
-    return {"id": link["id"], **own, **path}
+    return {"id": link["id"], **described, **path}
 
 
 def _same_kind(row: StoredTarget | None, target_id: str, kind: str | None) -> dict[str, Any]:

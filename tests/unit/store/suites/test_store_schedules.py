@@ -243,7 +243,7 @@ def test_pages_of_schedules_are_newest_first_and_of_one_tenant(database, schedul
         assert schedules.find(c, made[0], "rival") is None
         first = schedules.page(c, "acme", limit=2)
         rest = schedules.page(c, "acme", before=(first[-1].created_at, first[-1].id), limit=2)
-        assert schedules.find(c, made[0], "acme").orders.asked == {"asked": 1}
+        assert schedules.find(c, made[0], "acme").orders.request == {"asked": 1}
     seen = [*first, *rest]
     assert {one.id for one in seen} == set(made)
     assert seen == sorted(seen, key=lambda one: (one.created_at, one.id), reverse=True)
