@@ -1,0 +1,69 @@
+"""Names of variables and parameters: the share of pronouns, participles and everyday nouns may only fall."""
+
+import ast
+from collections import Counter
+from textwrap import dedent
+
+from tools.house_figures import SourceTree
+
+LIMIT = 7.2
+"""Largest permitted share in per cent; lower it whenever the measured share falls."""
+
+WORDS = (
+    "one each other some every place found said written shown asked drawn known named given kept held listed wanted "
+    "made seen most own here why what who whole beside about due left spoken heard spelled rest told judged brief again"
+)
+VAGUE = frozenset(WORDS.split())
+"""Names that do not say what they hold."""
+
+NOT_THE_PRODUCT = {"assay_client", "demo", "migrations"}
+
+
+def bound_names(tree):
+    """Yield each name that is bound: a parameter, an assigned name, a loop's variable, or a field of a class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+def vague_names(tree):
+    """Return the number of bound names, and how often each vague name is bound."""
+    names = list(bound_names(tree))
+    return len(names), Counter(name for name in names if name in VAGUE)
+
+
+def measured():
+    """Return the share of vague names in per cent, and their number in each module of the product."""
+    total, by_module = 0, Counter()
+    for module, tree in SourceTree.read().trees.items():
+        if module.partition(".")[0] not in NOT_THE_PRODUCT:
+            names, vague = vague_names(tree)
+            total += names
+            by_module[module] = vague.total()
+    return 100 * by_module.total() / total, by_module
+
+
+def test_every_kind_of_binding_is_counted():
+    source = """
+        class Row:
+            kept: int
+
+        def read(here, *, asked=None, **given):
+            found, total = here.read(known=asked), 0
+            for one in found:
+                total += one.most
+            if (said := total) and given:
+                return [each for each in found if each]
+            return lambda other: other.place or said
+    """
+    total, vague = vague_names(ast.parse(dedent(source)))
+    assert vague == Counter(["kept", "here", "asked", "given", "found", "one", "said", "each", "other"])
+    assert total == 11
+
+
+def test_variables_and_parameters_say_what_they_hold():
+    share, by_module = measured()
+    worst = ", ".join(f"{module} {count}" for module, count in by_module.most_common(12))
+    assert share <= LIMIT, f"{share:.2f} % of all names say nothing; at most {LIMIT} % are allowed. Most in: {worst}"
