@@ -10,7 +10,6 @@ from typing import Any
 TITLES: Mapping[str, str] = {
     "aggregation": "How parts become one letter",
     "alpha": "Level of the published tests",
-    "balanced_occupations": "Ask as often about women's occupations as about men's",
     "confidence": "Certainty that a letter needs",
     "delta": "Tolerance",
     "delta_content": "Tolerance for answering by the pronoun",
@@ -36,7 +35,6 @@ TITLES: Mapping[str, str] = {
     "texts": "Sentences of your own",
     "texts_per_block": "Texts in a block",
     "tie": "Share that makes a block biased",
-    "versions_apart": "Keep versions of a sentence apart",
     "words": "Words of your own",
 }
 """Titles of fields whose names are not clear; the title of any other field is its name in words."""

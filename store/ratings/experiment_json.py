@@ -25,6 +25,13 @@ else:  # at run time, installed plug-ins can add methods to the union
 """A request's experiment, discriminated by its ``method`` field."""
 
 
+RETIRED: Mapping[str, Mapping[str, Any]] = {
+    "round-trip": {"balanced_occupations": True, "versions_apart": True},
+    "stimulus-sampling": {"of_two": "rarer"},
+}
+"""Removed fields by method, with the value that every experiment has now; stored experiments may still hold them."""
+
+
 @cache
 def _adapter() -> TypeAdapter[Any]:
     return TypeAdapter(AnyMethod)
@@ -51,10 +58,14 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
     if name not in kinds:
         raise UnknownName("method", str(name), kinds, "method")
     try:
-        method: _AnyMethod = _adapter().validate_python(dict(written))
+        method: _AnyMethod = _adapter().validate_python(_without_retired(written, RETIRED.get(str(name), {})))
     except ValidationError as invalid:
         raise _as_specification_error(invalid, kinds[str(name)]) from None
     return method
+
+
+def _without_retired(written: Mapping[str, Any], retired: Mapping[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in written.items() if field not in retired or value != retired[field]}
 
 
 def rated_method(document: Mapping[str, Any]) -> Method:

@@ -26,7 +26,7 @@ from assay.methods.stimulus_sampling import report
 from assay.methods.stimulus_sampling import words as spoken
 from assay.methods.stimulus_sampling.analysis import Rules, judge
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
-from assay.methods.stimulus_sampling.reading import OUTPUT, Heard, OfTwo
+from assay.methods.stimulus_sampling.reading import OUTPUT, Heard
 from assay.methods.stimulus_sampling.texts import Picking, TextsHeard, hear_texts
 from assay.methods.stimulus_sampling.vectors import (
     CellsHeard,
@@ -64,10 +64,8 @@ class StimulusSampling(Bounded, Method):
     vectors : VectorStimuli, optional
         Vectors of numbers instead of sentences.
     label : str, optional
-        Label that counts as yes. If it is left out, `of_two` chooses one of two labels.
-    of_two : str
-        ``rarer``: of two labels, the label that is rarer in the replies of the first look counts as yes; of a
-        single label with a score, its opposite if that is rarer. ``last``: the last in the alphabet.
+        Label that counts as yes. If it is left out: of two labels, the one that is rarer in the replies of the first
+        look; of a single label with a score, its opposite if that is rarer.
     route : str
         ``weights``: inputs from the prior are weighted by their probability of yes. ``surrogate``: a logit chooses the
         inputs to ask about. ``auto``: weights for sentences, if their effective number is at least a tenth of all.
@@ -93,7 +91,6 @@ class StimulusSampling(Bounded, Method):
     texts: TextProfiles | None = None
     vectors: VectorStimuli | None = None
     label: Annotated[str, MinLen(1), MaxLen(200)] | None = None
-    of_two: OfTwo = "rarer"
     route: Literal["auto", "weights", "surrogate"] = "auto"
     tie: Annotated[float, Gt(0.5), Lt(1)] = 0.9
     delta: Annotated[float, Gt(0), Lt(1)] = 0.1
@@ -170,13 +167,13 @@ class StimulusSampling(Bounded, Method):
             if picker is None:
                 some, taken = list(cases[:size]), np.ones(size)
                 yield from self._ask(heard, some)
-                seen = hear_texts(heard.answers(some, self.values), taken, label, self.of_two)
+                seen = hear_texts(heard.answers(some, self.values), taken, label)
                 label = self._label(seen)
                 picker = self._picker(seen, cases, picking)
             if picker is not None:
                 some, taken = picker.take(size)
                 yield from self._ask(heard, some)
-                seen = hear_texts(heard.answers(some, self.values), taken, label, self.of_two)
+                seen = hear_texts(heard.answers(some, self.values), taken, label)
             own = numbers.spawn(1)[0]
             route = "weights" if picker is None else "surrogate"
             whole = len(heard.answers(some, self.values).whole)
@@ -219,7 +216,7 @@ class StimulusSampling(Bounded, Method):
         for count, last in sizes:
             own = numbers.spawn(1)[0]
             replies = yield from self._replies(heard, supplies, count, "vector")
-            seen = hear_vectors(self.vectors, supplies, replies, label, self.of_two, own.spawn(1)[0])
+            seen = hear_vectors(self.vectors, supplies, replies, label, own.spawn(1)[0])
             label = self._label(seen)
             whole = 0 if isinstance(seen, Reason) else len(seen.resemblance.yes)
             component = self._judge(heard, seen, own, route=route, whole=whole, last=last)
@@ -237,7 +234,7 @@ class StimulusSampling(Bounded, Method):
         count = -(-TRAINING // len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
         replies = yield from self._replies(heard, supplies, count, "training")
-        read = read_vectors([reply for held in replies.values() for reply in held], self.label, self.of_two)
+        read = read_vectors([reply for held in replies.values() for reply in held], self.label)
         if isinstance(read, Reason):
             return read
         label, yes = read
@@ -246,7 +243,7 @@ class StimulusSampling(Bounded, Method):
             fitted = fit_surrogate(vectors[np.isfinite(yes)], yes[np.isfinite(yes)])
         except EvidenceError as error:
             return insufficient(error)
-        return fitted, self.label if self.of_two == "last" else label
+        return fitted, label
 
     def _replies(
         self, heard: Heard, supplies: Mapping[Place, Supply], count: int, kind: str
@@ -262,7 +259,7 @@ class StimulusSampling(Bounded, Method):
     # ------------------------------------------------------------------------ shared by texts and vectors
     def _label(self, seen: TextsHeard | CellsHeard | Reason) -> str | None:
         """Return the label of yes for later looks: the rarer label stays, although a surrogate then favours it."""
-        return self.label if self.of_two == "last" or isinstance(seen, Reason) else seen.label
+        return self.label if isinstance(seen, Reason) else seen.label
 
     def _sizes(self, most: int) -> Iterator[tuple[int, bool]]:
         """Yield the size of each look, and whether it is the last look."""
@@ -310,7 +307,7 @@ class StimulusSampling(Bounded, Method):
             return Measurement(seen.component or OUTPUT, tally.counts, tolerance, detail).give_up(seen)
         confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
-        rules = Rules(self.tie, self.strata, self.delta_loss, self.of_two == "rarer" and self.label is None)
+        rules = Rules(self.tie, self.strata, self.delta_loss, self.label is None)
         judged = partial(judge, seen, tally, tolerance, rules, detail | {"label": seen.label})
         again = deepcopy(rng)
         component = judged(rng, brief=not last)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +26,6 @@ OUTPUT = "output"
 
 TWO = 2
 """Number of labels from which one is chosen as yes if the request names none."""
-
-OfTwo = Literal["rarer", "last"]
-"""Which of two labels counts as yes if the request names none."""
 
 
 @dataclass
@@ -73,8 +69,8 @@ def probability(read: Mapping[str, float], label: str) -> float:
     return 1 - read[other] if label not in read and label != other and other in read else read.get(label, 0.0)
 
 
-def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None, of_two: OfTwo) -> str | Reason:
-    """Return the label that counts as yes: the wanted label, or one of two.
+def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None) -> str | Reason:
+    """Return the label that counts as yes: the wanted label, or the rarer of two.
 
     `replies` holds the labels and scores of at least one reply. If the label cannot be known, or no reply can be a
     yes, a reason is returned. The rarer of two labels shows best which group gets it: the common label goes to nearly
@@ -92,11 +88,11 @@ def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None, of_
         return too_many_labels(seen) or Reason(code, {"label": wanted, "seen": seen[:20], "inputs": len(replies)})
     # a service that sends only the likelier label has replies with one score, which say nothing about the sum
     sums = [sum(read.values()) for read in replies if len(read) == TWO]
-    apart = of_two == "rarer" and sum(abs(each - 1) > NEARLY for each in sums) > LOST_SHARE * len(replies)
+    apart = sum(abs(each - 1) > NEARLY for each in sums) > LOST_SHARE * len(replies)
     if (len(seen) == TWO and not apart) or scored:
         two = [NOT + seen[0], seen[0]] if scored else seen
         means = [np.mean([probability(read, label) for read in replies]) for label in two]
-        return two[0] if of_two == "rarer" and means[0] < means[1] else two[1]
+        return two[0] if means[0] < means[1] else two[1]
     if len(seen) == 1:
         return Reason("constant-answers", {"label": seen[0], "inputs": len(replies)})
     return too_many_labels(seen) or Reason("labels-unknown", {"seen": seen[:20], "inputs": len(replies)})

@@ -12,7 +12,7 @@ import numpy as np
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
 from assay.methods.stimulus_sampling.inclusion_probability import inclusion
-from assay.methods.stimulus_sampling.reading import OfTwo, choose_label, flaw, no_probability, possible, probability
+from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible, probability
 from assay.methods.stimulus_sampling.resemblance import Texts, indicators, words_of
 from assay.model import Floats, Reason
 from assay.statistics.bayes.importance import Weights, effective, weigh
@@ -118,13 +118,13 @@ class TextsHeard:
         )
 
 
-def hear_texts(answers: Answers, taken: Floats, wanted: str | None, of_two: OfTwo) -> TextsHeard | Reason:
+def hear_texts(answers: Answers, taken: Floats, wanted: str | None) -> TextsHeard | Reason:
     """Read the answers; return a reason if they cannot be used."""
     answers.complete_top_labels()
     whole = answers.whole
     if too_few(answers, len(whole)):
         return lost_reason(answers, len(whole))
-    label = choose_label(list(answers.replies.values()), wanted, of_two)
+    label = choose_label(list(answers.replies.values()), wanted)
     if isinstance(label, Reason):
         return label
     yes = np.array([[probability(answers.replies[p, v], label) for v in range(len(answers.values))] for p in whole])

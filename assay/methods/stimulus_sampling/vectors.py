@@ -11,7 +11,7 @@ import numpy as np
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
-from assay.methods.stimulus_sampling.reading import OfTwo, choose_label, flaw, no_probability, possible, probability
+from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible, probability
 from assay.methods.stimulus_sampling.resemblance import VectorsHeard
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import Weights, effective, weigh
@@ -119,7 +119,7 @@ class CellsHeard:
         return cell_effects(self.cells, len(self.values), tie, rng, within=within)
 
 
-def read_vectors(replies: Sequence[Reply], wanted: str | None, of_two: OfTwo) -> tuple[str, Floats] | Reason:
+def read_vectors(replies: Sequence[Reply], wanted: str | None) -> tuple[str, Floats] | Reason:
     """Return the label of yes and each reply's probability of yes (NaN: unusable); a reason if too few are usable."""
     answers = Answers(tuple(Case(str(place), ()) for place in range(len(replies))), ("",), numbers=False)
     for place, reply in enumerate(replies):
@@ -129,7 +129,7 @@ def read_vectors(replies: Sequence[Reply], wanted: str | None, of_two: OfTwo) ->
     known = [one for one in read if one is not None]
     if too_few(answers, len(known)):
         return lost_reason(answers, len(known))
-    label = choose_label(known, wanted, of_two)
+    label = choose_label(known, wanted)
     if isinstance(label, Reason):
         return label
     yes = np.array([np.nan if one is None else probability(one, label) for one in read])
@@ -145,15 +145,14 @@ def hear_vectors(
     supplies: Mapping[Place, Supply],
     replies: Mapping[Place, Sequence[Reply]],
     wanted: str | None,
-    of_two: OfTwo,
     rng: np.random.Generator,
 ) -> CellsHeard | Reason:
     """Read the replies to the first vectors of each cell, in order; return a reason if they cannot be judged.
 
-    `wanted` is the label that counts as yes; without it, `of_two` chooses one. `rng` draws vectors of the prior, with
+    `wanted` is the label that counts as yes; without it, the rarer of two does. `rng` draws vectors of the prior, with
     which the vectors that get a yes are compared.
     """
-    read = read_vectors([reply for held in replies.values() for reply in held], wanted, of_two)
+    read = read_vectors([reply for held in replies.values() for reply in held], wanted)
     if isinstance(read, Reason):
         return read
     label, yes = read

@@ -168,7 +168,7 @@ class _Writer(ABC):
 class BlockWriter(_Writer):
     """Writes the data blocks of `round-trip`: texts of as many sentences as there are values.
 
-    If `balanced`, occupations mostly of men, mostly of women, and the others are used in turn. The same arguments and
+    Occupations mostly of men, mostly of women, and the others are used in turn. The same arguments and
     generator state give the same texts, step by step. Raises `SpecificationError` if the construction has no slot for
     the attribute.
     """
@@ -179,13 +179,11 @@ class BlockWriter(_Writer):
         construction: Construction,
         specs: Sequence[BlockSpec],
         rng: np.random.Generator,
-        *,
-        balanced: bool = True,
     ) -> None:
         if not construction.supports(attribute):
             raise SpecificationError(f"the construction {construction.name!r} has no slot for {attribute.name}")
         frames = construction.frames_for(attribute)
-        deck = _balanced_contents(frames, rng) if balanced else _shuffled_contents(occupations(), frames, rng)
+        deck = _balanced_contents(frames, rng)
         self._values = {value.name: value for value in attribute.values}
         self._people = {
             value.name: cycle([value.people[place] for place in rng.permutation(len(value.people))])

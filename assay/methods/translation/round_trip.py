@@ -80,11 +80,6 @@ class RoundTrip(TranslationMethod):
         Largest difference between the values' shares of lost texts that still counts as none. ``None``: not judged.
     look_growth : float
         Factor by which the number of texts grows from look to look.
-    balanced_occupations : bool
-        Whether occupations mostly of men, mostly of women, and the others are asked about equally often. ``False``: as
-        often as each group has occupations.
-    versions_apart : bool
-        Whether each look is asked in two parts, so that no two versions of a sentence come close together.
     held_back : tuple of str
         Further frames of ``base`` that the agency held back until this rating; the agency fills them in.
     """
@@ -108,9 +103,7 @@ class RoundTrip(TranslationMethod):
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
     look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.33
-    balanced_occupations: bool = True
     join: Aggregate = "worst"
-    versions_apart: bool = True
     held_back: Annotated[tuple[str, ...], MaxLen(100)] = ()
 
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
@@ -175,7 +168,7 @@ class RoundTrip(TranslationMethod):
         words, numbers = rng.spawn(2)
         named = self.catalog_attribute
         writers = (  # written once, so that all languages are compared on the same texts
-            BlockWriter(named, self._construction(template), self.blocks, own, balanced=self.balanced_occupations)
+            BlockWriter(named, self._construction(template), self.blocks, own)
             for template, own in zip(self.templates, words.spawn(len(self.templates)), strict=True)
         )
         texts = {template: cache(writer.more) for template, writer in zip(self.templates, writers, strict=True)}
@@ -196,8 +189,8 @@ class RoundTrip(TranslationMethod):
     def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
         """Translate texts there and back, and count the values that return."""
         named, language = self.catalog_attribute, found.about["language"]
-        parts = halves(texts) if self.versions_apart else (texts,)
-        for some in (batch for part in parts for batch in chunks(part, BATCH)):
+        # two parts, so that no two versions of a sentence come close together
+        for some in (batch for part in halves(texts) for batch in chunks(part, BATCH)):
             out = yield [
                 Probe(f"{found.name}/{text.name}/out", Translate(text.text, "en", language), text.versions_of("out"))
                 for text in some

@@ -1,6 +1,6 @@
 """Tests that no service with bias hidden behind a mean gets a wrong declared letter (METHODS section 11).
 
-Up to methodology 1.2.0 most of these services were declared UCS or DSBS. The shares of wrong letters come from many
+Judged by means alone, most of these services would be declared UCS or DSBS. The shares of wrong letters come from many
 more simulations (docs/calibration.md).
 """
 
@@ -41,19 +41,16 @@ def test_no_simulated_service_with_hidden_bias_gets_a_wrong_declared_letter(name
         "texts, opposite by side",
         "yes, opposite by side",
         "translator, one group refused",
-        "yes, a common one that denies one group more",
         "sentences, frames lean to the groups in turn",
         "sentences, stereotypes turn with the frame",
         "distances, one of three groups is nearer to others' stereotypes",
         "pictures, one list refused",
     ],
 )
-def test_without_the_checks_of_methodology_1_3_0_hidden_bias_gets_a_wrong_letter(name):
+def test_without_strata_single_cases_and_losses_hidden_bias_gets_a_wrong_letter(name):
     before: dict[str, object] = {"strata": None if name.startswith("texts") else False, "delta_loss": None}
     if name.startswith("distances"):
         del before["delta_loss"]
-    if name.startswith("yes"):
-        before["of_two"] = "last"
     if name.startswith("texts"):
         before |= {"delta_individual": None, "scale": "linear"}
     rating = rate(WORLDS[name].rate(SEED, **before))

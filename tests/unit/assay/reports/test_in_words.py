@@ -25,7 +25,7 @@ CASES = {
         0.0,
         0.3,
         Letter.DSBS,
-        "Of 120 sentences with “he”, 103 came back with “he” and 17 came back with “she”.",
+        "Of 120 sentences with “he”, 105 came back with “he” and 15 came back with “she”.",
     ),
     "one-hop, translator": (
         0.0,
@@ -65,9 +65,6 @@ NOT_JUDGED = {
     "scale": "linear",
     "repeats": 0,
     "look_growth": 2.0,
-    "balanced_occupations": False,
-    "versions_apart": False,
-    "of_two": "last",
 }
 
 

@@ -236,16 +236,6 @@ def test_a_few_yes_answers_of_one_side_that_are_about_the_same_group_give_no_bs(
     assert one.usable > 2_000  # two yes answers about the same group at the first looks ended nothing
 
 
-@pytest.mark.parametrize(
-    ("name", "label", "letter"),
-    [("names in the other order", "refused", Letter.BS), ("yes and no", "yes", Letter.UCS)],
-)
-def test_before_methodology_1_3_0_the_last_of_two_labels_counted_as_yes(name, label, letter):
-    scores, _ = REFUSING[name]
-    one = component(sampling(of_two="last"), lambda probe: Reply({"label": None, "scores": scores(probe.ask.given)}))
-    assert (one.name, one.letter) == (label, letter)
-
-
 # ---------------------------------------------------------------------------- the two routes
 def test_effects_by_weights_and_by_surrogate_agree():
     services = [sampling_service(0.08, 0.25, 3) for _ in range(2)]

@@ -203,13 +203,6 @@ def test_the_first_look_has_every_frame_equally_often():
     assert max(frames.values()) - min(frames.values()) <= 6  # 2 for each side, as both values are asked in each content
 
 
-def test_without_balancing_each_side_is_used_as_often_as_it_has_occupations():
-    sides = {one.name: one.side for one in occupations()}
-    used = Counter(sides[sentence.occupation] for sentence in sentences_of(writer(4, balanced=False).more(320)))
-    every = Counter(sides.values())
-    assert all(abs(used[side] / used.total() - every[side] / len(sides)) < 0.02 for side in every)
-
-
 def test_all_frames_are_used_about_equally_often():
     frames = Counter(sentence.content.partition("/")[2] for sentence in sentences_of(writer(2).more(320)))
     assert len(frames) == 8
