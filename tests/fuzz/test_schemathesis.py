@@ -264,7 +264,7 @@ class Sensible:
         if isinstance(body, dict):
             self._mend_target(body if "protocol" in body else body.get("target"))
             self._mend_experiment(body.get("experiment"))
-            self._put(body, "version", "1.0.0", most=40)
+            self._put(body, "version", "current", most=40)
             # a new key each time, because the answer to a repeated one can name a removed resource
             self._put(body, "host", f"h{next(self._numbers)}.example.com", most=260)
             self._put(body, "url", LOOPBACK, least=8, most=2048)
