@@ -34,8 +34,7 @@ from assay.evidence.verification import (
     stated_in,
 )
 from assay.model import Observation
-from assay.rating.methodology import shipped
-from assay.rating.rerating import rerate
+from assay.rating.rerating import rerate, rules_of
 from cli.rating.compare import read_json
 from cli.rating.verify_log import MOST_NOTE_BYTES, LogRules, check_checkpoint
 from cli.terminal import escape
@@ -169,8 +168,7 @@ def _replayed(rating: Mapping[str, Any], observations: Iterable[Observation]) ->
     experiment, methodology, seed = (rating.get(name) for name in ("experiment", "methodology", "seed"))
     if not isinstance(experiment, dict) or not isinstance(methodology, dict) or type(seed) is not int:
         raise CertificateError("the rating in the file lacks its experiment, its methodology or its seed")
-    version = shipped().named(str(methodology.get("version")))
-    return rerate(rating, parse_method(experiment), observations, version)
+    return rerate(rating, parse_method(experiment), observations, rules_of(rating))
 
 
 def _observation(leaf: Mapping[str, Any]) -> Observation:

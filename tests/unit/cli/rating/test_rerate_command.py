@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.canonical import digest_of
 from assay.errors import CertificateError, SpecificationError, UnknownName
 from assay.evidence.export import ExportWriter
 from assay.experiment import Session, generator
@@ -16,6 +17,7 @@ from assay.model import Reply
 from assay.rating.methodology import Methodologies, shipped
 from assay.rating.rerating import MethodologyRemoved
 from cli.rating.rerate import rerate_database, rerate_export
+from cli.rating.verify import verify_file
 from store.core.database import Database
 from store.core.schema import observations
 from store.core.schema import ratings as rows
@@ -205,11 +207,18 @@ def test_an_altered_export_or_another_file_is_refused(exported, tmp_path):
         rerate_export(tmp_path / "none", "1.3.0")
 
 
-def test_an_export_of_a_removed_version_is_refused_naming_the_version(run, tmp_path):
+def test_an_export_of_a_removed_version_verifies_and_is_neither_replayed_nor_rated_again(run, tmp_path):
     document, record = run
-    old = document | {"id": "rat_1", "methodology": {"version": "1.2.0", "digest": "sha256:12"}}
+    old = document | {
+        "id": "rat_1",
+        "methodology": {"version": "1.2.0", "digest": "sha256:12"},
+        "target": {"name": "He", "digest": digest_of({})},
+    }
     writer, file = ExportWriter(), tmp_path / "export.jsonl"
     parts = [writer.opening(old), *(writer.observation(each.as_json()) for each in record)]
     file.write_bytes(b"".join([*parts, writer.closing({})]))
     with pytest.raises(MethodologyRemoved, match=r"made under methodology 1\.2\.0"):
         rerate_export(file, "current")
+    with pytest.raises(MethodologyRemoved, match=r"made under methodology 1\.2\.0"):
+        verify_file(file, keys=None, replay=True)
+    verify_file(file, keys=None, replay=False)
