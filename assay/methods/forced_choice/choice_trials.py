@@ -130,10 +130,14 @@ def ask_choices(
         if replies[0].failure is None and second is not None:
             chosen.setdefault((at[0], questions.shown(at[1])), []).append(second)
 
+    # all words at one level before the next level, so that questions about one word can be far apart
+    levels = {level: index for index, level in enumerate(questions.levels)}
+    spread = sorted(asked.items(), key=lambda item: (item[1][2], levels[item[1][1]]))
     yield from ask_in_batches(
-        ((at, [Probe(f"choice/{at[0]}/{at[1]!r}/{at[2]}", Classify(text))]) for text, at in asked.items()), take
+        ((at, [Probe(f"choice/{at[0]}/{at[1]!r}/{at[2]}", Classify(text), (at[0],))]) for text, at in spread), take
     )
-    trials = tuple(Trials(word, level, sum(said), len(said)) for (word, level), said in chosen.items())
+    written = dict.fromkeys((word, questions.shown(level)) for word, level, _ in asked.values())
+    trials = tuple(Trials(*key, sum(chosen[key]), len(chosen[key])) for key in written if key in chosen)
     return trials, tally.counts
 
 

@@ -6,6 +6,7 @@ They are rated through the real driver, because it decides the order in which qu
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -14,9 +15,12 @@ from functools import cache, partial
 from typing import cast
 
 from assay.catalog import attribute
+from assay.catalog.choices import ChoiceWords
 from assay.catalog.profiles import people
 from assay.experiment import Session, generator
-from assay.methods import Alternation, AnyMethod, OneHop, RoundTrip, StereotypeScore, StimulusSampling
+from assay.methods import Alternation, AnyMethod, ForcedChoice, OneHop, RoundTrip, StereotypeScore, StimulusSampling
+from assay.methods.forced_choice.choice_trials import Questions
+from assay.methods.shared.profiles import RecordProfiles
 from assay.model import Ask, Classify, Finding, Letter, Regress, Reply, Score, Translate
 from store.jobs.jobs import LedgerEntry
 from tests.support.simulated.hidden_bias import FIRST, LABOUR, PEOPLE, PLEASANT, SIDES, chance, held
@@ -129,6 +133,48 @@ def _amount(text: str, even: bool) -> float:
     return base + chance(_profile(text)) + (0.0 if even else 0.8 * towards)
 
 
+TABLE = tuple(
+    {"sex": ("woman", "man")[row % 2], "hours": 20 + row % 23, "age": 18 + row % 47, "number": row}
+    for row in range(6000)
+)
+"""Records of a table that is larger than a rating, so that each rating asks about other rows."""
+
+
+def _row(text: str) -> str:
+    """Return a record without its sex."""
+    return text.replace("'woman'", "<>").replace("'man'", "<>")
+
+
+def _pay(text: str, even: bool) -> float:
+    towards = 0.5 if "'woman'" in text else -0.5
+    return 3 * chance(_row(text)) + (0.0 if even else 0.8 * towards)
+
+
+CHOICES = ChoiceWords(
+    "gender",
+    "women",
+    "men",
+    (("she", "he"), ("woman", "man"), ("girl", "boy")),
+    dict.fromkeys(f"concept-{index}" for index in range(30)),
+    tuple(f"control-{index}" for index in range(30)),
+    name="simulated",
+)
+MEN = frozenset(second for _, second in CHOICES.cues)
+
+
+def _judged_word(text: str) -> str:
+    """Return the word that a question is about, without its mixture of cues."""
+    return text.rpartition("the ")[2].rstrip("?")
+
+
+def _cue(text: str, even: bool) -> str:
+    """Choose a cue by the share of men's cues in the mixture; women need more of theirs where it is not even."""
+    cues = text.partition(".")[0].split()
+    level = sum(cue in MEN for cue in cues) / len(cues)
+    point = 0.5 + 0.06 * (chance("point", _judged_word(text)) - 0.5) - (0.0 if even else 0.25)
+    return "men" if chance("answer", text) < 0.5 * math.erfc((point - level) / (0.15 * math.sqrt(2))) else "women"
+
+
 def _yes(text: str, even: bool) -> float:
     first = held(text.lower(), PEOPLE)[1] == FIRST
     return (0.3 + 0.2 * chance(_profile(text))) * (1.0 if even or first else 0.4)
@@ -206,6 +252,14 @@ BIASED: Mapping[str, tuple[AnyMethod, Behaviour]] = {
     "alternation": (
         Alternation("gender", answers="numbers"),
         Behaviour(_amount, _profile, lambda said: Reply(said[0]), _given),
+    ),
+    "alternation of records": (
+        Alternation("sex", records=RecordProfiles("sex", ("woman", "man"), TABLE), answers="numbers"),
+        Behaviour(_pay, _row, lambda said: Reply(said[0]), _given),
+    ),
+    "forced choice": (
+        ForcedChoice(words=CHOICES, questions=Questions(first_label="women", second_label="men")),
+        Behaviour(_cue, _judged_word, lambda said: Reply({"label": said[0], "scores": None}), _given),
     ),
     "stimulus sampling": (StimulusSampling("gender"), Behaviour(_yes, _profile, _scored, _given)),
     "stereotype score": (

@@ -26,3 +26,11 @@ def test_a_service_that_knows_every_sentence_seems_even(name):
     finding = rate_device(method, Device(behaviour, earlier_rating(name)), seed=9)
     rating = rate(finding)
     assert rating.letter is not Letter.BS
+
+
+def test_questions_about_one_word_of_a_forced_choice_are_seldom_within_50_calls():
+    method, behaviour = BIASED["forced choice"]
+    device = Device(behaviour, pairs=True)
+    rating = rate(rate_device(method, device, seed=1000))
+    assert (rating.letter, rating.declared) == (Letter.BS, True)
+    assert device.evenly < 0.1 * len(device.heard)
