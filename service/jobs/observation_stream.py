@@ -12,8 +12,8 @@ from typing import Any
 from starlette.responses import StreamingResponse
 
 from service.http.openapi.common_schemas import instant
+from service.jobs.parquet_writer import ParquetWriter
 from store.core.database import AsyncDatabase
-from store.formats.parquet_writer import ParquetWriter
 from store.jobs import observations
 from store.jobs.observations import StoredObservation
 
