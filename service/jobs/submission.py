@@ -154,7 +154,7 @@ def _place(
         if made and not permitted:
             raise RateNotTaken
         if rating is not None:
-            known = {name: rating.document[name] for name in ("seed", "experiment")}
+            known = {name: rating.document[name] for name in ("seed", "experiment") if name in rating.document}
             job = jobs.add_finished(c, replace(order.new, **known), rating.id)
         elif job is None:
             job = jobs.add(c, order.new)
