@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.canonical import EvidenceTree
+from assay.document import ComponentDocument, RatingDocument
 from assay.errors import RecordError, RecordIncomplete
 from assay.model import AUTHORED, Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
 from assay.references import NOTHING, CorpusItem, Found, HeldBack, References
@@ -154,31 +155,34 @@ class Method(ABC):
         return ()
 
     # ------------------------------------------------------------------------ report
+    COMPONENT: ClassVar[type[ComponentDocument]] = ComponentDocument
+    """Type of a component in a rating document: a subclass with the fields of the method's own tables."""
+
     @staticmethod
-    def in_words(document: Mapping[str, Any], part: Mapping[str, Any], /) -> Iterable[str | None]:  # noqa: ARG004
+    def in_words(document: RatingDocument, part: Any, /) -> Iterable[str | None]:  # noqa: ARG004
         """Write sentences for readers who know no statistics: effects in the service's own unit, and what was tested.
 
-        The sentences are about the component `part` of the stored `document`; each ``None`` is left out. If there is
+        The sentences are about the component `part` (of the type `COMPONENT`); each ``None`` is left out. If there is
         no sentence, the report uses sentences that all methods share (`assay.reports.in_words`).
         """
         return ()
 
     @classmethod
-    def room(cls, document: Mapping[str, Any], part: Mapping[str, Any], /) -> Room | None:  # noqa: ARG003
+    def room(cls, document: RatingDocument, part: Any, /) -> Room | None:  # noqa: ARG003
         """Return how many more questions about a component can be asked; ``None`` where that is not known."""
         return None
 
     @staticmethod
-    def tables(part: Mapping[str, Any], /) -> Iterable[object]:  # noqa: ARG004
-        """Make tables (`assay.reports.view.Table`) of a component as stored, or of the aggregation.
+    def tables(part: Any, /) -> Iterable[object]:  # noqa: ARG004
+        """Make tables (`assay.reports.view.Table`) of a component, or of the aggregation, as the type `COMPONENT`.
 
         Each ``None`` is left out. The document may be old: a table whose data are missing is not made.
         """
         return ()
 
     @staticmethod
-    def figures(part: Mapping[str, Any], /) -> Iterable[object]:  # noqa: ARG004
-        """Make figures (`assay.reports.view.Picture`) of a stored component, by the same rules as `tables`."""
+    def figures(part: Any, /) -> Iterable[object]:  # noqa: ARG004
+        """Make figures (`assay.reports.view.Picture`) of a component, by the same rules as `tables`."""
         return ()
 
     @staticmethod
@@ -187,7 +191,7 @@ class Method(ABC):
         return name
 
     @staticmethod
-    def counted(part: Mapping[str, Any], /) -> str:  # noqa: ARG004
+    def counted(part: Any, /) -> str:  # noqa: ARG004
         """Return the plural noun for the items that a component counts as usable, unusable or failed."""
         return "Answers"
 

@@ -9,6 +9,7 @@ from typing import Any
 from assay.composition import TABLES, ChainAnswer, ChainProbabilities, TableName, combine, compose_chain
 from assay.composition.notes import note
 from assay.composition.wording import explain_chain, explain_difference, explain_probabilities
+from assay.document import RatingDocument, read_json
 from assay.model import Letter, Probabilities
 from assay.rating.decision import WORST_FIRST, worst_letter
 
@@ -46,13 +47,12 @@ class Part:
 
 def part_of(rating: Mapping[str, Any]) -> Part:
     """Read the letter, the probabilities and the confidence of a service from its rating document."""
-    probabilities = rating.get("probabilities")
-    letter = rating.get("letter")
+    read = read_json(RatingDocument, rating)
     return Part(
-        letter=None if letter is None else Letter(letter),
-        declared=bool(rating.get("declared")),
-        probabilities=None if probabilities is None else Probabilities.from_json(probabilities).located(),
-        confidence=float(rating.get("confidence", DEFAULT_CONFIDENCE)),
+        letter=read.letter,
+        declared=read.declared,
+        probabilities=Probabilities.from_json(read.probabilities).located() if read.probabilities else None,
+        confidence=read.confidence or DEFAULT_CONFIDENCE,
     )
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from assay.document import NO_EFFECT, ComponentDocument, RatingDocument, read_rating
 from assay.errors import SpecificationError
 from assay.explain.sentence import chance, level
 from assay.model import Letter
@@ -138,18 +139,20 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any], *, confidenc
     NotTheSameQuestion
         If the method or the attribute differs.
     """
-    _check_same_question(before, after)
-    needed = confidence if confidence is not None else max(_confidence(before), _confidence(after))
-    whole = _letters(None, before, after, needed)
-    mine, others = _components(before), _components(after)
+    one, other = read_rating(before), read_rating(after)
+    _check_same_question(one, other)
+    stated = max(one.confidence or CONFIDENCE, other.confidence or CONFIDENCE)
+    needed = stated if confidence is None else confidence
+    whole = _letters(None, one, other, needed)
+    mine, others = _components(one), _components(other)
     shared = [name for name in mine if name in others]
-    inputs = tuple(_inputs(before, after))
-    same_evidence = before.get("evidence_digest") == after.get("evidence_digest") and "evidence_digest" in before
+    inputs = tuple(_inputs(one, other))
+    same_evidence = one.evidence_digest is not None and one.evidence_digest == other.evidence_digest
     parts = tuple(_letters(name, mine[name], others[name], needed) for name in shared)
     effects = tuple(each for name in shared for each in _effects(name, mine[name], others[name]))
     return Difference(
-        before=_face(before),
-        after=_face(after),
+        before=_face(one),
+        after=_face(other),
         confidence=needed,
         letter=whole,
         components=parts,
@@ -174,60 +177,62 @@ def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, 
 
 
 # ---------------------------------------------------------------------------- comparison
-def _check_same_question(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+def _check_same_question(before: RatingDocument, after: RatingDocument) -> None:
     for name in ("method", "attribute"):
-        if before.get(name) != after.get(name):
+        first, second = getattr(before, name), getattr(after, name)
+        if first != second:
             raise NotTheSameQuestion(
-                f"the {name} is {before.get(name)!r} in one rating and {after.get(name)!r} in the other: "
+                f"the {name} is {first!r} in one rating and {second!r} in the other: "
                 f"their letters answer different questions; take two ratings of the same {name}"
             )
 
 
 def _letters(
-    name: str | None, before: Mapping[str, Any], after: Mapping[str, Any], confidence: float
+    name: str | None,
+    before: RatingDocument | ComponentDocument,
+    after: RatingDocument | ComponentDocument,
+    confidence: float,
 ) -> LetterDifference:
-    one, other = before.get("letter"), after.get("letter")
-    first, second = before.get("probabilities"), after.get("probabilities")
-    probability = None if first is None or second is None else probability_letters_differ(first, second)
+    first, second = before.probabilities, after.probabilities
+    probability = probability_letters_differ(first, second) if first and second else None
     verdict: Verdict = "undecided"
-    if one is not None and one == other:
+    if before.letter is not None and before.letter is after.letter:
         verdict = "same"
-    elif None not in (one, other) and probability is not None and probability >= confidence:
+    elif None not in (before.letter, after.letter) and probability is not None and probability >= confidence:
         verdict = "changed"
-    return LetterDifference(name, one, other, probability, verdict)
+    return LetterDifference(name, before.letter, after.letter, probability, verdict)
 
 
-def _components(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {str(part["name"]): part for part in document.get("components") or () if "name" in part}
+def _components(document: RatingDocument) -> dict[str, ComponentDocument]:
+    return {part.name: part for part in document.components if part.name is not None}
 
 
-def _effects(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[EffectDifference]:
+def _effects(name: str, before: ComponentDocument, after: ComponentDocument) -> Iterator[EffectDifference]:
     others = _stated(after)
     for effect, one in _stated(before).items():
-        other = others.get(effect)
-        if one is not None and other is not None:
+        if (other := others.get(effect)) is not None:
             apart = one["high"] < other["low"] or other["high"] < one["low"]
-            yield EffectDifference(name, effect, _ends(one), _ends(other), apart)
+            yield EffectDifference(name, effect, one, other, apart)
 
 
-def _stated(part: Mapping[str, Any]) -> dict[str, Any]:
+def _stated(part: ComponentDocument) -> dict[str, dict[str, float]]:
     """Return the effects of a component by name, and its hidden effects by kind and name."""
-    hidden = {f"{one['kind']}: {one['name']}": one["effect"] for one in part.get("hidden") or ()}
-    return {**(part.get("effects") or {}), **hidden}
+    hidden = {f"{one.kind}: {one.name}": one.effect for one in part.hidden}
+    effects = {name: effect or NO_EFFECT for name, effect in {**part.effects, **hidden}.items()}
+    return {
+        name: {"estimate": effect.estimate, "low": effect.low, "high": effect.high}
+        for name, effect in effects.items()
+        if effect.estimate is not None and effect.low is not None and effect.high is not None
+    }
 
 
-def _ends(interval: Mapping[str, float]) -> dict[str, float]:
-    return {end: interval[end] for end in ("estimate", "low", "high")}
-
-
-def _inputs(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[InputDifference]:
-    one, other = ({name: _table(each, "target").get(name) for name in TARGET} for each in (before, after))
+def _inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDifference]:
+    one, other = ({name: each.target.json.get(name) for name in TARGET} for each in (before, after))
     yield from _unlike("target", one, other)
-    yield from _unlike("experiment", _table(before, "experiment"), _table(after, "experiment"))
-    yield from _unlike("methodology", _table(before, "methodology"), _table(after, "methodology"))
-    for what, name in (("engine", "engine_version"), ("seed", "seed")):
-        if before.get(name) != after.get(name):
-            yield InputDifference(what, "", before.get(name), after.get(name))
+    yield from _unlike("experiment", before.experiment, after.experiment)
+    yield from _unlike("methodology", asdict(before.methodology), asdict(after.methodology))
+    yield from _unlike("engine", before.engine_version, after.engine_version)
+    yield from _unlike("seed", before.seed, after.seed)
 
 
 def _unlike(what: str, before: Any, after: Any, place: str = "") -> Iterator[InputDifference]:
@@ -240,18 +245,9 @@ def _unlike(what: str, before: Any, after: Any, place: str = "") -> Iterator[Inp
         yield InputDifference(what, place, before, after)
 
 
-def _face(document: Mapping[str, Any]) -> dict[str, Any]:
-    about = {name: document.get(name) for name in ("id", "letter", "declared", "rated_at")}
-    return about | {"target": _table(document, "target").get("name")}
-
-
-def _table(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = holder.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _confidence(document: Mapping[str, Any]) -> float:
-    return float(document.get("confidence") or CONFIDENCE)
+def _face(document: RatingDocument) -> dict[str, Any]:
+    about = {name: getattr(document, name) for name in ("id", "letter", "declared", "rated_at")}
+    return about | {"target": document.target.name}
 
 
 # ---------------------------------------------------------------------------- sentences

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
+from assay.document import ComponentDocument, RatingDocument, read_rating
 from assay.errors import SpecificationError
 from assay.model import Letter, Probabilities
 from assay.rating.decision import rests_on_declared, vote_probabilities, worst_probabilities
@@ -42,19 +43,20 @@ def side_by_side_document(
     """
     if len(ratings) < 2:
         raise SpecificationError("it takes two ratings or more to set services side by side")
+    read = [read_rating(rating) for rating in ratings]
     for field in ALIKE:
-        if len(found := {str(one.get(field)) for one in ratings}) > 1:
+        if len(found := {str(getattr(rating, field)) for rating in read}) > 1:
             raise SpecificationError(f"the ratings are of different {field}s: {', '.join(sorted(found))}")
-    columns = [_parts(one) for one in ratings]
+    columns = [_parts(rating) for rating in read]
     names = list(dict.fromkeys(name for column in columns for name in column))
     if unknown := [name for name in without if name not in names]:
         raise SpecificationError(f"no rating has a part {', '.join(unknown)}; there are {', '.join(names)}")
-    confidences = [float(one.get("confidence") or 0.95) for one in ratings]
+    confidences = [rating.confidence or 0.95 for rating in read]
     kept = [{name: part for name, part in column.items() if name not in without} for column in columns]
     return {
-        **{field: ratings[0].get(field) for field in ALIKE},
+        **{field: getattr(read[0], field) for field in ALIKE},
         "aggregation": aggregation,
-        "services": [{"id": one.get("id"), "name": _name(one)} for one in ratings],
+        "services": [{"id": rating.id, "name": _name(rating)} for rating in read],
         "rows": [{"part": name, "cells": [_cell(column.get(name)) for column in columns]} for name in names],
         "overall": _overalls(columns, confidences, aggregation),
         "without": {"parts": sorted(without), "overall": _overalls(kept, confidences, aggregation)}
@@ -63,24 +65,22 @@ def side_by_side_document(
     }
 
 
-def _parts(rating: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    parts = rating.get("components")
-    if not isinstance(parts, list) or not parts or not all(isinstance(one, Mapping) and "name" in one for one in parts):
+def _parts(rating: RatingDocument) -> dict[str, ComponentDocument]:
+    if not rating.components:
         raise SpecificationError(f"{_name(rating)} is no complete rating: it has no 'components'")
-    return {str(one["name"]): one for one in parts}
+    return {part.name or "": part for part in rating.components}
 
 
-def _name(rating: Mapping[str, Any]) -> str:
-    target = rating.get("target")
-    return str(target.get("name")) if isinstance(target, Mapping) else f"the rating {rating.get('id', 'without an id')}"
+def _name(rating: RatingDocument) -> str:
+    return rating.target.name or f"the rating {rating.id or 'without an id'}"
 
 
-def _cell(part: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if part is None else {"letter": part.get("letter"), "declared": bool(part.get("declared"))}
+def _cell(part: ComponentDocument | None) -> dict[str, Any] | None:
+    return None if part is None else {"letter": part.letter, "declared": part.declared}
 
 
 def _overalls(
-    columns: Sequence[Mapping[str, Mapping[str, Any]]], confidences: Sequence[float], aggregation: str
+    columns: Sequence[Mapping[str, ComponentDocument]], confidences: Sequence[float], aggregation: str
 ) -> list[dict[str, Any] | None]:
     return [
         _overall(list(column.values()), confidence, aggregation)
@@ -88,17 +88,17 @@ def _overalls(
     ]
 
 
-def _overall(parts: Sequence[Mapping[str, Any]], confidence: float, aggregation: str) -> dict[str, Any] | None:
+def _overall(parts: Sequence[ComponentDocument], confidence: float, aggregation: str) -> dict[str, Any] | None:
     """Aggregate the parts: the letter is declared if its joint probability suffices and every part was measured.
 
     With the aggregation ``worst``, BS can be declared although a part is unmeasured: no part could improve on it.
     """
-    shares = [one["probabilities"] for one in parts if isinstance(one.get("probabilities"), Mapping)]
+    shares = [part.probabilities for part in parts if part.probabilities]
     if not shares:
         return None
-    given = [Probabilities(**{letter.value: float(one[letter.value]) for letter in Letter}) for one in shares]
+    given = [Probabilities(**{letter.value: float(share[letter]) for letter in Letter}) for share in shares]
     combined = worst_probabilities(given) if aggregation == "worst" else vote_probabilities(given)
     letter = combined.likeliest
     settled = len(given) == len(parts) or (aggregation == "worst" and letter is Letter.BS)
-    rests = rests_on_declared(letter, [(one.get("letter"), bool(one.get("declared"))) for one in parts], aggregation)
+    rests = rests_on_declared(letter, [(part.letter, part.declared) for part in parts], aggregation)
     return {"letter": letter.value, "declared": settled and rests and combined.of(letter) >= confidence}

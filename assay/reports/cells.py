@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from assay.reports import parts
-from assay.reports.parts import Part
+from assay.document import NO_EFFECT, Absent, EffectDocument
 
-Writer = Callable[[Sequence[Part], str], tuple[str, ...]]
-"""Returns the texts of a column: the value of a key in each row."""
+Value = str | bool | float | EffectDocument | Absent | None
+"""Value of a cell: text, a number or an interval, the reason why there is none, or nothing."""
+
+Writer = Callable[[Sequence[Value]], tuple[str, ...]]
+"""Returns the texts of a column of values."""
 
 ABSENT = "–"
 """Text of an empty cell."""
@@ -45,58 +47,57 @@ def p_value(value: float) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def texts(rows: Sequence[Part], key: str) -> tuple[str, ...]:
+def texts(values: Sequence[Value]) -> tuple[str, ...]:
     """Write texts as they are, and truth values as "yes" or "no"."""
-    return tuple(_text(row, key) for row in rows)
+    return tuple(("yes" if value else "no") if isinstance(value, bool) else _text(value) for value in values)
 
 
-def _text(row: Part, key: str) -> str:
-    value = row.get(key)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return parts.text(row, key) or ABSENT
+def _text(value: Value) -> str:
+    return (value if isinstance(value, str) else None) or ABSENT
 
 
-def numbers(rows: Sequence[Part], key: str) -> tuple[str, ...]:
+def numbers(values: Sequence[Value]) -> tuple[str, ...]:
     """Write numbers; an absent number is replaced by its reason."""
-    return _written(rows, key, rounded(one for row in rows if (one := parts.number(row, key)) is not None))
+    return _written(values, rounded(number for value in values if (number := _number(value)) is not None))
 
 
-def p_values(rows: Sequence[Part], key: str) -> tuple[str, ...]:
+def p_values(values: Sequence[Value]) -> tuple[str, ...]:
     """Write p-values; an absent p-value is replaced by its reason."""
-    return _written(rows, key, p_value)
+    return _written(values, p_value)
 
 
-def _written(rows: Sequence[Part], key: str, write: Callable[[float], str]) -> tuple[str, ...]:
-    known = [parts.number(row, key) for row in rows]
-    return tuple(_why(row, key) if value is None else write(value) for row, value in zip(rows, known, strict=True))
+def _number(value: Value) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _why(row: Part, key: str) -> str:
+def _written(values: Sequence[Value], write: Callable[[float], str]) -> tuple[str, ...]:
+    known = [_number(value) for value in values]
+    return tuple(_why(value) if known is None else write(known) for value, known in zip(values, known, strict=True))
+
+
+def _why(value: Value) -> str:
     """Return the reason why a number is absent, if it is known."""
-    return parts.text(parts.mapping(row, key), "why") or ABSENT
+    return (value.why if isinstance(value, Absent | EffectDocument) else None) or ABSENT
 
 
-def intervals(rows: Sequence[Part], key: str) -> tuple[str, ...]:
+def intervals(values: Sequence[Value]) -> tuple[str, ...]:
     """Write estimates with their intervals; an absent estimate is replaced by its reason."""
-    held = [parts.mapping(row, key) for row in rows]
-    ends = ("estimate", "low", "high")
-    write = rounded(one for each in held for end in ends if (one := parts.number(each, end)) is not None)
-    return tuple(_interval(row, key, write) for row in rows)
+    effects = [value if isinstance(value, EffectDocument) else NO_EFFECT for value in values]
+    ends = (end for effect in effects for end in (effect.estimate, effect.low, effect.high))
+    write = rounded(end for end in ends if end is not None)
+    return tuple(_interval(effect, write) for effect in effects)
 
 
-def _interval(row: Part, key: str, write: Callable[[float], str]) -> str:
-    held = parts.mapping(row, key)
-    estimate, low, high = (parts.number(held, end) for end in ("estimate", "low", "high"))
-    if low is None or high is None:
-        return _why(row, key) if estimate is None else write(estimate)
-    ends = f"({write(low)} to {write(high)})"
-    return ends if estimate is None else f"{write(estimate)} {ends}"
+def _interval(effect: EffectDocument, write: Callable[[float], str]) -> str:
+    if effect.low is None or effect.high is None:
+        return _why(effect) if effect.estimate is None else write(effect.estimate)
+    ends = f"({write(effect.low)} to {write(effect.high)})"
+    return ends if effect.estimate is None else f"{write(effect.estimate)} {ends}"
 
 
-def interval(part: Part, key: str) -> str | None:
+def interval(effect: EffectDocument) -> str | None:
     """Write one estimate with its interval; ``None`` where it is absent."""
-    written = intervals([part], key)[0]
+    written = intervals([effect])[0]
     return None if written == ABSENT else written
 
 

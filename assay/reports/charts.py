@@ -1,7 +1,7 @@
 """Builders of figures from lists of a rating document, for the reports of methods.
 
-The functions read numbers from a part of the document, or return a figure or a table of them; a figure
-without numbers is ``None``. `assay.reports.figures.figure_svg` draws the figures.
+The functions return a figure or a table; a figure without numbers is ``None``.
+`assay.reports.figures.figure_svg` draws the figures.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.reports import cells, parts
-from assay.reports.parts import Part
+from assay.document import EffectDocument
+from assay.reports import cells
 from assay.reports.plain import visible
 from assay.reports.sheets import some_of
 from assay.reports.view import Forest, Mark, Series, Span, Table
@@ -25,10 +25,9 @@ TWIN = 9
 """Number of places along a curve that its table lists."""
 
 
-def span(held: Part) -> Span | None:
-    """Read an estimate with its interval; ``None`` where it is absent."""
-    estimate = parts.number(held, "estimate")
-    return None if estimate is None else Span(estimate, parts.number(held, "low"), parts.number(held, "high"))
+def span(effect: EffectDocument) -> Span | None:
+    """Return an estimate with its interval; ``None`` where it is absent."""
+    return None if effect.estimate is None else Span(effect.estimate, effect.low, effect.high)
 
 
 def forest(
@@ -54,14 +53,10 @@ def twin(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -
     written = []
     for place in range(max(1, len(kinds))):
         spans = [mark.spans[place] for mark in marks]
-        held = [{} if span is None else {"span": _ends(span)} for span in spans]
-        written.append(cells.intervals(held, "span"))
+        effects = [None if span is None else EffectDocument(span.estimate, span.low, span.high) for span in spans]
+        written.append(cells.intervals(effects))
     rows = tuple((mark.label, *(column[at] for column in written)) for at, mark in enumerate(marks))
     return Table(title, (head, *(kinds or ("Estimate",))), rows)
-
-
-def _ends(span: Span) -> Part:
-    return {"estimate": span.estimate, "low": span.low, "high": span.high}
 
 
 def sampled(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:
@@ -69,13 +64,6 @@ def sampled(title: str, head: str, x: tuple[float, ...], series: Sequence[Series
     kept = sorted({round(place * (len(x) - 1) / (TWIN - 1)) for place in range(TWIN)})
     rows = tuple((one.label, *(f"{one.y[place]:.2f}" for place in kept)) for one in series)
     return Table(title, (head, *(f"{x[place]:.2f}" for place in kept)), rows)
-
-
-def numbers_in(part: Part, key: str) -> tuple[float, ...]:
-    """Read the finite numbers of a list."""
-    value = part.get(key)
-    listed = value if isinstance(value, list | tuple) else ()
-    return tuple(number for one in listed if (number := parts.finite(one)) is not None)
 
 
 def evenly(rows: Sequence[Any], most: int) -> list[Any]:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from assay.document import ComponentDocument, HiddenDocument, Json, RatingDocument, read_rating
 from assay.experiment import Method
 from assay.explain import Vocabulary
 from assay.model import Letter
-from assay.reports import parts
-from assay.reports.parts import Part
 from assay.reports.plain import visible
 
 AVERAGES = "All of this is about averages: single cases may be treated otherwise."
@@ -24,33 +23,27 @@ OF_UCS = (
 )
 
 
-def in_words(document: Part, method: type[Method]) -> tuple[str, ...]:
+def in_words(document: Json, method: type[Method]) -> tuple[str, ...]:
     """Write the sentences of the paragraph, the meaning of the letter first and the advice last."""
-    letter, declared = letter_of(document), document.get("declared") is True
-    words = Vocabulary.of(method).letter(letter, declared, reason_codes(document))
-    part = _foremost(document, letter)
-    if letter is None or part is None:
+    return paragraph(read_rating(document, method.COMPONENT, visible), method)
+
+
+def paragraph(rating: RatingDocument, method: type[Method]) -> tuple[str, ...]:
+    """Write the sentences of the paragraph, given the rating document as read."""
+    letter, declared = rating.letter, rating.declared
+    words = Vocabulary.of(method).letter(letter, declared, rating.reason_codes)
+    component = _foremost(rating)
+    if letter is None or component is None:
         return words.meaning, words.advice
-    own = [visible(one) for one in method.in_words(document, part) if one]
-    measured = parts.objects(document, "components")
-    said = [words.meaning, *_which(part, len(measured)), *(own or _common(document, part, method.STEPS))]
-    if not any(one.get("kind") != "loss" for one in parts.objects(part, "hidden")):
-        said.append(AVERAGES)
-    if not declared and (more := settle_in_words(document, part, method)) is not None:
-        said.append(more)
-    said.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
-    return (*said, words.advice)
-
-
-def letter_of(part: Part) -> Letter | None:
-    """Read the letter of a rating or a component."""
-    written = parts.text(part, "letter")
-    return Letter(written) if written in set(Letter) else None
-
-
-def reason_codes(document: Part) -> tuple[str, ...]:
-    """List the codes of a rating's reasons."""
-    return tuple(filter(None, (parts.text(reason, "code") for reason in parts.objects(document, "reasons"))))
+    own = [visible(sentence) for sentence in method.in_words(rating, component) if sentence]
+    which = _which(component, len(rating.components))
+    sentences = [words.meaning, *which, *(own or _common(rating, component, method.STEPS))]
+    if all(hidden.kind == "loss" for hidden in component.hidden):
+        sentences.append(AVERAGES)
+    if not declared and (more := settle_in_words(rating, component, method)) is not None:
+        sentences.append(more)
+    sentences.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
+    return (*sentences, words.advice)
 
 
 def hundredths(share: float) -> str:
@@ -64,11 +57,6 @@ def amount(size: float) -> str:
     if size >= 100:
         return f"{size:,.0f}"
     return f"{float(f'{size:.2g}'):.9f}".rstrip("0").rstrip(".")
-
-
-def effect(part: Part, name: str) -> float | None:
-    """Read the estimate of an effect."""
-    return parts.number(parts.mapping(parts.mapping(part, "effects"), name), "estimate")
 
 
 @dataclass(frozen=True)
@@ -87,7 +75,7 @@ class Unit:
 
 
 def hidden_in_words(
-    part: Part,
+    part: ComponentDocument,
     unit: Unit,
     stratum: str,
     individual: str = "{size}",
@@ -101,23 +89,23 @@ def hidden_in_words(
     with a sentence of their own, by name. `of_one` is the unit of the effect on a single case if it differs from
     `unit`. The largest effect is the largest relative to its limit.
     """
-    ordered = sorted(parts.objects(part, "hidden"), key=lambda one: -_of_limit(part, one))
-    singles = [one for one in ordered if one.get("kind") == "individual"]
-    of_content = [one for one in ordered if one.get("kind") == "content"]
-    others = [one for one in ordered if one not in singles and one not in of_content]
-    for one in (*singles[:1], *others[:1], *of_content[:1]):
-        held = parts.mapping(one, "effect")
-        estimate, low, high = (parts.number(held, key) for key in ("estimate", "low", "high"))
-        if estimate is None:
+    largest: dict[str, HiddenDocument] = {}
+    for hidden in sorted(part.hidden, key=lambda hidden: -_of_limit(part, hidden)):
+        kind = hidden.kind if hidden.kind in {"individual", "content"} else "other"
+        largest.setdefault(kind, hidden)
+    for kind in ("individual", "other", "content"):
+        hidden = largest.get(kind, HiddenDocument())
+        if hidden.effect.estimate is None:
             continue
-        name = parts.text(one, "name") or "a part of the content"
-        template, its = (LOSS, HUNDREDTHS) if one.get("kind") == "loss" else (strata.get(name, stratum), unit)
-        if one in singles:
+        name = hidden.name or "a part of the content"
+        template, its = (LOSS, HUNDREDTHS) if hidden.kind == "loss" else (strata.get(name, stratum), unit)
+        if kind == "individual":
             template, its = individual, of_one or unit
-        elif one in of_content:
+        elif kind == "content":
             template = content
-        estimated = "an estimated " if one.get("bound") is not True else "at most an estimated "
-        sentence = template.format(name=name, size=estimated + its.of(estimate, low, high))
+        estimated = "at most an estimated " if hidden.bound else "an estimated "
+        size = estimated + its.of(hidden.effect.estimate, hidden.effect.low, hidden.effect.high)
+        sentence = template.format(name=name, size=size)
         yield sentence[:1].upper() + sentence[1:]
 
 
@@ -132,15 +120,15 @@ AT_TOLERANCE = (
 CHANCE = "What was seen may be chance: the answers vary too much for so few questions. More of them would show it"
 
 
-def settle_in_words(document: Part, part: Part, method: type[Method]) -> str | None:
+def settle_in_words(document: RatingDocument, part: ComponentDocument, method: type[Method]) -> str | None:
     """Write how many more questions would settle an undeclared component; if they cannot be asked, the alternative."""
-    if "settle" not in part:
+    if part.settle is None:
         return None
-    more = parts.count(parts.mapping(part, "settle"), "more_probes")
-    if more is None and (parts.number(parts.mapping(part, "probabilities"), "unlocated") or 0.0) <= 0.5:
+    more = part.settle.more_probes
+    if more is None and part.probabilities.get("unlocated", 0.0) <= 0.5:
         return AT_TOLERANCE
     about = CHANCE if more is None else f"About {more:,} more questions would probably settle it"
-    if parts.count(part, "unasked"):
+    if part.unasked:
         return f"{about}; the budget (max_calls or the deadline) ended it early."
     room = method.room(document, part)
     if room is None:
@@ -156,44 +144,41 @@ def settle_in_words(document: Part, part: Part, method: type[Method]) -> str | N
     return f"This material {can}. Add to this: {room.material}."
 
 
-def tested(document: Part, part: Part, what: str) -> str:
+def tested(document: RatingDocument, part: ComponentDocument, what: str) -> str:
     """Write the sentence about the tested material and attribute, with the first example of the component."""
-    asked = next((text for one in parts.objects(part, "examples") if (text := parts.text(one, "asked"))), None)
+    asked = next((example.asked for example in part.examples if example.asked), None)
     example = f"; for example “{asked.removesuffix('.')}”" if asked else ""
-    return f"Tested for {parts.text(document, 'attribute') or 'the attribute'}: {what}{example}."
+    return f"Tested for {document.attribute or 'the attribute'}: {what}{example}."
 
 
-def _of_limit(part: Part, hidden: Part) -> float:
+def _of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
     """Return the size of a hidden effect divided by its limit."""
-    limit = parts.number(hidden, "limit") or parts.number(parts.mapping(part, "tolerances"), "step_1") or 1.0
-    return (parts.number(parts.mapping(hidden, "effect"), "estimate") or 0.0) / limit
+    return (hidden.effect.estimate or 0.0) / (hidden.limit or part.tolerances.get("step_1") or 1.0)
 
 
-def _foremost(document: Part, letter: Letter | None) -> Part | None:
+def _foremost(rating: RatingDocument) -> ComponentDocument | None:
     """Return the component with the largest effect among those with the rating's letter; among all if none has it."""
-    measured = [one for one in parts.objects(document, "components") if letter_of(one) is not None]
-    deciding = [one for one in measured if letter_of(one) is letter] or measured
-    step = "step_2" if letter is Letter.DSBS else "step_1"
-    return max(deciding, key=lambda one: abs(effect(one, step) or 0.0), default=None)
+    measured = [component for component in rating.components if component.letter is not None]
+    deciding = [component for component in measured if component.letter is rating.letter] or measured
+    step = "step_2" if rating.letter is Letter.DSBS else "step_1"
+    return max(deciding, key=lambda component: abs(component.effect(step) or 0.0), default=None)
 
 
-def _which(part: Part, count: int) -> Iterator[str]:
+def _which(part: ComponentDocument, count: int) -> Iterator[str]:
     """Write which component the numbers belong to, if there are several components."""
     if count > 1:
-        name = parts.text(part, "language_name") or parts.text(part, "name") or "one"
-        template = parts.text(part, "template")
-        named = f"{name}, {template}" if template and template != "base" else name
+        name = part.language_name or part.name or "one"
+        named = f"{name}, {part.template}" if part.template and part.template != "base" else name
         yield f"{count} parts were tested; these numbers are of “{named}”, where the effect is largest."
 
 
-def _common(document: Part, part: Part, steps: Iterable[str]) -> Iterator[str]:
+def _common(document: RatingDocument, part: ComponentDocument, steps: Iterable[str]) -> Iterator[str]:
     """Write the effects in the method's effect size, for a method without its own sentences."""
-    tolerances = parts.mapping(part, "tolerances")
-    for place, step in enumerate(steps, 1):
-        size, limit = effect(part, f"step_{place}"), parts.number(tolerances, f"step_{place}")
+    for number, step in enumerate(steps, 1):
+        size, limit = part.effect(f"step_{number}"), part.tolerances.get(f"step_{number}")
         if size is not None:
             counts = "" if limit is None else f", and up to {amount(limit)} counts as none"
-            yield f"The effect of step {place} ({step}) is an estimated {amount(size)}{counts}."
+            yield f"The effect of step {number} ({step}) is an estimated {amount(size)}{counts}."
     within, single = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
     yield from hidden_in_words(part, Unit(amount), within, single)
-    yield tested(document, part, f"{parts.text(part, 'name') or 'one part'}")
+    yield tested(document, part, part.name or "one part")

@@ -1,10 +1,8 @@
-"""Reader of the rating document, the same for all formats.
+"""View of the rating document, the same for all formats.
 
-The document is stored JSON, perhaps of an older version or of a method with fewer results. So the
-reader assumes only that it is an object. A value that is absent, ``null``, of another type, NaN or
-infinite is read as ``None`` or as empty (`assay.reports.parts`), and shown as "not measured". Text is
-made `visible` here; each format still escapes it for its own syntax. The tables, figures and words of
-a method come from the class of the method.
+`assay.document` reads the JSON, perhaps of an older version; a value that is absent is shown as "not measured". Text is
+made `visible` while it is read; each format still escapes it for its own syntax. The tables, figures and words of a
+method come from the class of the method.
 """
 
 from __future__ import annotations
@@ -12,15 +10,29 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any
 
+from assay.document import (
+    NO_EFFECT,
+    ComponentDocument,
+    EffectDocument,
+    ExampleDocument,
+    Json,
+    LookDocument,
+    RatingDocument,
+    ReasonDocument,
+    ServiceDocument,
+    Shares,
+    read_json,
+    read_rating,
+)
 from assay.experiment import Method
 from assay.explain import Vocabulary, explain, request_in_words
 from assay.model import Letter, Reason
-from assay.reports import parts
-from assay.reports.in_words import in_words, letter_of, reason_codes, settle_in_words
+from assay.reports.in_words import paragraph, settle_in_words
 from assay.reports.plain import visible
 from assay.reports.view import (
     BALANCED,
@@ -33,12 +45,12 @@ from assay.reports.view import (
     Picture,
     RatingView,
     Said,
-    Shares,
     Steps,
     Table,
     Verdict,
     Withdrawal,
     effect_titles,
+    residuals_last,
 )
 
 MOST_LISTED = 60
@@ -56,91 +68,148 @@ FEW = 5
 """Number of entries that a line shows of a longer list, with the size of the list."""
 
 
-def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
+def read(document: Json, method: type[Method]) -> RatingView:
     """Read a rating document, any part of which may be missing.
 
     The result has no NaN, infinity or invisible characters. This module has no clock, so the caller adds
     ``expired`` to the document if the rating has expired.
     """
-    target, aggregation = parts.mapping(document, "target"), parts.mapping(document, "aggregation")
-    vocabulary = Vocabulary.of(method)
+    rating, vocabulary = read_rating(document, method.COMPONENT, visible), Vocabulary.of(method)
+    circumstances = read_json(Circumstances, document, visible)
     return RatingView(
-        id=parts.text(document, "id"),
-        verdict=read_verdict(document, method.STEPS),
-        words=vocabulary.letter(letter_of(document), document.get("declared") is True, reason_codes(document)),
-        in_words=in_words(document, method),
-        method=parts.text(document, "method"),
-        attribute=parts.text(document, "attribute"),
-        confidence=parts.number(document, "confidence"),
-        delta=parts.number(document, "delta"),
-        target=parts.text(target, "name") or parts.text(target, "url") or "unnamed service",
-        target_facts=_facts(target),
-        experiment=_facts(parts.mapping(document, "experiment")),
-        components=tuple(
-            _component(document, one, place, method)
-            for place, one in enumerate(parts.objects(document, "components"), 1)
-        ),
-        rule=parts.text(aggregation, "rule"),
-        deciding=parts.texts(aggregation, "deciding"),
-        adjusted={visible(name): parts.numbers(each) for name, each in parts.mapping(aggregation, "adjusted").items()},
-        vote=parts.text(aggregation, "vote"),
-        published=_published(document, vocabulary),
-        reasons=_reasons(document, vocabulary),
-        provenance=_provenance(document),
-        methodology=parts.text(parts.mapping(document, "methodology"), "version"),
-        rated_at=parts.text(document, "rated_at"),
-        sheets=_tables(aggregation, method),
-        reply=_reply(document),
-        request=_request(document),
+        id=rating.id,
+        verdict=verdict_of(rating, method.STEPS),
+        words=vocabulary.letter(rating.letter, rating.declared, rating.reason_codes),
+        in_words=paragraph(rating, method),
+        method=rating.method,
+        attribute=rating.attribute,
+        confidence=rating.confidence,
+        delta=rating.delta,
+        target=rating.target.name or rating.target.url or "unnamed service",
+        target_facts=_facts(rating.target.json),
+        experiment=_facts(rating.experiment),
+        components=tuple(_component(rating, part, number, method) for number, part in enumerate(rating.components, 1)),
+        rule=rating.aggregation.rule,
+        deciding=rating.aggregation.deciding,
+        adjusted=rating.aggregation.adjusted,
+        vote=rating.aggregation.vote,
+        published=_published(rating.published, vocabulary),
+        reasons=tuple(_said(reason, vocabulary, None) for reason in rating.reasons),
+        provenance=_provenance(rating),
+        methodology=rating.methodology.version,
+        rated_at=rating.rated_at,
+        sheets=_tables(read_json(method.COMPONENT, rating.aggregation.json, visible), method),
+        reply=_reply(circumstances.reply),
+        request=_request(rating, circumstances),
         withdrawal=_withdrawal(document),
-        expires_at=parts.text(document, "expires_at"),
-        expired=document.get("expired") is True,
-        thumbnails={key: each for key, each in parts.mapping(document, "thumbnails").items() if isinstance(each, str)},
+        expires_at=rating.expires_at,
+        expired=circumstances.expired,
+        thumbnails=circumstances.thumbnails,
     )
 
 
+# ---------------------------------------------------------------------------- unsigned additions
+@dataclass(frozen=True)
+class AnswerDocument:
+    """Public answer to an owner's reply; `text` is as it was written."""
+
+    by: str | None = None
+    created_at: str | None = None
+    json: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReplyDocument:
+    """Reply of the rated service's owner."""
+
+    host: str | None = None
+    link: str | None = None
+    created_at: str | None = None
+    objects: bool = False
+    answer: AnswerDocument = AnswerDocument()
+    json: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StandingDocument:
+    """Relation of the rating to its address now."""
+
+    requester: str | None = None
+    host_proved: bool | None = None
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """Fields that are added to a rating document when it is shown, and are not signed."""
+
+    reply: ReplyDocument = ReplyDocument()
+    standing: StandingDocument = StandingDocument()
+    expired: bool = False
+    thumbnails: Mapping[str, str] = field(default_factory=dict)
+
+
 # ---------------------------------------------------------------------------- parts
-def read_verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
-    """Read a verdict: the letter, whether it is declared, and the probabilities."""
-    shares, letters = parts.numbers(parts.mapping(part, "probabilities")), (Letter.BS, Letter.DSBS, Letter.UCS)
-    known = {letter: shares.get(letter, 0.0) for letter in letters} if shares.keys() & {*letters} else None
-    return Verdict(letter_of(part), part.get("declared") is True, known, steps, reason_codes(part))
+def verdict_of(part: RatingDocument | ComponentDocument, steps: Steps = BALANCED) -> Verdict:
+    """Return the verdict of a rating or a component: the letter, whether it is declared, and the probabilities."""
+    return Verdict(part.letter, part.declared, _letters(part), steps, part.reason_codes)
 
 
-def _component(document: Mapping[str, Any], part: Mapping[str, Any], number: int, method: type[Method]) -> Component:
-    steps, vocabulary = method.STEPS, Vocabulary.of(method)
-    name = parts.text(part, "name") or f"part {number}"
-    language, template = parts.text(part, "language_name") or parts.text(part, "language"), parts.text(part, "template")
-    content = parts.numbers(parts.mapping(part, "content"))
+def _letters(part: RatingDocument | ComponentDocument | LookDocument) -> Mapping[Letter, float] | None:
+    return _probabilities(part.probabilities)
+
+
+def _probabilities(shares: Shares) -> Mapping[Letter, float] | None:
+    letters = (Letter.BS, Letter.DSBS, Letter.UCS)
+    return {letter: shares.get(letter, 0.0) for letter in letters} if shares.keys() & {*letters} else None
+
+
+def _component(rating: RatingDocument, part: ComponentDocument, number: int, method: type[Method]) -> Component:
+    vocabulary, name = Vocabulary.of(method), part.name or f"part {number}"
+    language, pairs, equal = part.language_name or part.language, part.content.pairs, part.content.equal
     return Component(
         number=number,
         name=name,
-        title=_title(visible(method.title_of(name)), language, template),
+        title=_title(visible(method.title_of(name)), language, part.template),
         language=language,
-        template=template,
-        verdict=read_verdict(part, steps),
-        estimand=parts.text(part, "estimand"),
-        effects=_effects(part, effect_titles(steps)),
+        template=part.template,
+        verdict=verdict_of(part, method.STEPS),
+        estimand=part.estimand,
+        effects=_effects(part, effect_titles(method.STEPS)),
         hidden=_hidden(part),
-        transitions={visible(row): parts.values(counts) for row, counts in parts.mapping(part, "transitions").items()},
-        rates={visible(row): _rates(rates) for row, rates in parts.mapping(part, "rates").items()},
-        blocks=tuple(_block(one) for one in parts.objects(part, "blocks")),
-        pairs=(int(content["equal"]), int(content["pairs"])) if {"equal", "pairs"} <= content.keys() else None,
-        looks=tuple(_look(one) for one in parts.objects(part, "decision")),
-        sensitivity={visible(key): _leaning(each) for key, each in parts.mapping(part, "sensitivity").items()},
-        settle=settle_in_words(document, part, method),
-        usable=parts.count(part, "usable"),
-        unusable=parts.count(part, "unusable"),
-        failed=parts.count(part, "failed"),
-        unasked=parts.count(part, "unasked"),
+        transitions={row: residuals_last(counts) for row, counts in part.transitions.items()},
+        rates={row: {name: _effect(name, name, rate) for name, rate in part.rates[row].items()} for row in part.rates},
+        blocks=tuple(
+            Block(
+                block.name or "block",
+                block.role or "",
+                *map(residuals_last, (block.specified, block.asked, block.observed)),
+            )
+            for block in part.blocks
+        ),
+        pairs=None if equal is None or pairs is None else (equal, pairs),
+        looks=tuple(
+            InterimLook(
+                look.look,
+                look.texts_per_block,
+                Verdict(look.letter, False, _probabilities(look.probabilities)),
+                look.stopped,
+            )
+            for look in part.decision
+        ),
+        sensitivity={label: _leaning(shares) for label, shares in part.sensitivity.items()},
+        settle=settle_in_words(rating, part, method),
+        usable=part.usable,
+        unusable=part.unusable,
+        failed=part.failed,
+        unasked=part.unasked,
         lost_why=_lost_why(part, vocabulary),
-        published=_published(part, vocabulary),
-        analyses=dict(_leaves(parts.mapping(part, "analyses"))),
-        examples=tuple(_example(one, vocabulary) for one in parts.objects(part, "examples")),
+        published=_published(part.published, vocabulary),
+        analyses=dict(_leaves(part.analyses)),
+        examples=tuple(_example(example, vocabulary) for example in part.examples),
         counted=method.counted(part),
         make_sheets=partial(_tables, part, method),
         make_pictures=partial(_pictures, part, method),
-        reasons=_reasons(part, vocabulary, name),
+        reasons=tuple(_said(reason, vocabulary, name) for reason in part.reasons),
     )
 
 
@@ -150,188 +219,146 @@ def _title(name: str, language: str | None, template: str | None) -> str:
     return " · ".join(part for part in named if part)
 
 
-def _tables(part: Mapping[str, Any], method: type[Method]) -> tuple[Table, ...]:
+def _tables(part: ComponentDocument, method: type[Method]) -> tuple[Table, ...]:
     return tuple(table for table in method.tables(part) if isinstance(table, Table) and table.rows)
 
 
-def _pictures(part: Mapping[str, Any], method: type[Method]) -> tuple[Picture, ...]:
+def _pictures(part: ComponentDocument, method: type[Method]) -> tuple[Picture, ...]:
     return tuple(picture for picture in method.figures(part) if isinstance(picture, Picture))
 
 
-def _lost_why(part: Mapping[str, Any], vocabulary: Vocabulary) -> Shares:
+def _lost_why(part: ComponentDocument, vocabulary: Vocabulary) -> Shares:
     """Return the number of lost answers by reason."""
-    counts = {key: parts.numbers(parts.mapping(part, key)) for key in ("unusable_why", "failed_why")}
-    if any(counts.values()):
-        every: Shares = {**counts["unusable_why"], **counts["failed_why"]}
-    else:
-        every = Counter(visible(why) for why in parts.mapping(part, "missing").values() if isinstance(why, str))
-    return {vocabulary.cause(why): number for why, number in every.items()}
+    counts: Shares = {**part.unusable_why, **part.failed_why} or Counter(part.missing.values())
+    return {vocabulary.cause(why): number for why, number in counts.items()}
 
 
-def _effects(part: Mapping[str, Any], titles: Mapping[str, str]) -> tuple[Effect, ...]:
-    tolerances = parts.numbers(parts.mapping(part, "tolerances"))
-    written = {name: each if isinstance(each, Mapping) else {} for name, each in parts.mapping(part, "effects").items()}
-    names = [*(name for name in titles if name in written), *(name for name in written if name not in titles)]
+def _effects(part: ComponentDocument, titles: Mapping[str, str]) -> tuple[Effect, ...]:
+    names = [*(name for name in titles if name in part.effects), *(name for name in part.effects if name not in titles)]
     return tuple(
-        _effect(visible(name), titles.get(name, visible(name)), written[name], tolerances.get(name)) for name in names
+        _effect(name, titles.get(name, name), part.effects[name] or NO_EFFECT, part.tolerances.get(name))
+        for name in names
     )
 
 
-def _effect(name: str, title: str, written: Mapping[str, Any], tolerance: float | None = None) -> Effect:
-    number = partial(parts.number, written)
-    return Effect(name, title, number("estimate"), number("low"), number("high"), number("level"), tolerance)
+def _effect(name: str, title: str, effect: EffectDocument, tolerance: float | None = None) -> Effect:
+    return Effect(name, title, effect.estimate, effect.low, effect.high, effect.level, tolerance)
 
 
-def _hidden(part: Mapping[str, Any]) -> tuple[Effect, ...]:
-    """Read the effects that a mean can hide; an effect without its own limit has the limit of step 1."""
-    usual = parts.number(parts.mapping(part, "tolerances"), "step_1")
+def _hidden(part: ComponentDocument) -> tuple[Effect, ...]:
+    """Return the effects that a mean can hide; an effect without its own limit has the limit of step 1."""
+    usual = part.tolerances.get("step_1")
+    named = [(hidden.name or "unnamed", hidden) for hidden in part.hidden]
     return tuple(
-        _effect(name, HIDDEN.get(parts.text(one, "kind") or "", "{}").format(name), parts.mapping(one, "effect"), limit)
-        for one in parts.objects(part, "hidden")
-        for name, limit in [(parts.text(one, "name") or "unnamed", parts.number(one, "limit") or usual)]
+        _effect(name, HIDDEN.get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or usual)
+        for name, hidden in named
     )
 
 
-def _rates(written: Any) -> Mapping[str, Effect]:
-    return {
-        visible(name): _effect(visible(name), visible(name), each)
-        for name, each in (written.items() if isinstance(written, Mapping) else ())
-        if isinstance(each, Mapping)
-    }
-
-
-def _block(part: Mapping[str, Any]) -> Block:
-    shares = (parts.values(parts.mapping(part, key)) for key in ("specified", "asked", "observed"))
-    return Block(parts.text(part, "name") or "block", parts.text(part, "role") or "", *shares)
-
-
-def _look(part: Mapping[str, Any]) -> InterimLook:
-    return InterimLook(
-        parts.count(part, "look"), parts.count(part, "texts_per_block"), read_verdict(part), part.get("stopped") is True
-    )
-
-
-def _leaning(shares: Any) -> Verdict:
-    """Read bare probabilities as a verdict for the likeliest letter (the worse one of a tie)."""
-    given = read_verdict({"probabilities": shares}).probabilities
+def _leaning(shares: Shares) -> Verdict:
+    """Return a verdict for the likeliest letter of bare probabilities (the worse one of a tie)."""
+    given = _probabilities(shares)
     return Verdict(max(given, key=lambda letter: given[letter]) if given else None, False, given)
 
 
-def _example(part: Mapping[str, Any], vocabulary: Vocabulary) -> Example:
-    text = partial(parts.text, part)
-    why = text("why")
-    lost = None if why is None else vocabulary.cause(why)
-    return Example(text("asked"), text("middle"), text("returned"), parts.texts(part, "read"), lost)
+def _example(example: ExampleDocument, vocabulary: Vocabulary) -> Example:
+    lost = None if example.why is None else vocabulary.cause(example.why)
+    return Example(example.asked, example.middle, example.returned, example.read, lost)
 
 
-def _published(part: Mapping[str, Any], vocabulary: Vocabulary) -> Mapping[str, str | None]:
-    return {
-        vocabulary.phrase(visible(rule)): visible(letter) if isinstance(letter, str) else None
-        for rule, letter in parts.mapping(part, "published").items()
-    }
+def _published(letters: Mapping[str, str | None], vocabulary: Vocabulary) -> Mapping[str, str | None]:
+    return {vocabulary.phrase(rule): letter for rule, letter in letters.items()}
 
 
-def _reasons(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None = None) -> tuple[Said, ...]:
-    return tuple(_said(one, vocabulary, of) for one in parts.objects(part, "reasons"))
-
-
-def _said(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None) -> Said:
+def _said(reason: ReasonDocument, vocabulary: Vocabulary, of: str | None) -> Said:
     """Return a reason's stored sentence, or generate it if only the code was stored."""
-    code, component = parts.text(part, "code") or "unnamed", parts.text(part, "component") or of
-    text, facts = parts.text(part, "text"), parts.mapping(part, "facts")
-    if facts.pop("more_probes", None) is not None:
+    code, component, text = reason.code or "unnamed", reason.component or of, reason.text
+    facts = {name: fact for name, fact in reason.facts.items() if name != "more_probes"}
+    if reason.facts.get("more_probes") is not None:
         text = None  # the stored sentence may name more questions than can be asked; the component says how many can
     if text is None and vocabulary.sentence(code) is not None:
         text = visible(explain(Reason(code, facts, component), vocabulary))
     return Said(code, text or code.replace("-", " "), component)
 
 
-def _reply(document: Mapping[str, Any]) -> OwnersReply | None:
+def _reply(reply: ReplyDocument) -> OwnersReply | None:
     """Return the owner's reply as plain text in paragraphs."""
-    part = parts.mapping(document, "reply")
-    said, answer = _paragraphs(part), parts.mapping(part, "answer")
-    if not said:
+    paragraphs = _paragraphs(reply.json)
+    if not paragraphs:
         return None
     return OwnersReply(
-        said,
-        host=parts.text(part, "host") or "unknown",
-        link=parts.text(part, "link"),
-        written_at=parts.text(part, "created_at"),
-        answer=_paragraphs(answer),
-        answered_by=parts.text(answer, "by"),
-        answered_at=parts.text(answer, "created_at"),
+        paragraphs,
+        host=reply.host or "unknown",
+        link=reply.link,
+        written_at=reply.created_at,
+        answer=_paragraphs(reply.answer.json),
+        answered_by=reply.answer.by,
+        answered_at=reply.answer.created_at,
     )
 
 
-def _paragraphs(part: Mapping[str, Any]) -> tuple[str, ...]:
+def _paragraphs(part: Json) -> tuple[str, ...]:
     written = part.get("text")
     return tuple(filter(None, map(visible, written.splitlines()))) if isinstance(written, str) else ()
 
 
-def _request(document: Mapping[str, Any]) -> str:
+def _request(rating: RatingDocument, circumstances: Circumstances) -> str:
     """Write who requested the rating: by the proofs of the moment, or else of the time of the rating."""
-    recorded, standing = parts.mapping(document, "requester"), parts.mapping(document, "standing")
-    proved = standing.get("host_proved", recorded.get("host_proved"))
+    recorded, standing = rating.requester, circumstances.standing
     return request_in_words(
-        parts.text(standing, "requester") or parts.text(recorded, "role"),
-        proved if isinstance(proved, bool) else None,
-        parts.text(recorded, "description"),
-        objects=parts.mapping(document, "reply").get("objects") is True,
+        standing.requester or recorded.role,
+        recorded.host_proved if standing.host_proved is None else standing.host_proved,
+        recorded.description,
+        objects=circumstances.reply.objects,
     )
 
 
-def _withdrawal(document: Mapping[str, Any]) -> Withdrawal | None:
+def _withdrawal(document: Json) -> Withdrawal | None:
     """Return the withdrawal; any value that is not empty counts as one."""
-    if not document.get("withdrawn"):
-        return None
-    part = parts.mapping(document, "withdrawn")
-    return Withdrawal(parts.text(part, "at"), parts.text(part, "reason"))
+    return read_json(Withdrawal, document["withdrawn"], visible) if document.get("withdrawn") else None
 
 
-def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:
+def _provenance(rating: RatingDocument) -> Mapping[str, str]:
     """Return the facts that are needed to repeat or check the rating."""
-    methodology, counts = parts.mapping(document, "methodology"), parts.mapping(document, "counts")
-    requester = parts.mapping(document, "requester")
     # a call may hold several questions; documents without counts hold the number of questions as `calls`
-    counts = {"asked": document.get("calls"), **counts}
-    asked = {f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts.get(key) for key in counts}
-    written = {
-        "Rating": document.get("id"),
-        "Rated at": document.get("rated_at"),
-        "Expires at": document.get("expires_at"),
-        "Methodology": methodology.get("version"),
-        "Methodology digest": methodology.get("digest"),
-        "Engine version": document.get("engine_version"),
-        "Seed": document.get("seed"),
-        "Audit": document.get("audit"),
+    counts: Mapping[str, float | None] = {"asked": rating.calls, **rating.counts}
+    asked = {f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts[key] for key in counts}
+    facts = {
+        "Rating": rating.id,
+        "Rated at": rating.rated_at,
+        "Expires at": rating.expires_at,
+        "Methodology": rating.methodology.version,
+        "Methodology digest": rating.methodology.digest,
+        "Engine version": rating.engine_version,
+        "Seed": rating.seed,
+        "Audit": rating.audit,
         **asked,
-        "Author": _named(parts.mapping(document, "author")),
-        "Hosts asked": parts.texts(document, "hosts"),
-        "Requested by": parts.text(requester, "role"),
-        "Host proved": requester.get("host_proved"),
-        "Description": parts.text(requester, "description"),
-        "Evidence digest": document.get("evidence_digest"),
-        "Visibility": document.get("visibility"),
+        "Author": _named(rating.author),
+        "Hosts asked": rating.hosts,
+        "Requested by": rating.requester.role,
+        "Host proved": rating.requester.host_proved,
+        "Description": rating.requester.description,
+        "Evidence digest": rating.evidence_digest,
+        "Visibility": rating.visibility,
     }
-    return {visible(label): shown for label, value in written.items() if (shown := _shown(value)) is not None}
+    return {label: shown for label, value in facts.items() if (shown := _shown(value)) is not None}
 
 
-def _named(service: Mapping[str, Any]) -> str | None:
+def _named(service: ServiceDocument) -> str | None:
     """Return the name and the address of a service, as far as they are known."""
-    name, url = parts.text(service, "name"), parts.text(service, "url")
-    return f"{name} ({url})" if name and url else name or url
+    return f"{service.name} ({service.url})" if service.name and service.url else service.name or service.url
 
 
-def _facts(part: Mapping[str, Any]) -> Mapping[str, str]:
+def _facts(part: Json) -> Mapping[str, str]:
     """Read an object of any shape as labelled texts."""
     return dict(_lines(part))
 
 
-def _lines(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _lines(part: Json) -> Iterator[tuple[str, str]]:
     return ((visible(str(key)), shown) for key, value in part.items() if (shown := _shown(value)) is not None)
 
 
-def _leaves(part: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+def _leaves(part: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Yield the path of every nested object that has plain values, with these values in one line."""
     plain = _facts({key: each for key, each in part.items() if not isinstance(each, Mapping)})
     if plain:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.reports import cells, parts
-from assay.reports.parts import Part
+from assay.document import ComponentDocument
+from assay.reports import cells
 from assay.reports.view import Table
 
 MOST_ROWS = 60
@@ -24,20 +24,20 @@ class Sheet:
     """A list of objects as a table."""
 
     key: str
-    """Key of the list in a component."""
+    """Field of the list in a component."""
     title: str
     """Title of the table."""
     columns: tuple[tuple[str, str, cells.Writer], ...]
-    """Head, key in a row, and function that writes the column. A column without any value is left out."""
+    """Head, field of a row, and function that writes the column. A column without any value is left out."""
 
-    def of(self, part: Part) -> Table | None:
+    def of(self, part: ComponentDocument) -> Table | None:
         """Return the table of the list that a component holds under `key`; ``None`` if it would be empty."""
-        return self.read(parts.objects(part, self.key))
+        return self.read(getattr(part, self.key))
 
-    def read(self, rows: Sequence[Part]) -> Table | None:
+    def read(self, rows: Sequence[Any]) -> Table | None:
         """Return the table of the first `MOST_ROWS` rows; ``None`` if it would be empty."""
         shown = rows[:MOST_ROWS]
-        written = [(head, write(shown, key)) for head, key, write in self.columns]
+        written = [(head, write([getattr(row, key) for row in shown])) for head, key, write in self.columns]
         held = [(head, column) for head, column in written if set(column) != {cells.ABSENT}]
         if not shown or not held:
             return None
@@ -45,7 +45,7 @@ class Sheet:
         return Table(self.title + some_of(shown, rows), tuple(head for head, _ in held), table)
 
 
-def sampled(sheet: Sheet, every: Sequence[Part], most: int) -> Table | None:
+def sampled(sheet: Sheet, every: Sequence[Any], most: int) -> Table | None:
     """Return a table of at most `most` rows, at even steps over the list."""
     shown = every[:: max(1, len(every) // most)][:most]
     table = sheet.read(shown)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from assay.document import Shares
 from assay.explain import LETTERS, chance, level
 from assay.model import Letter
-from assay.reports.view import NOT_MEASURED, RESIDUALS, Block, Component, Effect, RatingView, Shares, Table, Verdict
+from assay.reports.view import NOT_MEASURED, RESIDUALS, Block, Component, Effect, RatingView, Table, Verdict
 
 
 # ---------------------------------------------------------------------------- numbers

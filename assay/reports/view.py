@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from assay.document import Shares
 from assay.experiment import Method
 from assay.explain import LetterWords, headline
 from assay.model import Letter
@@ -38,7 +39,10 @@ _NUMBER = re.compile(rf"[<>]?[+-]?\d[\d,.e-]*|–|{NOT_MEASURED}")
 RESIDUALS = frozenset({"other", "neutral"})
 """Names of outputs without a value; they come after the values."""
 
-Shares = Mapping[str, float]
+
+def residuals_last(shares: Shares) -> Shares:
+    """Order numbers by attribute value; the residual is last, wherever it is in the stored document."""
+    return {key: shares[key] for key in sorted(shares, key=lambda key: key in RESIDUALS)}
 
 
 @dataclass(frozen=True)
@@ -375,8 +379,8 @@ class OwnersReply:
 class Withdrawal:
     """Withdrawal of a rating by the agency: time and reason."""
 
-    at: str | None
-    reason: str | None
+    at: str | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,11 @@ from scipy.stats import spearmanr
 from assay.catalog.choices import AssociationWords
 from assay.catalog.profiles import contents
 from assay.catalog.shipped import shipped_words
+from assay.document import read_json
 from assay.experiment import run
 from assay.methods import ForcedChoice
 from assay.methods.forced_choice import report
+from assay.methods.forced_choice.detail import ForcedChoiceComponent
 from assay.model import Component, Embed, Failure, Probe, Reply
 from assay.reports.view import Table
 from assay.statistics.bayes.surrogate import NormalPrior, Surrogate, fit_surrogate, sample_posterior
@@ -178,6 +180,10 @@ def _row(component: Component, word: str) -> Mapping[str, float]:
     return found
 
 
+def _document(detail: Mapping[str, object]) -> ForcedChoiceComponent:
+    return read_json(ForcedChoiceComponent, detail)
+
+
 def _electrician(shared: Shared) -> Exhibit:
     component = forced_choice(shared)
     only = [row for row in component.detail["words"] if row["word"] == "electrician"]
@@ -186,7 +192,9 @@ def _electrician(shared: Shared) -> Exhibit:
         "Figure: psychometric curves of electrician",
         "The share of “man” answers against the share of the male cue in the mixture.",
         (Line("side of electrician's PSE", printed.ELECTRICIAN, "towards men" if estimate < 0.5 else "towards women"),),
-        pictures=tuple(one for one in report.figures({**component.detail, "words": only}) if one is not None)[:1],
+        pictures=tuple(
+            one for one in report.figures(_document({**component.detail, "words": only})) if one is not None
+        )[:1],
     )
 
 
@@ -201,12 +209,12 @@ def _occupations(shared: Shared) -> Exhibit:
         Line("PSE and the labour share of an occupation", printed.LABOUR, related, r),
         *(Line(f"PSE of {word}", printed.SIDES[word], towards[side[word]]) for word in printed.SIDES),
     )
-    _, points, _, shares = report.figures(component.detail)
+    _, points, _, shares = report.figures(_document(component.detail))
     return Exhibit(
         "Figure: PSE of occupations, women to men",
         "Each occupation's point of subjective equality over eight cue pairs, against labour statistics.",
         lines,
-        tuple(one for one in report.tables(component.detail) if one is not None),
+        tuple(one for one in report.tables(_document(component.detail)) if one is not None),
         tuple(one for one in (points, shares) if one is not None),
     )
 
@@ -221,7 +229,7 @@ def _jnd(shared: Shared) -> Exhibit:
         Line("smaller JND of lawyer and hairdresser", printed.SMALLER_JND, smaller, ONE_MODEL),
         Line("JND and the share's own standard deviation", printed.JND_OF_LABOUR, positive, ONE_MODEL),
     )
-    _, _, spread, _ = report.figures(component.detail)
+    _, _, spread, _ = report.figures(_document(component.detail))
     return Exhibit(
         "Figure: JND of occupations", "The spread of an occupation's PSE.", lines, pictures=(spread,) if spread else ()
     )
@@ -235,7 +243,7 @@ def _love(shared: Shared) -> Exhibit:
         Line("side of teacher's PSE", printed.TEACHER, "love" if estimate > 0.5 else "hate"),
         _rank_line("rank correlation with the printed axis from hate to love", found, OTHER_CORPUS),
     )
-    drawn = tuple(one for one in report.figures(component.detail) if one is not None)
+    drawn = tuple(one for one in report.figures(_document(component.detail)) if one is not None)
     about = "Occupations between one pair of cues, love and hate."
     return Exhibit("Figure: PSE of occupations, love to hate", about, lines, pictures=drawn)
 

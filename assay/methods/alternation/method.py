@@ -19,11 +19,13 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from numpy.typing import NDArray
 
 from assay.bounds import Bounded
+from assay.document import ComponentDocument
 from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.alternation import report
 from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
+from assay.methods.alternation.detail import AlternationComponent
 from assay.methods.alternation.judged import TIMES, Judged, Rules
 from assay.methods.shared.answer_tally import Asking, ask_in_batches
 from assay.methods.shared.answers import Answers
@@ -122,6 +124,7 @@ class Alternation(Bounded, Method):
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
+    COMPONENT: ClassVar[type[ComponentDocument]] = AlternationComponent
     in_words = staticmethod(report.in_words)
     room = staticmethod(report.room)
     tables = staticmethod(report.tables)

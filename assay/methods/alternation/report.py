@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from assay.document import RatingDocument
 from assay.experiment import Room
 from assay.explain import listed
 from assay.methods.alternation.changes import ANOTHER_PERSON, ASKED_AGAIN, SWAPPED
+from assay.methods.alternation.detail import AlternationComponent, ChangeDocument, DivergenceDocument, PairDocument
 from assay.methods.shared.report import looks_table, profiles_room, profiles_table
-from assay.reports import cells, charts, parts
-from assay.reports.in_words import Unit, amount, effect, hidden_in_words, hundredths, tested
-from assay.reports.parts import Part
-from assay.reports.plain import visible
+from assay.reports import cells, charts
+from assay.reports.in_words import Unit, amount, hidden_in_words, hundredths, tested
 from assay.reports.sheets import Sheet, some_of
 from assay.reports.view import ARROW, Dots, Picture, Span, Strip, Table
 from assay.statistics.hidden.single_cases import LABELS
@@ -22,7 +22,7 @@ SHEETS = (
         "pairs",
         "What changing the attribute changes",
         (
-            ("From", "from", cells.texts),
+            ("From", "from_", cells.texts),
             ("To", "to", cells.texts),
             ("Mean shift", "shift", cells.numbers),
             ("In standard deviations", "effect", cells.intervals),
@@ -35,7 +35,7 @@ SHEETS = (
         "What changes a single answer",
         (
             ("Compared with", "what", cells.texts),
-            ("From", "from", cells.texts),
+            ("From", "from_", cells.texts),
             ("To", "to", cells.texts),
             ("Comparisons", "of", cells.numbers),
             ("Answers changed", "changed", cells.numbers),
@@ -56,7 +56,7 @@ SHEETS = (
         "labels",
         "Labels under one value and under the other",
         (
-            ("From", "from", cells.texts),
+            ("From", "from_", cells.texts),
             ("To", "to", cells.texts),
             ("Profiles changed", "changed", cells.numbers),
         ),
@@ -65,7 +65,7 @@ SHEETS = (
         "divergence",
         "How the distributions of outputs differ",
         (
-            ("From", "from", cells.texts),
+            ("From", "from_", cells.texts),
             ("To", "to", cells.texts),
             ("Gaussian KL, 95 % interval", "kl_interval", cells.intervals),
             ("Sign-flip p", "sign_flip_p", cells.p_values),
@@ -97,20 +97,20 @@ FLIPS = (
 )
 
 
-def in_words(document: Part, part: Part) -> Iterator[str]:
+def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[str]:
     """Yield sentences: by how much answers differ, in the service's own unit, and what was tested."""
-    experiment = parts.mapping(document, "experiment")
-    records, labels = experiment.get("records") is not None, parts.text(experiment, "answers") == "labels"
-    scales = [parts.text(one, "scale") for one in parts.objects(part, "scales")] or [parts.text(experiment, "scale")]
-    deviation = parts.number(part, "scale") or 1.0
-    singles = [one for one in parts.objects(part, "hidden") if one.get("kind") == "individual"]
-    bare = any((parts.text(one, "name") or "").startswith(LABELS) for one in singles)
+    experiment = document.experiment
+    records, labels = experiment.get("records") is not None, experiment.get("answers") == "labels"
+    scale = (part.scales[0].scale if part.scales else None) or str(experiment.get("scale") or "linear")
+    deviation = part.scale or 1.0
+    singles = [hidden for hidden in part.hidden if hidden.kind == "individual"]
+    bare = any((hidden.name or "").startswith(LABELS) for hidden in singles)
     rows = _changes(part, bare=bare)
-    unit = _unit(scales[0] or "linear", deviation, labels)
+    unit = _unit(scale, deviation, labels)
     yield from _means_in_words(part, unit, deviation, labels=labels, bare=bare)
-    if scales[0] != "log" and not bare:
+    if scale != "log" and not bare:
         yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
-    if (gap := effect(part, "step_2")) is not None:
+    if (gap := part.effect("step_2")) is not None:
         where = (
             "As the records stand"
             if records
@@ -120,28 +120,29 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     yield from _counted(rows, unit, deviation)
     persons = " or another person of the same group is named" if ANOTHER_PERSON in rows else ""
     template = FLIPS if bare else INDIVIDUAL if rows else OF_RECORDS
-    limit = max((parts.number(one, "limit") or 0.0 for one in singles), default=0.0)
+    limit = max((hidden.limit or 0.0 for hidden in singles), default=0.0)
     single = template.replace("{persons}", persons).replace("{limit}", hundredths(limit))
     yield from hidden_in_words(part, unit, STRATUM, single, Unit(hundredths, " of 100 inputs") if bare else unit)
-    if left := parts.texts(part, "not_within"):
+    if left := part.not_within:
         named = listed([f"“{column}”" for column in left])
         yield f"Not looked into one by one: {named}. What happens within a column is judged if “strata” names it."
-    values = listed([f"“{value}”" for value in parts.texts(part, "values")])
-    number = parts.count(parts.mapping(part, "profiles"), "asked")
-    yield tested(document, part, f"{number or 0:,} {'records' if records else 'sentences'}, each with {values}")
+    values = listed([f"“{value}”" for value in part.values])
+    yield tested(
+        document, part, f"{part.profiles.asked or 0:,} {'records' if records else 'sentences'}, each with {values}"
+    )
 
 
-def _means_in_words(part: Part, unit: Unit, deviation: float, *, labels: bool, bare: bool) -> Iterator[str]:
+def _means_in_words(
+    part: AlternationComponent, unit: Unit, deviation: float, *, labels: bool, bare: bool
+) -> Iterator[str]:
     """Write the largest difference of means between two values; of labels without scores, how often each has it."""
-    pairs = parts.objects(part, "pairs")
-    largest = max(pairs, key=lambda one: abs(parts.number(one, "shift") or 0.0), default={})
-    shift, before, after = parts.number(largest, "shift"), parts.text(largest, "from"), parts.text(largest, "to")
+    largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=PairDocument())
+    shift, before, after = largest.shift, largest.from_, largest.to
     if shift is None or not before or not after:
         return
     if shift < 0:  # from the smaller to the larger value, so that a ratio above 1 is written
         shift, before, after = -shift, after, before
-    name, means = parts.text(part, "name"), parts.numbers(parts.mapping(part, "means"))
-    number = parts.count(parts.mapping(part, "profiles"), "whole")
+    name, means, number = part.name, part.means, part.profiles.whole
     if bare and number and before in means and after in means:
         first, second = (f"{round(means[value] * number):,}" for value in (before, after))
         yield (
@@ -154,27 +155,24 @@ def _means_in_words(part: Part, unit: Unit, deviation: float, *, labels: bool, b
     yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {moved} on average."
 
 
-def _changes(part: Part, *, bare: bool) -> dict[str | None, Part]:
+def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:
     """Return the counted changes by what was exchanged; of records' labels, that of the value alone."""
-    if rows := {parts.text(row, "what"): row for row in parts.objects(part, "changes")}:
-        return dict(rows)
-    changed = [parts.count(row, "changed") or 0 for row in parts.objects(part, "labels")]
-    of = parts.count(parts.mapping(part, "profiles"), "whole")
-    return {SWAPPED: {"changed": max(changed), "of": of}} if bare and changed and of else {}
+    if part.changes:
+        return {change.what: change for change in part.changes}
+    changed, of = [row.changed or 0 for row in part.labels], part.profiles.whole
+    return {SWAPPED: ChangeDocument(SWAPPED, of=of, changed=max(changed))} if bare and changed and of else {}
 
 
-def _counted(rows: Mapping[str | None, Part], unit: Unit, deviation: float) -> Iterator[str]:
+def _counted(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
     """Write what was counted when the value, nothing, or the person was exchanged."""
-    for what, sentence in COUNTED.items():
-        row = rows.get(what, {})
-        changed, of, size = parts.count(row, "changed"), parts.count(row, "of"), parts.number(row, "size")
-        if changed is None or of is None:
+    for what, (label, number) in COUNTED.items():
+        row = rows.get(what, ChangeDocument())
+        if row.changed is None or row.of is None:
             continue
-        label, number = sentence
-        if size is None:
-            yield label.format(changed=f"{changed:,}", of=f"{of:,}")
+        if row.size is None:
+            yield label.format(changed=f"{row.changed:,}", of=f"{row.of:,}")
         else:
-            yield number.format(size=unit.of(size / deviation), of=f"{of:,}")
+            yield number.format(size=unit.of(row.size / deviation), of=f"{row.of:,}")
 
 
 COUNTED: Mapping[str, tuple[str, str]] = {
@@ -207,78 +205,68 @@ def _unit(scale: str, deviation: float, labels: bool) -> Unit:
     return Unit(lambda size: amount(size * deviation), names.get(scale, ""))
 
 
-def room(document: Part, part: Part) -> Room | None:
+def room(document: RatingDocument, part: AlternationComponent) -> Room | None:
     """Return how many more profiles can be asked about."""
     return profiles_room(document, part, "texts.most")
 
 
-def tables(part: Part) -> Iterator[Table | None]:
+def tables(part: AlternationComponent) -> Iterator[Table | None]:
     """Make the tables of a component, or of the aggregation."""
     yield profiles_table(part)
     for sheet in SHEETS:
         yield sheet.of(part)
-    yield RATIOS.of(parts.mapping(part, "disparate_impact"))
+    yield RATIOS.read(part.disparate_impact.ratios)
     yield _leverage(part)
     yield looks_table(part)
 
 
-def figures(part: Part) -> Iterator[Picture | None]:
+def figures(part: AlternationComponent) -> Iterator[Picture | None]:
     """Make the figures of a component."""
     yield _means(part)
     yield _pairs(part)
     yield _folds(part)
 
 
-def _leverage(part: Part) -> Table:
+def _leverage(part: AlternationComponent) -> Table:
     """Table of the largest effect, computed again without each cluster."""
-    held = parts.mapping(part, "leverage")
-    of = [(kind, row) for kind in held for row in parts.objects(held, kind)]
-    effects = cells.numbers([row for _, row in of] + [held], "effect")
+    leverage = part.leverage
+    by_kind = {"person": leverage.person, "frame": leverage.frame, "content": leverage.content, "row": leverage.row}
+    of = [(kind, row) for kind, rows in by_kind.items() for row in rows]
+    effects = cells.numbers([row.effect for _, row in of] + [leverage.effect])
     rows = tuple(
-        (parts.text(row, "without") or cells.ABSENT, visible(kind), effect)
-        for (kind, row), effect in zip(of, effects[:-1], strict=True)
+        (row.without or cells.ABSENT, kind, effect) for (kind, row), effect in zip(of, effects[:-1], strict=True)
     )
-    pair = parts.texts(held, "pair")
-    between = f" from {pair[0]} to {pair[1]}" if len(pair) == 2 else ""
+    between = " from {} to {}".format(*leverage.pair) if len(leverage.pair) == 2 else ""
     title = f"The effect{between} without one person, frame or content; it is {effects[-1]} with all"
     return Table(title, ("Without", "Kind", "Effect"), rows)
 
 
-def _means(part: Part) -> Picture | None:
+def _means(part: AlternationComponent) -> Picture | None:
     """Mean output of the same profiles under each value of the attribute."""
-    means = parts.numbers(part.get("means")) if "pairs" in part else {}
-    name = parts.text(part, "name") or "output"
+    name = part.name or "output"
     axis = "mean output, in the service's own unit" if name == "output" else f"mean score of {name}"
-    rows = [(value, Span(mean)) for value, mean in means.items()]
+    rows = [(value, Span(mean)) for value, mean in part.means.items()] if part.pairs else []
     return charts.forest("Mean output under each value, same profiles", axis, rows, head="Value")
 
 
-def _pairs(part: Part) -> Picture | None:
+def _pairs(part: AlternationComponent) -> Picture | None:
     """Paired effect of every two values, with the tolerance."""
-    rows = [(_direction(row), charts.span(parts.mapping(row, "effect"))) for row in parts.objects(part, "pairs")]
-    tolerance = parts.number(parts.mapping(part, "tolerances"), "step_1")
-    axis = "shift within profiles, in standard deviations"
-    return charts.forest(
-        "What changing the attribute changes", axis, rows, reference=0.0, tolerance=tolerance, head="Pair"
-    )
+    rows = [(_direction(pair), charts.span(pair.effect)) for pair in part.pairs]
+    title, axis = "What changing the attribute changes", "shift within profiles, in standard deviations"
+    return charts.forest(title, axis, rows, reference=0.0, tolerance=part.tolerances.get("step_1"), head="Pair")
 
 
-def _folds(part: Part) -> Picture | None:
+def _folds(part: AlternationComponent) -> Picture | None:
     """Gaussian KL divergence of each fold of the data, in both directions."""
-    rows = []
-    every = parts.objects(part, "divergence")
-    shown = every[: charts.MOST_MARKS]
-    for row in shown:
-        folds = parts.objects(row, "kl_by_fold")
-        values = tuple(number for fold in folds if (number := parts.number(fold, "kl_xy")) is not None)
-        if values:
-            rows.append(Dots(_direction(row), (values,)))
+    shown = part.divergence[: charts.MOST_MARKS]
+    numbers = [tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None) for row in shown]
+    rows = [Dots(_direction(row), (values,)) for row, values in zip(shown, numbers, strict=True) if values]
     if not rows:
         return None
-    title, kind = "Gaussian KL of each fold, in each direction" + some_of(shown, every), "a fold"
+    title, kind = "Gaussian KL of each fold, in each direction" + some_of(shown, part.divergence), "a fold"
     twin = Table(title, ("Direction", "Folds"), tuple((row.label, cells.several(row.values[0])) for row in rows))
     return Strip(title, "Gaussian KL, in nats", tuple(rows), (kind,), twin)
 
 
-def _direction(row: Part) -> str:
-    return ARROW.join(parts.text(row, end) or "?" for end in ("from", "to"))
+def _direction(row: PairDocument | DivergenceDocument) -> str:
+    return ARROW.join((row.from_ or "?", row.to or "?"))

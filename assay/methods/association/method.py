@@ -20,11 +20,13 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from numpy.typing import NDArray
 
 from assay.catalog.choices import AssociationWords
+from assay.document import ComponentDocument
 from assay.errors import EvidenceError, TooFewObservations
 from assay.experiment import Experiment
 from assay.methods.association import report
 from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
+from assay.methods.association.detail import AssociationComponent
 from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
 from assay.methods.shared.one_specification import OneSpecification
 from assay.methods.shared.report import title_of_words
@@ -109,6 +111,7 @@ class Association(OneSpecification[AssociationWords]):
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
+    COMPONENT: ClassVar[type[ComponentDocument]] = AssociationComponent
     in_words = staticmethod(report.in_words)
     room = staticmethod(report.room)
     tables = staticmethod(report.tables)

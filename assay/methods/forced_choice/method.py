@@ -16,11 +16,13 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.catalog.choices import ChoiceWords
+from assay.document import ComponentDocument
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.forced_choice import report
 from assay.methods.forced_choice import words as spoken
 from assay.methods.forced_choice.choice_trials import Questions, Trials, ask_choices
+from assay.methods.forced_choice.detail import ForcedChoiceComponent
 from assay.methods.forced_choice.psychophysics import Replicates, judge_choices, judge_vectors
 from assay.methods.shared.coverage import Vectors, ask_vectors
 from assay.methods.shared.distributions import refuse_repeats
@@ -96,6 +98,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
+    COMPONENT: ClassVar[type[ComponentDocument]] = ForcedChoiceComponent
     in_words = staticmethod(report.in_words)
     room = staticmethod(report.room)
     tables = staticmethod(report.tables)

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from assay.document import RatingDocument
 from assay.experiment import Room
+from assay.methods.forced_choice.detail import ForcedChoiceComponent, WordDocument
 from assay.methods.shared.report import coverage_table, sides, title_of_words
-from assay.reports import cells, charts, parts
-from assay.reports.in_words import HUNDREDTHS, effect, hidden_in_words, tested
-from assay.reports.parts import Part
+from assay.reports import cells, charts
+from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
 from assay.reports.sheets import MOST_ROWS, Sheet, some_of
-from assay.reports.view import Lines, Picture, Point, Scatter, Series, Table
+from assay.reports.view import Lines, Picture, Point, Scatter, Series, Span, Table
 
 CURVES = 6
 """Maximum number of curves of concepts in a figure; the curve of one control word is added."""
@@ -33,19 +34,18 @@ WORDS = Sheet(
 """Table of the words; of many words, the most extreme on both sides are shown."""
 
 
-def counted(part: Part) -> str:
+def counted(part: ForcedChoiceComponent) -> str:
     """Return the plural noun for what a component counts: words of an embedder, answers of an observer."""
-    return "Words" if "dimensions" in part else "Answers"
+    return "Answers" if part.dimensions is None else "Words"
 
 
-def in_words(document: Part, part: Part) -> Iterator[str]:
+def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
     """Yield sentences: where words lie between the two sides, and what was tested."""
     first, second = sides(part)
-    concepts = [row for row in parts.objects(part, "words") if row.get("role") == "concept"]
     placed = sorted(
-        (at, word) for row in concepts if (at := _place(row)) is not None and (word := parts.text(row, "word"))
+        (row.place, row.word) for row in part.words if row.role == "concept" and row.place is not None and row.word
     )
-    if (controls := parts.number(part, "controls_mean")) is not None:
+    if (controls := part.controls_mean) is not None:
         yield (
             f"The nearer a word is to “{second}”, the less “{second}” balances it in a mixture with “{first}”: half "
             f"for a word that takes no side, and {_mixed(controls)} for neutral words on average."
@@ -53,11 +53,11 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     if placed:
         (low, nearest), (high, farthest) = placed[0], placed[-1]
         yield f"Of tested words “{nearest}” takes the least ({_mixed(low)}), “{farthest}” the most ({_mixed(high)})."
-    if (more := effect(part, "step_2")) is not None:
+    if (more := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(more))} beyond what neutral ones do."
     shared = "{name} have in common that they lean to one side, by {size}."
     yield from hidden_in_words(part, HUNDREDTHS, shared, content="{name} lean by {size}.")
-    yield tested(document, part, f"{len(placed)} words of the list “{title_of_words(parts.text(part, 'name') or '')}”")
+    yield tested(document, part, f"{len(placed)} words of the list “{title_of_words(part.name or '')}”")
 
 
 def _mixed(level: float) -> str:
@@ -65,19 +65,19 @@ def _mixed(level: float) -> str:
     return "more than all" if level > 1 else "less than none" if level < 0 else f"an estimated {100 * level:.0f} %"
 
 
-def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001
+def room(document: RatingDocument, part: ForcedChoiceComponent) -> Room | None:  # noqa: ARG001
     """Return 0 as the number of further questions: every word was asked about, and the effect varies between words."""
-    return Room(0, "", "trials" if parts.mapping(document, "experiment").get("trials") else "words")
+    return Room(0, "", "trials" if document.experiment.get("trials") else "words")
 
 
-def tables(part: Part) -> Iterator[Table | None]:
+def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
     """Make the tables of a component."""
     yield _words(part)
     yield Table("Also measured", ("Measure", "Value"), tuple(_of_choices(part)))
     yield coverage_table(part)
 
 
-def figures(part: Part) -> Iterator[Picture | None]:
+def figures(part: ForcedChoiceComponent) -> Iterator[Picture | None]:
     """Make the figures of a component."""
     yield _curves(part)
     yield _points(part)
@@ -86,54 +86,47 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 
 # ---------------------------------------------------------------------------- tables
-def _words(part: Part) -> Table | None:
+def _words(part: ForcedChoiceComponent) -> Table | None:
     """Points of subjective equality of all words, or of the most extreme ones."""
-    every = parts.objects(part, "words")
-    kept = foremost(every, MOST_ROWS)
-    table = WORDS.read(kept)
+    visible_words = foremost(part.words, MOST_ROWS)
+    table = WORDS.read(visible_words)
     if table is None:
         return None
-    held = parts.mapping(part, "sides")
-    first, second = parts.text(held, "first") or "the first side", parts.text(held, "second") or "the second"
-    return Table(f"{table.title}, from {first} to {second}{some_of(kept, every)}", table.columns, table.rows)
+    first, second = part.sides.first or "the first side", part.sides.second or "the second"
+    title = f"{table.title}, from {first} to {second}{some_of(visible_words, part.words)}"
+    return Table(title, table.columns, table.rows)
 
 
-def foremost(rows: Sequence[Part], most: int) -> list[Part]:
+def foremost(rows: Sequence[WordDocument], most: int) -> list[WordDocument]:
     """Return at most `most` words, the most extreme on both sides, ordered from the first side to the second.
 
     Words without a ``pse`` come last.
     """
-    placed = [(parts.number(parts.mapping(row, "pse"), "estimate"), row) for row in rows]
-    known = sorted(((place, row) for place, row in placed if place is not None), key=lambda pair: -pair[0])
-    without = [row for place, row in placed if place is None]
-    rest = without[: max(most - len(known), most // 6)]
-    room = most - len(rest)
+    known = sorted((row for row in rows if row.place is not None), key=lambda row: -(row.place or 0.0))
+    without = [row for row in rows if row.place is None][: max(most - len(known), most // 6)]
+    room = most - len(without)
     if len(known) > room:
         known = [*known[: room // 2], *known[len(known) - (room - room // 2) :]]
-    return [*(row for _, row in known), *rest]
+    return [*known, *without]
 
 
-def _of_choices(part: Part) -> Iterator[tuple[str, str]]:
-    mean = parts.number(part, "controls_mean")
-    if mean is not None:
-        yield "Mean PSE of control words", f"{mean:.3f}"
-    for key, title in (("concepts", "Spread (sd) of the concepts' PSEs"), ("controls", "Spread of the controls' PSEs")):
-        spread = parts.number(parts.mapping(part, "spread"), key)
-        if spread is not None:
-            yield title, f"{spread:.3f}"
-    if (apart := cells.interval(part, "apart")) is not None:
+def _of_choices(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
+    numbers = (
+        ("Mean PSE of control words", part.controls_mean),
+        ("Spread (sd) of the concepts' PSEs", part.spread.concepts),
+        ("Spread of the controls' PSEs", part.spread.controls),
+    )
+    yield from ((title, f"{number:.3f}") for title, number in numbers if number is not None)
+    if (apart := cells.interval(part.apart)) is not None:
         yield "Half the distance between the words of both sides", apart
-    for key, title in (
-        ("correlation", "Correlation of PSE and declared share"),
-        ("jnd_correlation", "Correlation of JND and the share's own sd"),
+    for title, known in (
+        ("Correlation of PSE and declared share", part.correlation),
+        ("Correlation of JND and the share's own sd", part.jnd_correlation),
     ):
-        held = parts.mapping(part, key)
-        r, p, words = (parts.number(held, name) for name in ("r", "p", "n"))
-        if r is not None and p is not None and words is not None:
-            ends = "" if held.get("low") is None else f" ({held['low']:.2f} to {held['high']:.2f})"
-            yield title, f"r = {r:.2f}{ends}, {words:.0f} words, p {_equal(p)}"
-    line = cells.interval(part, "slope")
-    if line is not None:
+        if known.r is not None and known.p is not None and known.n is not None:
+            ends = "" if known.low is None else f" ({known.low:.2f} to {known.high:.2f})"
+            yield title, f"r = {known.r:.2f}{ends}, {known.n:.0f} words, p {_equal(known.p)}"
+    if (line := cells.interval(part.slope)) is not None:
         yield "Slope of PSE on declared share", line
 
 
@@ -143,13 +136,12 @@ def _equal(p: float) -> str:
 
 
 # ---------------------------------------------------------------------------- figures
-def _curves(part: Part) -> Picture | None:
+def _curves(part: ForcedChoiceComponent) -> Picture | None:
     """Psychometric curves of words at evenly spaced ranks, and of one control word."""
-    rows = _spread_out(parts.objects(part, "words"))
-    levels = charts.numbers_in(part, "levels")
-    if any("trials" in row for row in rows):
+    rows, levels = _spread_out(part.words), part.levels
+    if any(row.trials for row in rows):
         levels = tuple(place / 50 for place in range(51))
-    series = tuple(one for row in rows if (one := _curve(row, levels)) is not None)
+    series = tuple(curve for row in rows if (curve := _curve(row, levels)) is not None)
     if len(levels) < 2 or not series:
         return None
     first, second = sides(part)
@@ -158,92 +150,74 @@ def _curves(part: Part) -> Picture | None:
     return Lines(title, f"share of {second} in the mixture with {first}", levels, series, twin, top=1.0)
 
 
-def _curve(row: Part, levels: tuple[float, ...]) -> Series | None:
-    written, control = charts.numbers_in(row, "curve"), row.get("role") == "control"
-    if written and len(written) == len(levels):
-        return Series(_word(row), written, int(control), dashed=control)
+def _curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
+    control = row.role == "control"
+    if row.curve and len(row.curve) == len(levels):
+        return Series(_word(row), row.curve, int(control), dashed=control)
     fitted = _fitted(row, levels)
-    return None if fitted is None else Series(_word(row), fitted, int(control), dashed=control, points=_chosen(row))
+    points = tuple((level, chosen / shown) for level, chosen, shown in row.trials if shown > 0)
+    return None if fitted is None else Series(_word(row), fitted, int(control), dashed=control, points=points)
 
 
-def _fitted(row: Part, levels: tuple[float, ...]) -> tuple[float, ...] | None:
+def _fitted(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
     """Compute the psychometric curve from its recorded parameters (METHODS section 4)."""
-    mu, lapse = (parts.number(parts.mapping(row, key), "estimate") for key in ("pse", "lapse"))
-    sigma = parts.number(row, "jnd")
+    mu, sigma, lapse = row.place, row.jnd, row.lapse.estimate
     if mu is None or lapse is None or sigma is None or sigma <= 0:
         return None
     rises = (0.5 * math.erfc((mu - level) / (sigma * math.sqrt(2))) for level in levels)
-    return tuple(lapse / 2 + (1 - lapse) * one for one in rises)
+    return tuple(lapse / 2 + (1 - lapse) * rise for rise in rises)
 
 
-def _chosen(row: Part) -> tuple[tuple[float, float], ...]:
-    """Return the recorded share of choices at each level."""
-    written = row.get("trials")
-    trials = [one for one in written if isinstance(one, list) and len(one) == 3] if isinstance(written, list) else []
-    known = [tuple(number for each in one if (number := parts.finite(each)) is not None) for one in trials]
-    return tuple((one[0], one[1] / one[2]) for one in known if len(one) == 3 and one[2] > 0)
-
-
-def _spread_out(rows: Sequence[Part]) -> list[Part]:
+def _spread_out(rows: Sequence[WordDocument]) -> list[WordDocument]:
     """Pick concepts at evenly spaced ranks of their PSE, and the control word of the middle rank."""
-    ordered = foremost([row for row in rows if _place(row) is not None], len(rows))
-    concepts = [row for row in ordered if row.get("role") != "control"]
-    controls = [row for row in ordered if row.get("role") == "control"]
+    ordered = foremost([row for row in rows if row.place is not None], len(rows))
+    concepts = [row for row in ordered if row.role != "control"]
+    controls = [row for row in ordered if row.role == "control"]
     if len(concepts) > CURVES:
         concepts = [concepts[round(place * (len(concepts) - 1) / (CURVES - 1))] for place in range(CURVES)]
     picked = [*concepts, *controls[len(controls) // 2 : len(controls) // 2 + 1]]
-    return sorted(picked, key=lambda row: _place(row) or 0.0)
+    return sorted(picked, key=lambda row: row.place or 0.0)
 
 
-def _place(row: Part) -> float | None:
-    return parts.number(parts.mapping(row, "pse"), "estimate")
-
-
-def _points(part: Part) -> Picture | None:
+def _points(part: ForcedChoiceComponent) -> Picture | None:
     """The point of subjective equality of each word."""
-    every = parts.objects(part, "words")
-    rows = [(_word(row), charts.span(parts.mapping(row, "pse"))) for row in _farthest(every)]
-    title = "Points of subjective equality" + _of(rows, every)
+    rows = [(_word(row), charts.span(row.pse)) for row in _farthest(part.words)]
+    title = "Points of subjective equality" + _of(rows, part.words)
     first, second = sides(part)
     return charts.forest(title, f"below 0.5 nearer to {second}, above to {first}", rows, reference=0.5, head="Word")
 
 
-def _jnds(part: Part) -> Picture | None:
+def _jnds(part: ForcedChoiceComponent) -> Picture | None:
     """The just noticeable difference of each word."""
-    every = parts.objects(part, "words")
-    rows = [(_word(row), charts.span({"estimate": row.get("jnd")})) for row in _farthest(every)]
-    return charts.forest(
-        "Just noticeable differences" + _of(rows, every), "sd, in shares of the mixture", rows, head="Word"
-    )
+    rows = [(_word(row), None if row.jnd is None else Span(row.jnd)) for row in _farthest(part.words)]
+    title = "Just noticeable differences" + _of(rows, part.words)
+    return charts.forest(title, "sd, in shares of the mixture", rows, head="Word")
 
 
-def _farthest(rows: Sequence[Part]) -> list[Part]:
-    return [row for row in foremost(rows, charts.MOST_MARKS) if _place(row) is not None]
+def _farthest(rows: Sequence[WordDocument]) -> list[WordDocument]:
+    return [row for row in foremost(rows, charts.MOST_MARKS) if row.place is not None]
 
 
 def _of(shown: Sequence[Any], every: Sequence[Any]) -> str:
     return f": the {len(shown)} farthest of {len(every)} words" if len(shown) < len(every) else ""
 
 
-def _word(row: Part) -> str:
-    return (parts.text(row, "word") or "word") + (" (control)" if row.get("role") == "control" else "")
+def _word(row: WordDocument) -> str:
+    return (row.word or "word") + (" (control)" if row.role == "control" else "")
 
 
-def _shares(part: Part) -> Picture | None:
+def _shares(part: ForcedChoiceComponent) -> Picture | None:
     """Points of subjective equality against the declared shares."""
     known = [
-        Point(_word(row), share, place)
-        for row in parts.objects(part, "words")
-        if (share := parts.number(row, "share")) is not None and (place := _place(row)) is not None
+        Point(_word(row), row.share, row.place) for row in part.words if row.share is not None and row.place is not None
     ]
     if len(known) < 3:
         return None
-    slope = parts.number(parts.mapping(part, "slope"), "estimate")
-    middle = [sum(axis) / len(known) for axis in (([one.x for one in known]), ([one.y for one in known]))]
+    slope, r = part.slope.estimate, part.correlation.r
+    middle = [sum(axis) / len(known) for axis in (([point.x for point in known]), ([point.y for point in known]))]
     intercept = None if slope is None else middle[1] - slope * middle[0]
-    r = parts.number(parts.mapping(part, "correlation"), "r")
     title = "Points of subjective equality and declared shares" + ("" if r is None else f" (r = {r:.2f})")
-    ordered = sorted(known, key=lambda one: one.x)
+    ordered = sorted(known, key=lambda point: point.x)
     shown = [ordered[round(place * (len(ordered) - 1) / 59)] for place in range(60)] if len(ordered) > 60 else ordered
-    twin = Table(title, ("Word", "Declared share", "PSE"), tuple((o.label, f"{o.x:.3f}", f"{o.y:.3f}") for o in shown))
+    twin = Table(title, ("Word", "Declared share", "PSE"), tuple((p.label, f"{p.x:.3f}", f"{p.y:.3f}") for p in shown))
     return Scatter(title, "declared share", "PSE", tuple(known), twin, slope, intercept, level=0.5)

@@ -1,84 +1,157 @@
-"""Tables that several methods have in their reports."""
+"""Parts of a rating document that several methods have, and their tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from assay.catalog.shipped import is_shipped, specifications
+from assay.document import ComponentDocument, RatingDocument, Shares, read_json
 from assay.experiment import Room
 from assay.explain import listed
-from assay.reports import cells, parts
-from assay.reports.parts import Part
-from assay.reports.plain import visible
+from assay.reports import cells
 from assay.reports.view import NOT_MEASURED, Table
 
 NAMED = 12
 """Maximum number of missing words named in a table; the JSON has all of them."""
 
 
+@dataclass(frozen=True)
+class Coverage:
+    """Words of a list, and how many of them could be used."""
+
+    words: int | None = None
+    found: int | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Names of the two sides of cues, groups or labels."""
+
+    first: str | None = None
+    second: str | None = None
+
+
+# ---------------------------------------------------------------------------- profiles
+@dataclass(frozen=True)
+class Profiles:
+    """Profiles that were asked about, and those with an answer for every value."""
+
+    asked: int | None = None
+    whole: int | None = None
+
+
+@dataclass(frozen=True)
+class ProfilesLook:
+    """A look (interim analysis) of all components together: the likeliest letter of each."""
+
+    profiles: int | None = None
+    letters: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ProfilesComponent(ComponentDocument):
+    """A component of a method that asks about profiles: sentences or records in several versions."""
+
+    values: tuple[str, ...] = ()
+    profiles: Profiles = Profiles()
+    clusters: Shares = field(default_factory=dict)
+    scale: float | None = None
+    looks: tuple[ProfilesLook, ...] = ()
+
+
+@dataclass(frozen=True)
+class TextsGiven:
+    """Words and frames that a request gave for texts."""
+
+    people: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    contents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    frames: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RecordsGiven:
+    """Rows that a request gave."""
+
+    rows: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProfilesExperiment:
+    """The material of a request."""
+
+    texts: TextsGiven | None = None
+    records: RecordsGiven | None = None
+
+
+# ---------------------------------------------------------------------------- words
+@dataclass(frozen=True)
+class WordsComponent(ComponentDocument):
+    """A component of a method that asks about lists of words."""
+
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)
+    sides: Sides = Sides()
+
+
+# ---------------------------------------------------------------------------- tables
 def title_of_words(name: str) -> str:
     """Return the title of words that Assay ships, or the name of other words."""
     return specifications()[name].title if is_shipped(name) else name
 
 
-def profiles_table(part: Part) -> Table:
+def profiles_table(part: ProfilesComponent) -> Table:
     """Show the number of profiles and clusters, and the unit of effects."""
-    held = parts.mapping(part, "profiles")
-    rows = [("asked about", parts.number(held, "asked")), ("answered in full", parts.number(held, "whole"))]
-    rows += [(f"clusters: {visible(kind)}", many) for kind, many in parts.numbers(part.get("clusters")).items()]
-    rows += [("standard deviation of the output", parts.number(part, "scale"))]
+    rows: list[tuple[str, float | None]] = [
+        ("asked about", part.profiles.asked),
+        ("answered in full", part.profiles.whole),
+        *((f"clusters: {kind}", number) for kind, number in part.clusters.items()),
+        ("standard deviation of the output", part.scale),
+    ]
     written = tuple((title, cells.number(value)) for title, value in rows if value is not None)
     return Table("Profiles", ("Profiles", "Number"), written)
 
 
-def coverage_table(part: Part) -> Table:
+def coverage_table(part: WordsComponent) -> Table:
     """Show which words could be used."""
     rows = []
-    for name, one in parts.mapping(part, "coverage").items():
-        held = one if isinstance(one, Mapping) else {}
-        found, words = parts.count(held, "found"), parts.count(held, "words")
-        if found is not None and words is not None:
-            missing = parts.texts(held, "missing")
+    for name, words in part.coverage.items():
+        if words.found is not None and words.words is not None:
+            missing = words.missing
             more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-            rows.append((visible(name), f"{found} of {words}", ", ".join(missing[:NAMED]) + more or "none"))
+            rows.append((name, f"{words.found} of {words.words}", ", ".join(missing[:NAMED]) + more or "none"))
     return Table("Words that could be used", ("List", "Found", "Missing"), tuple(rows))
 
 
-def looks_table(aggregation: Part) -> Table | None:
+def looks_table(aggregation: ProfilesComponent) -> Table | None:
     """Show the letters at each look of a design that judges all components together."""
     rows = []
-    for look in parts.objects(aggregation, "looks"):
-        letters = parts.mapping(look, "letters")
-        said = [f"{visible(name)}: {letter}" for name, letter in letters.items() if isinstance(letter, str)]
-        alone = [str(letter) for letter in letters.values() if letter is not None] if len(letters) == 1 else said
-        rows.append((str(parts.count(look, "profiles") or cells.ABSENT), listed(alone) or NOT_MEASURED))
+    for look in aggregation.looks:
+        letters = {name: letter for name, letter in look.letters.items() if letter is not None}
+        named = [letter if len(look.letters) == 1 else f"{name}: {letter}" for name, letter in letters.items()]
+        rows.append((str(look.profiles or cells.ABSENT), listed(named) or NOT_MEASURED))
     return Table("Looks at the evidence", ("Profiles", "Likeliest"), tuple(rows)) if rows else None
 
 
-def profiles_room(document: Part, part: Part, field: str) -> Room | None:
+def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str) -> Room | None:
     """Return how many more questions about the given words or rows a larger value of `field` would ask."""
-    experiment = parts.mapping(document, "experiment")
-    asked, values = parts.count(parts.mapping(part, "profiles"), "asked"), len(parts.texts(part, "values"))
-    texts, records = parts.mapping(experiment, "texts"), parts.mapping(experiment, "records")
-    if asked is None or not (texts or records):
+    experiment, asked = read_json(ProfilesExperiment, document.experiment), part.profiles.asked
+    texts, records = experiment.texts, experiment.records
+    if asked is None or (texts is None and records is None):
         return None
-    if records:
-        rows = records.get("rows")
-        every, field, material = len(rows) if isinstance(rows, list | tuple) else 0, "records.most", "records.rows"
-    else:
-        people, contents = (
-            [len(words) for words in parts.mapping(texts, key).values() if isinstance(words, list | tuple)]
-            for key in ("people", "contents")
-        )
-        seen, pairs = parts.numbers(part.get("clusters")), min(people, default=0)
+    if records is not None:
+        every, field, material = len(records.rows), "records.most", "records.rows"
+    elif texts is not None:
+        pairs = min(map(len, texts.people.values()), default=0)
+        contents = sum(map(len, texts.contents.values()))
         # the effect varies between people and words: more sentences with the same people and words hardly help
-        exhausted = seen.get("person", 0) >= pairs and seen.get("content", 0) >= sum(contents)
-        every = 0 if exhausted else pairs * sum(contents) * len(parts.texts(texts, "frames"))
+        exhausted = part.clusters.get("person", 0) >= pairs and part.clusters.get("content", 0) >= contents
+        every = 0 if exhausted else pairs * contents * len(texts.frames)
         material = "texts.people and texts.contents"
-    return Room(max(0, every - asked) * values, field, material)
+    return Room(max(0, every - asked) * len(part.values), field, material)
 
 
-def sides(part: Part) -> tuple[str, str]:
+def sides(part: WordsComponent) -> tuple[str, str]:
     """Return the names of the two sides of cues, groups or labels."""
-    held = parts.mapping(part, "sides")
-    return parts.text(held, "first") or "first cue", parts.text(held, "second") or "second cue"
+    return part.sides.first or "first cue", part.sides.second or "second cue"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
@@ -13,6 +13,7 @@ import numpy as np
 from assay.bounds import Bounded
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
+from assay.document import ComponentDocument, RatingDocument
 from assay.errors import OutOfBounds, UnknownName
 from assay.experiment import Looks, Method, Room
 from assay.methods.shared.answer_tally import Asking
@@ -62,7 +63,7 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
         self.refuse_useless(words)
 
     @classmethod
-    def room(cls, document: Mapping[str, Any], part: Mapping[str, Any]) -> Room:  # noqa: ARG003
+    def room(cls, document: RatingDocument, part: ComponentDocument) -> Room:  # noqa: ARG003
         """Return 0 as the number of further questions: terms differ, so more items of the same terms hardly help."""
         return Room(0, "", "terms of “words”")
 

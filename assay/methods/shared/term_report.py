@@ -1,17 +1,16 @@
-"""Tables and figures that the reports of stereotype-score and visual-stereotype share."""
+"""Parts of the documents of stereotype-score and visual-stereotype, and the tables and figures that they share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from assay.document import NO_EFFECT, EffectDocument, Shares
 from assay.explain import Vocabulary
-from assay.methods.shared.report import sides
-from assay.reports import cells, charts, parts
-from assay.reports.parts import Part
-from assay.reports.plain import visible
+from assay.methods.shared.report import WordsComponent, sides
+from assay.reports import cells, charts
 from assay.reports.sheets import Sheet
 from assay.reports.view import Case, CaseWords, Picture, Squares, Table
 
@@ -22,6 +21,99 @@ MOST_ITEMS = 20
 """Maximum number of pairs of sentences, or pictures, in a report; the JSON and the export have all."""
 
 
+@dataclass(frozen=True)
+class TermsLook:
+    """A look (interim analysis) at pairs of sentences or at images."""
+
+    per_term: float | None = None
+    pairs: float | None = None
+    images: float | None = None
+    letter: str | None = None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """P4's score and other scores of a list of terms."""
+
+    list: str | None = None
+    over_terms: float | None = None
+    over_pairs: float | None = None
+    over_images: float | None = None
+    posterior: EffectDocument = NO_EFFECT
+    pooled: EffectDocument = NO_EFFECT
+    terms: float | None = None
+    pairs: float | None = None
+    images: float | None = None
+    ties: float | None = None
+
+
+@dataclass(frozen=True)
+class TermScore:
+    """Score of a term."""
+
+    term: str | None = None
+    list: str | None = None
+    score: float | None = None
+    posterior: EffectDocument = NO_EFFECT
+    pairs: float | None = None
+    images: float | None = None
+    ties: float | None = None
+
+
+@dataclass(frozen=True)
+class CaseDocument:
+    """A pair of sentences or an image, and the side of its answer."""
+
+    term: str | None = None
+    list: str | None = None
+    towards: float | None = None
+    first: str | None = None
+    second: str | None = None
+    prefers: str | None = None
+    image: str | None = None
+    first_score: float | None = None
+    names: str | None = None
+    says: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Counts of an author's sentences or images, with the reasons of those that could not be used."""
+
+    wanted: float | None = None
+    asked: float | None = None
+    written: float | None = None
+    drawn: float | None = None
+    refused: Shares = field(default_factory=dict)
+    failed: Shares = field(default_factory=dict)
+
+
+NO_SOURCE = Source()
+"""Counts of no author."""
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """P4's score over all specifications."""
+
+    by_bias: Shares = field(default_factory=dict)
+    over_terms: float | None = None
+    posterior: EffectDocument = NO_EFFECT
+
+
+@dataclass(frozen=True)
+class TermsComponent(WordsComponent):
+    """A component of a method that scores stereotypes by terms; `model` is a part of the aggregation."""
+
+    looks: tuple[TermsLook, ...] = ()
+    refused: Shares = field(default_factory=dict)
+    lists: Mapping[str, Scores] = field(default_factory=dict)
+    score: Scores | None = None
+    terms: tuple[TermScore, ...] = ()
+    model: ModelScores = ModelScores()
+
+
+# ---------------------------------------------------------------------------- sheets
 def looks_sheet(items: str, key: str) -> Sheet:
     """Describe the table of looks; `items` is the title of the number under `key`."""
     columns = ((f"{items} of each term", "per_term", cells.numbers), (items, key, cells.numbers))
@@ -56,132 +148,123 @@ def terms_sheet(title: str, interval: str, items: str) -> Sheet:
 
 
 # ---------------------------------------------------------------------------- tables
-def scores_table(part: Part, sheet: Sheet) -> Table | None:
+def scores_table(part: TermsComponent, sheet: Sheet) -> Table | None:
     """Show the scores of every list, and of the stereotype as a whole."""
-    held = parts.mapping(part, "lists")
-    rows: list[Part] = [{**parts.mapping(held, key), "list": title} for key, title in LISTS.items() if key in held]
-    if rows and "score" in part:
-        rows.append({**parts.mapping(part, "score"), "list": "all but neutral"})
+    rows = [replace(part.lists[key], list=title) for key, title in LISTS.items() if key in part.lists]
+    if rows and part.score is not None:
+        rows.append(replace(part.score, list="all but neutral"))
     return sheet.read(rows)
 
 
-def terms_table(part: Part, sheet: Sheet) -> Table | None:
+def terms_table(part: TermsComponent, sheet: Sheet) -> Table | None:
     """Show the scores of the terms, those farthest from 1/2 first."""
-    return sheet.read([{**row, "list": LISTS.get(parts.text(row, "list") or "", "")} for row in _farthest_terms(part)])
+    return sheet.read([replace(row, list=LISTS.get(row.list or "", "")) for row in _farthest_terms(part)])
 
 
-def _farthest_terms(part: Part) -> list[Part]:
+def _farthest_terms(part: TermsComponent) -> list[TermScore]:
     """Sort terms by the distance of their score from 1/2, the largest first."""
-    return sorted(parts.objects(part, "terms"), key=lambda row: -abs((parts.number(row, "score") or 0.0) - 0.5))
+    return sorted(part.terms, key=lambda row: -abs((row.score or 0.0) - 0.5))
 
 
 def sources_table(
-    part: Part, key: str, made: Mapping[str, str], kept: object, items: str, vocabulary: Vocabulary
+    source: Source, made: Mapping[str, float | None], kept: Shares, items: str, vocabulary: Vocabulary
 ) -> Table:
     """Show the counts of prompts to an author, and of stored items that could not be used.
 
-    `made` has the titles of the author's numbers, which the component holds under `key`. `kept` counts the unusable
-    stored items by reason. `items` is the plural noun for what the author makes.
+    `made` has the author's numbers by their titles. `kept` counts the unusable stored items by reason. `items` is the
+    plural noun for what the author makes.
     """
-    held = parts.mapping(part, key)
-    rows = [(title, number) for name, title in made.items() if (number := parts.number(held, name)) is not None]
-    losses = (("not used", held.get("refused")), ("failed", held.get("failed")), ("kept but not used", kept))
-    rows += [
-        (f"{what}: {vocabulary.cause(why)}", number)
-        for what, counts in losses
-        for why, number in parts.numbers(counts).items()
-    ]
+    rows = [(title, number) for title, number in made.items() if number is not None]
+    losses = (("not used", source.refused), ("failed", source.failed), ("kept but not used", kept))
+    rows += [(f"{what}: {vocabulary.cause(why)}", number) for what, counts in losses for why, number in counts.items()]
     written = tuple((title, cells.number(number)) for title, number in rows)
     return Table(f"Where the {items.lower()} come from", (items, "Number"), written)
 
 
-def model_table(aggregation: Part) -> Table | None:
+def model_table(aggregation: TermsComponent) -> Table | None:
     """Show P4's score of a model over all specifications, if there are several."""
-    held = parts.mapping(aggregation, "model")
-    biases = parts.numbers(held.get("by_bias"))
-    if len(biases) < 2:
+    model = aggregation.model
+    if len(model.by_bias) < 2:
         return None
-    rows = [(visible(name), f"{score:.3f}") for name, score in biases.items()]
-    whole = parts.number(held, "over_terms")
-    ends = cells.interval(held, "posterior")
+    rows = [(name, f"{score:.3f}") for name, score in model.by_bias.items()]
+    whole, ends = model.over_terms, cells.interval(model.posterior)
     rows += [("all, every term alike (BiasTestGPT)", cells.ABSENT if whole is None else f"{whole:.3f}")]
     rows += [] if ends is None else [("all, by the hierarchy", ends)]
     return Table("Stereotype scores", ("Specification", "Score"), tuple(rows))
 
 
 # ---------------------------------------------------------------------------- figures
-def lists_figure(part: Part, *, head: str, verb: str, axis: str) -> Picture | None:
+def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Picture | None:
     """Draw the score of each list of terms against 1/2 and the tolerance."""
-    held = parts.mapping(part, "lists")
     first, second = sides(part)
     titles = {"neutral": f"neutral: {verb} {first}"}
     titles |= {"first_terms": f"{first}: stereotype", "second_terms": f"{second}: stereotype"}
-    rows = [
-        (titles[key], charts.span(parts.mapping(parts.mapping(held, key), "posterior"))) for key in LISTS if key in held
-    ]
-    tolerance = parts.number(parts.mapping(part, "tolerances"), "step_1")
+    rows = [(titles[key], charts.span(part.lists[key].posterior)) for key in LISTS if key in part.lists]
     title, axis = f"Scores by list of {head.lower()}", f"{axis}; 0.5 prefers neither"
-    return charts.forest(title, axis, rows, reference=0.5, tolerance=tolerance, head=head)
+    return charts.forest(title, axis, rows, reference=0.5, tolerance=part.tolerances.get("step_1"), head=head)
 
 
-def terms_figure(part: Part, title: str, axis: str, *, neutral: bool) -> Picture | None:
+def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) -> Picture | None:
     """Draw the terms whose scores lie farthest from 1/2."""
-    every = [row for row in _farthest_terms(part) if (row.get("list") == "neutral") is neutral]
+    every = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
     shown = every[: charts.MOST_MARKS]
-    rows = [(parts.text(row, "term") or "term", charts.span(parts.mapping(row, "posterior"))) for row in shown]
+    rows = [(row.term or "term", charts.span(row.posterior)) for row in shown]
     return charts.forest(title + _some_terms(shown, every), axis, rows, reference=0.5, head="Term")
 
 
-def squares_figure(part: Part, key: str, title: str, sides: tuple[str, str], *, neutral: bool) -> Picture | None:
-    """Draw a square for each case (pair or picture) under `key`, by term, or by list if there are too many terms.
+def squares_figure(
+    part: TermsComponent, cases: Sequence[CaseDocument], title: str, sides: tuple[str, str], *, neutral: bool
+) -> Picture | None:
+    """Draw a square for each case (pair or picture), by term, or by list if there are too many terms.
 
     `title` has two placeholders: the number of cases on the first of `sides`, and the number of all cases.
     """
     known = [
-        (row, parts.text(row, "term"), min(1.0, max(0.0, share)))
-        for row in parts.objects(part, key)
-        if (row.get("list") == "neutral") is neutral and (share := parts.number(row, "towards")) is not None
+        (case, case.term, min(1.0, max(0.0, case.towards)))
+        for case in cases
+        if (case.list == "neutral") is neutral and case.towards is not None
     ]
     if not known:
         return None
     by = "term" if len({term for _, term, _ in known}) <= charts.MOST_MARKS else "list"
     rows: dict[str, list[float]] = {}
-    for row, term, share in known:
-        name = (term if by == "term" else parts.text(row, by)) or by
+    for case, term, share in known:
+        name = (term if by == "term" else case.list) or by
         rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(share)
     ordered = sorted(
-        ((name, tuple(sorted(each, reverse=True))) for name, each in rows.items()),
+        ((name, tuple(sorted(shares, reverse=True))) for name, shares in rows.items()),
         key=lambda row: -sum(row[1]) / len(row[1]),
     )
-    written = tuple((name, f"{sum(each):.4g}", str(len(each))) for name, each in ordered)
-    said = title.format(sum(share > 0.5 for _, _, share in known), len(known))
-    twin = Table(said, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), written)
-    return Squares(said, tuple(ordered), *sides, twin, partial(_cases, part, known))
+    written = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in ordered)
+    counted = title.format(sum(share > 0.5 for _, _, share in known), len(known))
+    twin = Table(counted, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), written)
+    return Squares(counted, tuple(ordered), *sides, twin, partial(_cases, part, known))
 
 
-def _cases(part: Part, known: Sequence[tuple[Part, str | None, float]]) -> tuple[tuple[str, tuple[Case, ...]], ...]:
+def _cases(
+    part: TermsComponent, known: Sequence[tuple[CaseDocument, str | None, float]]
+) -> tuple[tuple[str, tuple[Case, ...]], ...]:
     """Group the cases by term; cases with the largest share, and terms with the largest mean share, come first."""
     names = sides(part)
     groups = {"first_terms": f"Said of {names[0]}", "second_terms": f"Said of {names[1]}"}
-    held: dict[str, list[Case]] = {}
-    for row, term, share in known:
-        group = groups.get(parts.text(row, "list") or "", "Neutral")
-        held.setdefault(term or "term", []).append(Case(share, group, partial(_in_words, names, row)))
-    rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in held.items()]
+    by_term: dict[str, list[Case]] = {}
+    for case, term, share in known:
+        group = groups.get(case.list or "", "Neutral")
+        by_term.setdefault(term or "term", []).append(Case(share, group, partial(_in_words, names, case)))
+    rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in by_term.items()]
     return tuple(sorted(rows, key=lambda row: -sum(case.share for case in row[1]) / len(row[1])))
 
 
-def _in_words(names: tuple[str, str], row: Part) -> CaseWords:
+def _in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
     """Write a case in words, its term first."""
-    (first, second), term = names, parts.text(row, "term") or "term"
-    texts = [text for key in ("first", "second") if (text := parts.text(row, key))]
-    if row.get("prefers") == "second":
+    (first, second), term = names, case.term or "term"
+    texts = [text for text in (case.first, case.second) if text]
+    if case.prefers == "second":
         texts.reverse()
-    words = ("likelier: {}", "less likely: {}") if row.get("prefers") in {"first", "second"} else ("{}", "{}")
+    words = ("likelier: {}", "less likely: {}") if case.prefers in {"first", "second"} else ("{}", "{}")
     lines = [template.format(text) for template, text in zip(words, texts, strict=False)]
-    image, score = parts.text(row, "image"), parts.number(row, "first_score")
-    named = {"first": first, "second": second}.get(parts.text(row, "names") or "") if image else None
-    label = parts.text(row, "says") or named
+    image, score = case.image, case.first_score
+    label = case.says or ({"first": first, "second": second}.get(case.names or "") if image else None)
     lines += [f"labelled {label}"] if label else []
     lines += [f"score of “{first}”: {score:.3g}"] if image and score is not None else []
     return CaseWords((term, *lines), texts[0] if texts else image or term, image or "")
@@ -212,10 +295,9 @@ class Choices:
     mean: float
 
     @classmethod
-    def of(cls, part: Part, key: str, *, neutral: bool) -> Choices:
-        """Count the cases that a component lists under `key`, those of neutral terms or all others."""
-        rows = (row for row in parts.objects(part, key) if (row.get("list") == "neutral") is neutral)
-        shares = [share for row in rows if (share := parts.number(row, "towards")) is not None]
+    def of(cls, cases: Sequence[CaseDocument], *, neutral: bool) -> Choices:
+        """Count the cases of neutral terms, or all others."""
+        shares = [case.towards for case in cases if (case.list == "neutral") is neutral and case.towards is not None]
         towards, against = (sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares))
         return cls(len(shares), towards, against, sum(shares) / len(shares) if shares else 0.5)
 

@@ -16,6 +16,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.catalog.stereotypes import StereotypeWords
+from assay.document import ComponentDocument
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.answer_tally import Asking
@@ -26,6 +27,7 @@ from assay.methods.stereotype_score import report
 from assay.methods.stereotype_score import words as spoken
 from assay.methods.stereotype_score.analysis import Preferences, summary
 from assay.methods.stereotype_score.collection import Ladder, PairTally, ask_pairs, climb, next_rung
+from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.stereotype_score.references import MOST_PAIRS, SentenceReferences
 from assay.model import Component, Kind, Probe, Reason, Reply
 from assay.rating.component import Counts, Measurement, result_or_why
@@ -105,6 +107,7 @@ class StereotypeScore(SentenceReferences):
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
+    COMPONENT: ClassVar[type[ComponentDocument]] = StereotypeComponent
     in_words = staticmethod(report.in_words)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from assay.document import RatingDocument
 from assay.explain import Vocabulary
 from assay.methods.shared.report import coverage_table, sides, title_of_words
 from assay.methods.shared.term_report import (
@@ -20,15 +21,12 @@ from assay.methods.shared.term_report import (
     terms_sheet,
     terms_table,
 )
+from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.stereotype_score.words import PHRASES, REASONS
-from assay.reports import cells, charts, parts
+from assay.reports import cells, charts
 from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
-from assay.reports.parts import Part
 from assay.reports.sheets import Sheet, sampled
 from assay.reports.view import Forest, Mark, Picture, Span, Table
-
-WRITTEN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "written": "written and of use"}
-"""Row titles of the author's counts (sentences wanted, prompts, usable sentences), by key in the part `writing`."""
 
 GROUP_PAIRS = Sheet(
     "group_pairs",
@@ -66,10 +64,10 @@ PAIRS = Sheet(
 )
 
 
-def in_words(document: Part, part: Part) -> Iterator[str]:
+def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[str]:
     """Yield sentences: which sentence of a pair the model prefers, and what was tested."""
     first, _ = sides(part)
-    neutral, tied = (Choices.of(part, PAIRS.key, neutral=neutral) for neutral in (True, False))
+    neutral, tied = (Choices.of(part.sentences, neutral=neutral) for neutral in (True, False))
     if neutral.cases:
         yield (
             f"Of {neutral.cases:,} pairs of sentences that differ only in the group and have a neutral attribute, the "
@@ -84,38 +82,37 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         "In a typical frame of the sentences it prefers one group or the other too often, by {size}.",
         content="In a typical frame it prefers the stereotype, or what is against it, too often, by {size}.",
     )
-    such = next(
-        (f" such as “{text}”" for one in parts.objects(part, "sentences") if (text := parts.text(one, "first"))), ""
-    )
-    number = parts.count(part, "pairs_asked") or 0
+    such = next((f" such as “{case.first}”" for case in part.sentences if case.first), "")
+    number = part.pairs_asked or 0
     yield tested(
         document,
         part,
-        f"{number:,} pairs of sentences{such}, of the list “{title_of_words(parts.text(part, 'name') or '')}”",
+        f"{number:,} pairs of sentences{such}, of the list “{title_of_words(part.name or '')}”",
     )
 
 
-def tables(part: Part) -> Iterator[Table | None]:
+def tables(part: StereotypeComponent) -> Iterator[Table | None]:
     """Make the tables of a component, or of the aggregation."""
     yield GROUP_PAIRS.of(part)
     yield LOOKS.of(part)
     yield scores_table(part, SCORES)
     yield terms_table(part, TERMS)
-    yield sampled(PAIRS, parts.objects(part, PAIRS.key), MOST_ITEMS)
-    kept = part.get("refused") if "pairs_asked" in part else None
-    yield sources_table(part, "writing", WRITTEN, kept, "Sentences", Vocabulary(REASONS, PHRASES))
+    yield sampled(PAIRS, part.sentences, MOST_ITEMS)
+    made = {"wanted": part.writing.wanted, "prompts": part.writing.asked, "written and of use": part.writing.written}
+    kept = {} if part.pairs_asked is None else part.refused
+    yield sources_table(part.writing, made, kept, "Sentences", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
     yield model_table(part)
 
 
-def figures(part: Part) -> Iterator[Picture | None]:
+def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
     """Make the figures of a component."""
     first, second = sides(part)
     tied = ("the stereotype", "the opposite")
     title = "In {} of {} pairs the model prefers the stereotype"
-    yield squares_figure(part, PAIRS.key, title, tied, neutral=False)
+    yield squares_figure(part, part.sentences, title, tied, neutral=False)
     title = "In {} of {} neutral pairs the model prefers the first group"
-    yield squares_figure(part, PAIRS.key, title, (first, second), neutral=True)
+    yield squares_figure(part, part.sentences, title, (first, second), neutral=True)
     yield _pairs_figure(part)
     yield lists_figure(part, head="Attributes", verb="prefers", axis="share of pairs")
     yield terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first}", neutral=True)
@@ -123,13 +120,12 @@ def figures(part: Part) -> Iterator[Picture | None]:
     yield terms_figure(part, "Attribute terms of the stereotype", axis, neutral=False)
 
 
-def _pairs_figure(part: Part) -> Picture | None:
+def _pairs_figure(part: StereotypeComponent) -> Picture | None:
     """Draw the score of each pair of group terms, with neutral attributes and with stereotypes."""
     rows = [
-        (f"{parts.text(row, 'first')} / {parts.text(row, 'second')}", neutral, tied)
-        for row in parts.objects(part, GROUP_PAIRS.key)
-        if (tied := parts.number(row, "stereotyped")) is not None
-        for neutral in [parts.number(row, "neutral")]
+        (f"{pair.first} / {pair.second}", pair.neutral, pair.stereotyped)
+        for pair in part.group_pairs
+        if pair.stereotyped is not None
     ]
     if not rows:
         return None
@@ -138,6 +134,6 @@ def _pairs_figure(part: Part) -> Picture | None:
     leaning = sum(tied > 0.5 for _, _, tied in rows)
     title = f"With {leaning} of {len(rows)} pairs of words for the groups it leans to the stereotype"
     kinds = ("neutral: first word", "stereotype")
-    tolerance = parts.number(parts.mapping(part, "tolerances"), "step_1")
+    tolerance = part.tolerances.get("step_1")
     table = charts.twin(title, "Words", marks, kinds)
     return Forest(title, "share of pairs; 0.5 prefers neither", marks, table, kinds, 0.5, tolerance)

@@ -18,6 +18,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.bounds import Bounded
+from assay.document import ComponentDocument
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.shared.answer_tally import Asking, Tally, ask_in_batches
@@ -25,6 +26,7 @@ from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.methods.stimulus_sampling import report
 from assay.methods.stimulus_sampling import words as spoken
 from assay.methods.stimulus_sampling.analysis import Rules, judge
+from assay.methods.stimulus_sampling.detail import SamplingComponent
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import OUTPUT, Heard
 from assay.methods.stimulus_sampling.texts import Picking, TextsHeard, hear_texts
@@ -107,6 +109,7 @@ class StimulusSampling(Bounded, Method):
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
+    COMPONENT: ClassVar[type[ComponentDocument]] = SamplingComponent
     in_words = staticmethod(report.in_words)
     room = staticmethod(report.room)
     tables = staticmethod(report.tables)

@@ -15,6 +15,7 @@ import numpy as np
 
 from assay.catalog import Attribute, languages, occupations
 from assay.catalog import attribute as attribute_named
+from assay.document import ComponentDocument, RatingDocument
 from assay.errors import AssayError
 from assay.experiment import Looks, Room
 from assay.methods.shared.distributions import BlocksMethod, BlockSpec, declare_blocks
@@ -85,14 +86,17 @@ class TranslationMethod(BlocksMethod):
         """Count the texts per block that can be written without repeating a sentence."""
 
     @classmethod
-    def room(cls, document: Mapping[str, Any], part: Mapping[str, Any]) -> Room | None:
+    def room(cls, document: RatingDocument, part: ComponentDocument) -> Room | None:
         """Return how many more sentences can be translated without repeating one."""
-        given, looks = document.get("experiment") or {}, part.get("decision") or []
+        given = document.experiment
+        sent = part.decision[-1].texts_per_block if part.decision else None
+        if sent is None:
+            return None
         try:
             named = attribute_named(given["attribute"])
             blocks = declare_blocks(named, tuple(given["unbiased"]), tuple(given["biased"]))
-            left = max(0, cls.texts_of(named, str(part.get("template")), blocks) - looks[-1]["texts_per_block"])
-        except (AssayError, KeyError, TypeError, IndexError):
+            left = max(0, cls.texts_of(named, str(part.template), blocks) - sent)
+        except (AssayError, KeyError, TypeError):
             return None  # a document without its experiment, or with an attribute that the catalog no longer has
         field = "max_texts_per_block" if given.get("stop_early") else "texts_per_block"
         return Room(left * len(blocks) * cls.probes_each, field, "occupations of the catalog")

@@ -16,12 +16,14 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.catalog.stereotypes import VisualWords
+from assay.document import ComponentDocument
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.visual_stereotype import report
 from assay.methods.visual_stereotype import words as spoken
+from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_pictures
 from assay.methods.visual_stereotype.image_scores import Sightings, model_score
 from assay.methods.visual_stereotype.inputs import Picture, Shown, sort
@@ -98,6 +100,7 @@ class VisualStereotype(PictureReferences):
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
+    COMPONENT: ClassVar[type[ComponentDocument]] = PictureComponent
     in_words = staticmethod(report.in_words)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)

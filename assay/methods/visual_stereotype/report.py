@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from assay.document import RatingDocument
 from assay.explain import Vocabulary
 from assay.methods.shared.report import coverage_table, sides, title_of_words
 from assay.methods.shared.term_report import (
@@ -20,15 +21,12 @@ from assay.methods.shared.term_report import (
     terms_sheet,
     terms_table,
 )
+from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.methods.visual_stereotype.words import PHRASES, REASONS
-from assay.reports import cells, parts
+from assay.reports import cells
 from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
-from assay.reports.parts import Part
 from assay.reports.sheets import Sheet, sampled
 from assay.reports.view import Picture, Table
-
-DRAWN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "drawn": "drawn and of use"}
-"""Row titles of the author's counts (images wanted, prompts, usable images), by key in the part `drawing`."""
 
 SCORES = scores_sheet(
     "Scores: what the stereotyped label had, and with neutral pictures the first label",
@@ -56,11 +54,11 @@ PICTURES = Sheet(
 LOOKS = looks_sheet("Pictures", "images")
 
 
-def in_words(document: Part, part: Part) -> Iterator[str]:
+def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
     """Yield sentences: which label pictures get, and what was tested."""
     first, second = sides(part)
-    neutral, tied = (Choices.of(part, PICTURES.key, neutral=neutral) for neutral in (True, False))
-    if part.get("scale") == "probabilities":
+    neutral, tied = (Choices.of(part.images, neutral=neutral) for neutral in (True, False))
+    if part.scale == "probabilities":
         gets, mean = "have a higher probability for", ", whose mean probability is {:.2f}"
     else:
         gets, mean = "get", ""
@@ -77,47 +75,46 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     yield from hidden_in_words(
         part, HUNDREDTHS, "Pictures of {name} have in common that one label is given too often, by {size}."
     )
-    number, name = parts.count(part, "images_asked") or 0, title_of_words(parts.text(part, "name") or "")
+    number, name = part.images_asked or 0, title_of_words(part.name or "")
     yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{first}” or “{second}”")
 
 
-def tables(part: Part) -> Iterator[Table | None]:
+def tables(part: PictureComponent) -> Iterator[Table | None]:
     """Make the tables of a component, or of the aggregation."""
     yield scores_table(part, SCORES)
     yield terms_table(part, TERMS)
-    yield sampled(PICTURES, parts.objects(part, PICTURES.key), MOST_ITEMS)
+    yield sampled(PICTURES, part.images, MOST_ITEMS)
     yield LOOKS.of(part)
     yield _answers_in_words(part)
-    yield sources_table(part, "drawing", DRAWN, part.get("refused"), "Pictures", Vocabulary(REASONS, PHRASES))
+    made = {"wanted": part.drawing.wanted, "prompts": part.drawing.asked, "drawn and of use": part.drawing.drawn}
+    yield sources_table(part.drawing, made, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
     yield model_table(part)
 
 
-def figures(part: Part) -> Iterator[Picture | None]:
+def figures(part: PictureComponent) -> Iterator[Picture | None]:
     """Make the figures of a component."""
     first, second = sides(part)
     tied = ("the stereotype", "the opposite")
     title = "{} of {} pictures get the label of the stereotype"
-    yield squares_figure(part, PICTURES.key, title, tied, neutral=False)
+    yield squares_figure(part, part.images, title, tied, neutral=False)
     title = "{} of {} neutral pictures get the first label"
-    yield squares_figure(part, PICTURES.key, title, (first, second), neutral=True)
-    axis = "mean probability" if part.get("scale") == "probabilities" else "share of pictures"
+    yield squares_figure(part, part.images, title, (first, second), neutral=True)
+    axis = "mean probability" if part.scale == "probabilities" else "share of pictures"
     yield lists_figure(part, head="Terms", verb="gives", axis=axis)
     yield terms_figure(part, "Neutral generation terms", f"neutral: score of {first}", neutral=True)
     axis = "score of the stereotyped label"
     yield terms_figure(part, "Generation terms of the stereotype", axis, neutral=False)
 
 
-def _answers_in_words(part: Part) -> Table:
+def _answers_in_words(part: PictureComponent) -> Table:
     """Labels named in the answers, and answers that changed with the order of the labels."""
     titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
     titles |= {"neither": "neither label", "with-the-order": "another one in another order"}
-    named = parts.numbers(part.get("named"))
-    rows = [(title, cells.number(named[key])) for key, title in titles.items() if key in named]
-    orders = parts.numbers(part.get("orders"))
+    rows = [(title, cells.number(part.named[key])) for key, title in titles.items() if key in part.named]
     rows += [
-        (title, cells.number(orders[key]))
+        (title, cells.number(part.orders[key]))
         for key, title in (("both", "shown in both orders"), ("changed", "of these, changed with the order"))
-        if key in orders
+        if key in part.orders
     ]
     return Table("What the answers named", ("Answers", "Pictures"), tuple(rows))

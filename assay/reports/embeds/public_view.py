@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
+from assay.document import RatingDocument, read_rating
 from assay.explain import TOO_FEW, TOO_FEW_CODE, Vocabulary, request_in_words
 from assay.model import MODEL_SETTINGS, Letter
-from assay.reports import parts
-from assay.reports.in_words import reason_codes
+from assay.reports.plain import visible
 
 FACE = (
     *("id", "letter", "declared", "probabilities", "attribute", "method"),
@@ -28,7 +28,7 @@ FACE = (
 
 def face(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a document that embeds show, so that caches stay small; of reasons, only the codes."""
-    reasons = {"reasons": [{"code": code} for code in reason_codes(document)]}
+    reasons = {"reasons": [{"code": code} for code in read_rating(document).reason_codes]}
     return {field: document[field] for field in FACE if field in document} | reasons
 
 
@@ -67,6 +67,11 @@ class Shown:
     objects: bool = False
     """Whether the owner of the host objects to the rating."""
 
+    @cached_property
+    def rating(self) -> RatingDocument:
+        """The document as read; empty if there is none."""
+        return read_rating(self.document or {}, text=visible)
+
     # ------------------------------------------------------------------------ result
     @property
     def state(self) -> State:
@@ -84,25 +89,24 @@ class Shown:
     @cached_property
     def letter(self) -> Letter | None:
         """The declared or likeliest letter; ``None`` if nothing was measured or the rating was withdrawn."""
-        written = self._text("letter")
-        return Letter(written) if written in set(Letter) and not self.withdrawn else None
+        return None if self.withdrawn else self.rating.letter
 
     @property
     def declared(self) -> bool:
         """Whether the evidence was enough to declare the letter."""
-        return self.letter is not None and self._document.get("declared") is True
+        return self.letter is not None and self.rating.declared
 
     @property
     def meaning(self) -> str:
         """One sentence: what the letter says about the service, or that there is no valid letter."""
-        return self.vocabulary.letter(self.letter, self.declared, reason_codes(self._document)).meaning
+        return self.vocabulary.letter(self.letter, self.declared, self.rating.reason_codes).meaning
 
     @property
     def probability(self) -> float | None:
         """Probability of the letter, in [0, 1]."""
         if self.letter is None:
             return None
-        return parts.number(parts.mapping(self._document, "probabilities"), self.letter.value)
+        return self.rating.probabilities.get(self.letter)
 
     @property
     def message(self) -> str:
@@ -113,7 +117,7 @@ class Shown:
             case State.INCONCLUSIVE:
                 return f"inconclusive, leaning {self.letter}"
             case State.UNMEASURED:
-                return f"inconclusive, {TOO_FEW if TOO_FEW_CODE in reason_codes(self._document) else 'no letter'}"
+                return f"inconclusive, {TOO_FEW if TOO_FEW_CODE in self.rating.reason_codes else 'no letter'}"
             case State.EXPIRED if self.letter is not None:
                 return f"expired, was {self.letter if self.declared else f'leaning {self.letter}'}"
             case state:
@@ -123,17 +127,17 @@ class Shown:
     @property
     def id(self) -> str | None:
         """Id of the rating."""
-        return self._text("id")
+        return self.rating.id
 
     @property
     def attribute(self) -> str | None:
         """Attribute that was tested."""
-        return self._text("attribute")
+        return self.rating.attribute
 
     @property
     def method(self) -> str | None:
         """Method of the rating."""
-        return self._text("method")
+        return self.rating.method
 
     @property
     def subject(self) -> str:
@@ -143,45 +147,47 @@ class Shown:
     @property
     def target(self) -> str:
         """Name of the service."""
-        return self._of_target("name") or self._of_target("url") or "unnamed service"
+        return self.rating.target.name or self.rating.target.url or "unnamed service"
 
     @property
     def target_url(self) -> str | None:
         """Address of the service, where it has one."""
-        return self._of_target("url")
+        return self.rating.target.url
 
     @property
     def kind(self) -> str | None:
         """Kind of the service."""
-        return self._of_target("kind")
+        return self.rating.target.kind
 
     @property
     def model(self) -> str | None:
         """Name of the rated model, where the service has several at its address; ``None`` if the settings name none."""
-        settings = parts.mapping(parts.mapping(self._document, "target"), "settings")
-        return next(filter(None, (parts.text(settings, name) for name in MODEL_SETTINGS)), None)
+        settings = self.rating.target.settings
+        return next(
+            (visible(value) for name in MODEL_SETTINGS if (value := settings.get(name)) and isinstance(value, str)),
+            None,
+        )
 
     @property
     def methodology(self) -> str | None:
         """Version of the methodology."""
-        return parts.text(parts.mapping(self._document, "methodology"), "version")
+        return self.rating.methodology.version
 
     # ------------------------------------------------------------------------ requester
     @property
     def requested_by(self) -> str | None:
         """Class of the requester, now or else at the time of the rating; ``None`` if it is not known."""
-        return self.requester or parts.text(parts.mapping(self._document, "requester"), "role")
+        return self.requester or self.rating.requester.role
 
     @property
     def host_is_proved(self) -> bool | None:
         """Whether anybody has proved to own the host; ``None`` if it is not known."""
-        recorded = parts.mapping(self._document, "requester").get("host_proved")
-        return recorded if self.host_proved is None else self.host_proved
+        return self.rating.requester.host_proved if self.host_proved is None else self.host_proved
 
     @property
     def description(self) -> str | None:
         """How the service was described: ``default``, ``changed`` or ``uploaded``; ``None`` if it is not known."""
-        return parts.text(parts.mapping(self._document, "requester"), "description")
+        return self.rating.requester.description
 
     @property
     def provenance(self) -> str:
@@ -192,12 +198,12 @@ class Shown:
     @cached_property
     def rated_at(self) -> datetime | None:
         """Time of the rating."""
-        return _moment(self._text("rated_at"))
+        return _moment(self.rating.rated_at)
 
     @cached_property
     def expires_at(self) -> datetime | None:
         """Time at which the rating expires."""
-        return _moment(self._text("expires_at"))
+        return _moment(self.rating.expires_at)
 
     @property
     def rated_on(self) -> date | None:
@@ -246,16 +252,6 @@ class Shown:
     def known_facts(self) -> Mapping[str, Any]:
         """The facts that are not ``None``."""
         return {name: value for name, value in self.facts.items() if value is not None}
-
-    @property
-    def _document(self) -> Mapping[str, Any]:
-        return self.document or {}
-
-    def _text(self, key: str) -> str | None:
-        return parts.text(self._document, key)
-
-    def _of_target(self, key: str) -> str | None:
-        return parts.text(parts.mapping(self._document, "target"), key)
 
 
 def _moment(written: str | None) -> datetime | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from assay.document import Shares
 from assay.explain import share as percent
 from assay.reports import tables
 from assay.reports.figures.canvas import WIDTH, Figure, box, clip, draw, heat_class, label
 from assay.reports.markup import Markup, tag
 from assay.reports.tables import count
-from assay.reports.view import Component, Shares
+from assay.reports.view import Component
 
 LEFT, TOP, ROW = 92, 40, 46
 """Space for the row names, for the column names, and height of a row."""

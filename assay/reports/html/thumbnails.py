@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from assay.reports import parts
+from assay.document import read_json
 from assay.reports.figures.canvas import box
 from assay.reports.html.pieces import foreign
 from assay.reports.markup import Markup, join, tag
+from assay.reports.plain import visible
 from assay.reports.view import CaseWords, Component, Squares
 
 MOST = 200
@@ -23,13 +25,30 @@ GONE = (
 )
 
 
+@dataclass(frozen=True)
+class _Row:
+    image: str | None = None
+
+
+@dataclass(frozen=True)
+class _Part:
+    images: tuple[_Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Pictured:
+    """Digests of the pictures in a rating document, whatever its method."""
+
+    components: tuple[_Part, ...] = ()
+
+
 def thumbnails_wanted(document: Mapping[str, Any]) -> list[str]:
     """Return the digests of the pictures to be shown in the report of a rating document, `MOST` at most.
 
     The caller adds the available pictures to the document, as ``thumbnails``: ``data:`` addresses by digest.
     """
-    rows = [row for part in parts.objects(document, "components") for row in parts.objects(part, "images")]
-    every = list(dict.fromkeys(digest for row in rows if (digest := parts.text(row, "image"))))
+    rows = [row for part in read_json(_Pictured, document, visible).components for row in part.images]
+    every = list(dict.fromkeys(row.image for row in rows if row.image))
     return every[:: max(1, -(-len(every) // MOST))]
 
 

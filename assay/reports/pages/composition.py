@@ -2,71 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
+from assay.document import (
+    NO_COMPONENT,
+    NO_SERVICE,
+    ComponentDocument,
+    Json,
+    ReasonDocument,
+    ServiceDocument,
+    Shares,
+    read_json,
+)
 from assay.explain import chance, listed
 from assay.model import Letter
-from assay.reports import parts, tables
-from assay.reports.in_words import letter_of
+from assay.reports import tables
 from assay.reports.pages.view import Cell, Grid, Page, Section, plain_cells
-from assay.reports.parts import Part
-from assay.reports.reading import read_verdict
+from assay.reports.plain import visible
+from assay.reports.reading import verdict_of
 from assay.reports.view import ARROW, Verdict
 
 TABLES = {"published": "Srivastava & Rossi (2018), Table 2", "revised": "the same table with one cell corrected"}
 """The composition tables, by their names."""
 
 
-def composition_page(document: Part) -> Page:
+@dataclass(frozen=True)
+class LinkRating(ComponentDocument):
+    """Rating of a link of a chain."""
+
+    method: str | None = None
+    rated_at: str | None = None
+    href: str | None = None
+    expired: bool = False
+
+
+@dataclass(frozen=True)
+class LinkDocument:
+    """A service of a chain."""
+
+    place: int | None = None
+    target: ServiceDocument = NO_SERVICE
+    rating: LinkRating = LinkRating()
+
+
+@dataclass(frozen=True)
+class TableDocument:
+    """Result of a composition table."""
+
+    possible: tuple[str, ...] = ()
+    worst: str | None = None
+    probabilities: Shares = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CompositionDocument:
+    """A composition (`GET /v1/compositions/{id}`)."""
+
+    letter: Letter | None = None
+    attribute: str | None = None
+    chain: tuple[LinkDocument, ...] = ()
+    explanation: tuple[str, ...] = ()
+    not_predicted: str | None = None
+    tables: Mapping[str, TableDocument] = field(default_factory=dict)
+    predicted: ComponentDocument = NO_COMPONENT
+    notes: tuple[ReasonDocument, ...] = ()
+
+
+def composition_page(document: Json) -> Page:
     """Make the page of a composition from its document (`GET /v1/compositions/{id}`)."""
-    letter = letter_of(document)
-    chain = parts.objects(document, "chain")
-    names = [parts.text(parts.mapping(link, "target"), "name") or "unnamed service" for link in chain]
+    composition = read_json(CompositionDocument, document, visible)
+    letter, chain = composition.letter, composition.chain
     verdict = Verdict(letter, letter is not None, None)
     return Page(
-        title=ARROW.join(names) or "Chain of services",
+        title=ARROW.join(link.target.name or "unnamed service" for link in chain) or "Chain of services",
         verdict=verdict,
         headline=f"Inferred: {verdict.headline}" if letter else "Must be measured: no letter follows from the links",
-        subject=f"Chain of {len(chain)} services, inferred for {parts.text(document, 'attribute') or 'an attribute'} "
+        subject=f"Chain of {len(chain)} services, inferred for {composition.attribute or 'an attribute'} "
         "from their ratings without calling them",
-        sections=tuple(_sections(document, chain)),
+        sections=tuple(_sections(composition)),
     )
 
 
-def _sections(document: Part, chain: list[Part]) -> Iterator[Section]:
-    yield Section("Links", (), Grid(("Place", "Service", "Letter", "Method", "Rated"), tuple(map(_link, chain))))
-    said = (*parts.texts(document, "explanation"), parts.text(document, "not_predicted") or "")
-    yield Section("Why", tuple(filter(None, said)))
-    rows = tuple(_table(name, parts.mapping(parts.mapping(document, "tables"), name)) for name in TABLES)
+def _sections(composition: CompositionDocument) -> Iterator[Section]:
+    links = tuple(map(_link, composition.chain))
+    yield Section("Links", (), Grid(("Place", "Service", "Letter", "Method", "Rated"), links))
+    yield Section("Why", tuple(filter(None, (*composition.explanation, composition.not_predicted))))
+    rows = tuple(_table(name, composition.tables.get(name, TableDocument())) for name in TABLES)
     yield Section("Possible letters by table", (), Grid(("Table", "Possible", "Worst", "Probabilities"), rows))
-    predicted = parts.mapping(document, "predicted")
-    if letter_of(predicted) is not None:
-        verdict = read_verdict(predicted)
-        said = (f"{verdict.headline}. {_shares(parts.mapping(predicted, 'probabilities'))}",)
-        yield Section("Prediction from the measured matrices", said)
-    notes = tuple(text for one in parts.objects(document, "notes") if (text := parts.text(one, "text")))
+    predicted = verdict_of(composition.predicted)
+    if predicted.letter is not None:
+        shares = _shares(composition.predicted.probabilities)
+        yield Section("Prediction from the measured matrices", (f"{predicted.headline}. {shares}",))
+    notes = tuple(note.text for note in composition.notes if note.text)
     if notes:
         yield Section("Notes", notes)
 
 
-def _link(link: Part) -> tuple[Cell, ...]:
-    rating, target = parts.mapping(link, "rating"), parts.mapping(link, "target")
-    verdict = read_verdict(rating)
-    state = " (expired)" if rating.get("expired") is True else ""
+def _link(link: LinkDocument) -> tuple[Cell, ...]:
+    rating, verdict = link.rating, verdict_of(link.rating)
+    state = " (expired)" if rating.expired else ""
     return (
-        *plain_cells(str(parts.count(link, "place") or ""), parts.text(target, "name") or "unnamed service"),
-        Cell(tables.short(verdict) + state, verdict, parts.text(rating, "href")),
-        *plain_cells(parts.text(rating, "method") or "", (parts.text(rating, "rated_at") or "")[:10]),
+        *plain_cells(str(link.place or ""), link.target.name or "unnamed service"),
+        Cell(tables.short(verdict) + state, verdict, rating.href),
+        *plain_cells(rating.method or "", (rating.rated_at or "")[:10]),
     )
 
 
-def _table(name: str, part: Part) -> tuple[Cell, ...]:
-    possible = listed(list(parts.texts(part, "possible"))) or "not known"
-    worst = parts.text(part, "worst") or "not known"
-    return plain_cells(TABLES[name], possible, worst, _shares(parts.mapping(part, "probabilities")))
+def _table(name: str, table: TableDocument) -> tuple[Cell, ...]:
+    possible = listed(list(table.possible)) or "not known"
+    return plain_cells(TABLES[name], possible, table.worst or "not known", _shares(table.probabilities))
 
 
-def _shares(part: Part) -> str:
+def _shares(shares: Shares) -> str:
     titles = {**{letter.value: letter.value for letter in Letter}, "must_be_measured": "must be measured"}
-    shares = parts.numbers(part)
     return listed([f"{titles[key]} {chance(shares[key])}" for key in titles if key in shares]) or "no probabilities"

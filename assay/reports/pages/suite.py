@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
+from assay.document import NO_COMPONENT, NO_SERVICE, ComponentDocument, Json, ServiceDocument, Shares, read_json
 from assay.explain import chance, listed
-from assay.reports import parts, tables
-from assay.reports.in_words import letter_of
+from assay.reports import tables
 from assay.reports.pages.view import Cell, Grid, Page, Section, plain_cells
-from assay.reports.parts import Part
 from assay.reports.plain import visible
-from assay.reports.reading import read_verdict
+from assay.reports.reading import verdict_of
 
 STATUSES = {
     "queued": "waiting",
@@ -25,72 +25,92 @@ STATUSES = {
 NOT_ASKED = "not asked"
 
 
-def suite_page(document: Part) -> Page:
+@dataclass(frozen=True)
+class CellDocument(ComponentDocument):
+    """A cell of a suite: its letter, or the reason why there is none."""
+
+    column: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    href: str | None = None
+    withdrawn: bool = False
+    expired: bool = False
+
+
+@dataclass(frozen=True)
+class RowDocument:
+    """The cells of a method and an attribute; ``None`` where nothing was asked."""
+
+    method: str | None = None
+    attribute: str | None = None
+    cells: tuple[CellDocument | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class SuiteDocument:
+    """A suite (`GET /v1/suites/{id}`)."""
+
+    target: ServiceDocument = NO_SERVICE
+    worst: ComponentDocument = NO_COMPONENT
+    created_at: str | None = None
+    columns: tuple[str | None, ...] = ()
+    rows: tuple[RowDocument, ...] = ()
+    progress: Shares = field(default_factory=dict)
+
+
+def suite_page(document: Json) -> Page:
     """Make the page of a suite from its document (`GET /v1/suites/{id}`)."""
-    target, worst = parts.mapping(document, "target"), parts.mapping(document, "worst")
-    verdict = read_verdict(worst)
-    made = (parts.text(document, "created_at") or "")[:10]
+    suite = read_json(SuiteDocument, document, visible)
+    verdict, made = verdict_of(suite.worst), (suite.created_at or "")[:10]
     return Page(
-        title=parts.text(target, "name") or parts.text(target, "url") or "unnamed service",
+        title=suite.target.name or suite.target.url or "unnamed service",
         verdict=verdict,
         headline=f"Worst letter: {verdict.headline}" if verdict.letter else "No letter yet",
         subject=f"Profile of one service, requested on {made}" if made else "Profile of one service",
-        sections=tuple(_sections(document, worst)),
+        sections=tuple(_sections(suite)),
     )
 
 
-def _sections(document: Part, worst: Part) -> Iterator[Section]:
-    rows = parts.objects(document, "rows")
-    written = document.get("columns")
-    columns = (
-        [visible(str(one)) if one is not None else "letter" for one in written] if isinstance(written, list) else []
-    )
-    grid = Grid(("Method", "Attribute", *columns), tuple(_row(one, len(columns)) for one in rows))
-    yield Section("Letters", tuple(_summary(document, worst)), grid if rows else None)
-    without = tuple(_reasons(rows))
+def _sections(suite: SuiteDocument) -> Iterator[Section]:
+    columns = ["letter" if column is None else column for column in suite.columns]
+    grid = Grid(("Method", "Attribute", *columns), tuple(_row(row, len(columns)) for row in suite.rows))
+    yield Section("Letters", tuple(_summary(suite)), grid if suite.rows else None)
+    without = tuple(_reasons(suite))
     if without:
         yield Section("Cells without a letter", (), Grid(("Method", "Attribute", "Column", "Why"), without))
 
 
-def _summary(document: Part, worst: Part) -> Iterator[str]:
-    progress = parts.mapping(document, "progress")
-    counts = {key: parts.count(progress, key) or 0 for key in ("cells", "omitted", "queued", "running", "succeeded")}
+def _summary(suite: SuiteDocument) -> Iterator[str]:
+    counts = {key: int(suite.progress.get(key, 0)) for key in ("cells", "queued", "running", "succeeded")}
     waiting = counts["queued"] + counts["running"]
-    yield f"{counts['succeeded']} of {counts['cells']} cells are measured" + (
-        f"; {waiting} are still open." if waiting else "."
-    )
-    shares = read_verdict(worst).probabilities
+    measured = f"{counts['succeeded']} of {counts['cells']} cells are measured"
+    yield f"{measured}; {waiting} are still open." if waiting else f"{measured}."
+    shares = verdict_of(suite.worst).probabilities
     if shares is not None:
-        said = [f"{letter} {chance(share)}" for letter, share in shares.items()]
-        yield f"Probability of each letter being the worst of all cells: {listed(said)}."
+        chances = [f"{letter} {chance(share)}" for letter, share in shares.items()]
+        yield f"Probability of each letter being the worst of all cells: {listed(chances)}."
     yield "A letter with a dashed outline is not declared: the evidence leans to it only."
 
 
-def _row(row: Part, width: int) -> tuple[Cell, ...]:
-    written = row.get("cells")
-    cells = [_cell(one) for one in written] if isinstance(written, list) else []
-    cells = [*cells, *[Cell(NOT_ASKED)] * width][:width]
-    return (*plain_cells(parts.text(row, "method") or "", parts.text(row, "attribute") or ""), *cells)
+def _row(row: RowDocument, width: int) -> tuple[Cell, ...]:
+    cells = [*map(_cell, row.cells), *[Cell(NOT_ASKED)] * width][:width]
+    return (*plain_cells(row.method or "", row.attribute or ""), *cells)
 
 
-def _cell(one: object) -> Cell:
-    if not isinstance(one, Mapping):
+def _cell(cell: CellDocument | None) -> Cell:
+    if cell is None:
         return Cell(NOT_ASKED)
-    verdict, href = read_verdict(one), parts.text(one, "href")
-    states = [name for name in ("withdrawn", "expired") if one.get(name) is True]
+    verdict = verdict_of(cell)
+    states = [name for name, holds in (("withdrawn", cell.withdrawn), ("expired", cell.expired)) if holds]
     if verdict.letter is None:
-        said = STATUSES.get(parts.text(one, "status") or "", "not measured")
-        return Cell(", ".join([said, *states]), None, href)
+        return Cell(", ".join([STATUSES.get(cell.status or "", "not measured"), *states]), None, cell.href)
     share = None if verdict.probabilities is None else verdict.probabilities[verdict.letter]
     sure = [] if share is None else [chance(share)]
-    return Cell(", ".join([tables.short(verdict), *sure, *states]), verdict, href)
+    return Cell(", ".join([tables.short(verdict), *sure, *states]), verdict, cell.href)
 
 
-def _reasons(rows: list[Part]) -> Iterator[tuple[Cell, ...]]:
-    for row in rows:
-        for one in parts.objects(row, "cells"):
-            if letter_of(one) is None and (reason := parts.text(one, "reason")) is not None:
-                about = (
-                    parts.text(each, key) or "" for each, key in ((row, "method"), (row, "attribute"), (one, "column"))
-                )
-                yield plain_cells(*about, reason)
+def _reasons(suite: SuiteDocument) -> Iterator[tuple[Cell, ...]]:
+    for row in suite.rows:
+        for cell in row.cells:
+            if cell is not None and cell.letter is None and cell.reason is not None:
+                yield plain_cells(row.method or "", row.attribute or "", cell.column or "", cell.reason)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assay.document import Absent, EffectDocument
 from assay.reports import cells
 
 
@@ -21,24 +22,18 @@ from assay.reports import cells
     ],
 )
 def test_numbers_of_a_column_have_the_decimals_of_the_largest(values, written):
-    rows = [{"number": value} for value in values]
-    assert cells.numbers(rows, "number") == written
+    assert cells.numbers(values) == written
 
 
 def test_an_absent_number_shows_its_reason_or_a_dash():
-    rows = [{"kl": 0.25}, {"kl": {"why": "all outputs are 1"}}, {"kl": None}, {}, {"kl": float("nan")}]
-    assert cells.numbers(rows, "kl") == ("0.250", "all outputs are 1", "–", "–", "–")
+    values = (0.25, Absent("all outputs are 1"), EffectDocument(why="too few"), Absent(), None)
+    assert cells.numbers(values) == ("0.250", "all outputs are 1", "too few", "–", "–")
 
 
 def test_intervals_are_rounded_with_their_estimates():
-    rows = [{"pse": {"estimate": 0.5, "low": 0.25, "high": 0.875}}, {"pse": {"low": -0.5, "high": 0.1}}, {"pse": None}]
-    assert cells.intervals(rows, "pse") == ("0.500 (0.250 to 0.875)", "(-0.500 to 0.100)", "–")
+    effects = (EffectDocument(0.5, 0.25, 0.875), EffectDocument(None, -0.5, 0.1), EffectDocument(why="too few"), None)
+    assert cells.intervals(effects) == ("0.500 (0.250 to 0.875)", "(-0.500 to 0.100)", "too few", "–")
 
 
 def test_a_p_value_is_never_written_as_zero():
-    assert cells.p_values([{"p": 2e-31}, {"p": 0.0}, {"p": 0.0489}, {"p": 1.0}], "p") == (
-        "<0.001",
-        "<0.001",
-        "0.049",
-        "1.000",
-    )
+    assert cells.p_values((2e-31, 0.0, 0.0489, 1.0)) == ("<0.001", "<0.001", "0.049", "1.000")

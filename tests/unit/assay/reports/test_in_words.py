@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from assay.document import read_rating
 from assay.experiment import Method
 from assay.methods import METHODS, Alternation, method_name, method_of
 from assay.model import Letter
@@ -108,6 +109,12 @@ def test_only_a_declared_ucs_is_followed_by_the_sentence_on_what_it_does_not_cov
     assert OF_UCS in paragraph(document)
     assert OF_UCS not in paragraph(document | {"declared": False})
     assert "not settled" in paragraph(document | {"declared": False})
+
+
+def settle(document: dict[str, Any], part: dict[str, Any]) -> str | None:
+    method = method_of(document)
+    rating = read_rating({**document, "components": [part]}, method.COMPONENT)
+    return settle_in_words(rating, rating.components[0], method)
 
 
 def rated(name: str, step_1: float, step_2: float) -> dict[str, Any]:
@@ -234,12 +241,12 @@ ROUND_TRIP = {"attribute": "gender", "stop_early": True, "unbiased": [{"he": 0.5
 def test_the_report_suggests_no_more_questions_than_can_be_asked(method, experiment, more, sentence):
     part = {**OPEN[method], "name": "es", "letter": "UCS", "declared": False, "settle": {"more_probes": more}}
     document = {"method": method, "letter": "UCS", "declared": False, "experiment": experiment, "components": [part]}
-    said = settle_in_words(document, part, method_of(document))
+    said = settle(document, part)
     assert sentence in said
     for form in ("html", "markdown", "terminal", "json"):
         told = re.sub(r"\s+", " ", re.sub(r"<[^>]+>|\\", "", render(form, document)))
         assert sentence in told
-    assert settle_in_words(document, {"letter": "UCS"}, method_of(document)) is None
+    assert settle(document, {"letter": "UCS"}) is None
 
 
 @pytest.mark.parametrize(
@@ -255,13 +262,13 @@ def test_the_report_suggests_no_more_questions_than_can_be_asked(method, experim
 def test_no_number_of_questions_is_suggested_if_all_words_were_asked_about(method, experiment, asked, material):
     part = {"letter": "BS", "declared": False, "settle": {"more_probes": 10}, "values": ["he", "she"]}
     part |= {"profiles": {"asked": 150}, "clusters": asked}
-    said = settle_in_words({"experiment": experiment}, part, method_of({"method": method}))
+    said = settle({"method": method, "experiment": experiment}, part)
     assert said.endswith(f"more questions of the same would hardly settle it. Add to this: {material}.")
 
 
 def test_a_budget_that_ended_the_experiment_is_named():
     part = {"letter": "BS", "declared": False, "settle": {"more_probes": 30}, "unasked": 4}
-    assert "the budget (max_calls or the deadline)" in settle_in_words({}, part, Method)
+    assert "the budget (max_calls or the deadline)" in settle({}, part)
 
 
 def test_the_stored_advice_of_an_old_rating_is_kept_in_json_and_replaced_in_the_report(sample):
@@ -285,6 +292,6 @@ def test_the_stored_advice_of_an_old_rating_is_kept_in_json_and_replaced_in_the_
 def test_what_may_be_chance_is_not_said_to_lie_at_the_tolerance(experiment, sentence):
     part = {**OPEN["alternation"], "letter": "BS", "declared": False, "settle": {"more_probes": None}}
     part["probabilities"] = {"BS": 0.2, "DSBS": 0.0, "UCS": 0.1, "unlocated": 0.7}
-    said = settle_in_words({"experiment": experiment}, part, method_of({"method": "alternation"}))
+    said = settle({"method": "alternation", "experiment": experiment}, part)
     assert said.startswith("What was seen may be chance")
     assert said.endswith(sentence)

@@ -1,0 +1,80 @@
+"""Rating documents are read once, of every version, into types whose fields have a default."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import pytest
+
+from assay.document import Absent, ComponentDocument, EffectDocument, RatingDocument, read_json, read_rating
+from assay.methods import METHODS
+from assay.model import Component, Letter
+
+SIGNED = {"name", "letter", "declared", "probabilities", "effects", "usable", "unusable", "failed", "published"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A row as a method could write it."""
+
+    from_: str | None = None
+    p: float | Absent | None = None
+    ends: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class PairsComponent(ComponentDocument):
+    """A component with a list of its own."""
+
+    pairs: tuple[Pair, ...] = ()
+
+
+def test_a_rating_from_before_a_field_existed_has_the_default_of_the_field():
+    old = {"letter": "BS", "declared": True, "components": [{"name": "es", "letter": "BS"}], "calls": 240}
+    rating = read_rating(old)
+    assert (rating.letter, rating.calls, rating.hosts, rating.audit) == (Letter.BS, 240, (), None)
+    (component,) = rating.components
+    assert (component.hidden, component.settle, component.tolerances) == ((), None, {})
+
+
+@pytest.mark.parametrize("wrong", [None, math.nan, math.inf, "text", True, [], {}, [[{}]]])
+def test_a_number_of_another_type_counts_as_absent(wrong):
+    effects = {"step_1": {"estimate": wrong, "low": 0.1}}
+    assert read_json(ComponentDocument, {"effects": effects}).effects == {"step_1": EffectDocument(None, 0.1)}
+    assert read_json(RatingDocument, {"seed": wrong}).seed is None
+
+
+@pytest.mark.parametrize("wrong", ["A+", 1, None, ["BS"]])
+def test_a_letter_that_is_not_on_the_scale_counts_as_absent(wrong):
+    assert read_json(ComponentDocument, {"letter": wrong}).letter is None
+
+
+def test_what_cannot_be_read_is_left_out_of_a_list_and_of_an_object():
+    document = {"examples": [{"asked": "a"}, "b", None], "transitions": {"he": {"he": 3, "she": "many"}, "she": 1}}
+    component = read_json(ComponentDocument, document)
+    assert [example.asked for example in component.examples] == ["a"]
+    assert component.transitions == {"he": {"he": 3}}
+
+
+def test_a_methods_own_class_reads_its_own_fields():
+    rows = [{"from": "he", "p": 0.5, "ends": [1, 2]}, {"p": {"why": "too few"}, "ends": [1, 2, 3]}]
+    rating = read_rating({"components": [{"name": "es", "pairs": rows}]}, PairsComponent)
+    (component,) = rating.components
+    assert isinstance(component, PairsComponent)
+    assert component.pairs == (Pair("he", 0.5, (1, 2)), Pair(None, Absent("too few"), None))
+
+
+def test_every_text_passes_through_the_given_function_and_the_stored_object_does_not():
+    stored = {"name": "es\u202e", "transitions": {"he\u202e": {"she\u202e": 1}}}
+    component = read_json(ComponentDocument, stored, lambda text: text.removesuffix("\u202e"))
+    assert (component.name, component.transitions, component.json) == ("es", {"he": {"she": 1}}, stored)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_class_of_a_methods_component_changes_no_signed_field(method):
+    assert {field.name for field in fields(Component)} - {"detail", "reasons"} == SIGNED
+    common = {field.name: field.type for field in fields(ComponentDocument) if field.name in {*SIGNED, "reasons"}}
+    own = {field.name: field.type for field in fields(method.COMPONENT)}
+    assert {name: own[name] for name in common} == common
+    assert method.COMPONENT() is not None  # every field has a default
