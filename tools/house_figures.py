@@ -30,13 +30,13 @@ COPIED = "cli/gate.py"
 GENERATED = frozenset({"operations.py", "async_operations.py", "calls.py", "documents.py"})
 
 LIMITS: Mapping[str, float] = {
-    "modules in the largest folder": 16,
+    "modules in the largest folder": 17,
     "modules with one importer outside their folder, %": 15,
     "layers inside assay": 6,
     "import circles": 0,
     "files passed by a plain POST": 38,
     "files passed by a round-trip job": 76,
-    "lines of hand-written Python": 91_600,
+    "lines of hand-written Python": 92_600,
     "median lines of a module": 120,
     "90th percentile of lines": 300,
     "longest module": 500,

@@ -1,11 +1,9 @@
-"""Material that the operator holds back (``ASSAY_HELD_BACK``): read at the start, hidden until a rating reveals it."""
+"""Material that the operator holds back (``ASSAY_HELD_BACK``), read at the start."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -43,19 +41,3 @@ def read_held_back(path: Path | None) -> HeldBack:
     else:
         return held
     raise SpecificationError(f"ASSAY_HELD_BACK names {path}: {wrong}")
-
-
-def without_held_back(experiment: dict[str, Any]) -> dict[str, Any]:
-    """Return an experiment, as stored, without the held-back material that it names."""
-    texts = experiment.get("texts")
-    named = (experiment.get("held_back"), texts.get("held_back") if isinstance(texts, dict) else None)
-    held = {text for material in named for text in material or ()}
-    return {name: _without(entry, held) for name, entry in experiment.items()} if held else experiment
-
-
-def _without(part: Any, held: set[str]) -> Any:
-    if isinstance(part, Mapping):
-        return {name: _without(entry, held) for name, entry in part.items()}
-    if isinstance(part, list):
-        return [_without(entry, held) for entry in part if not (isinstance(entry, str) and entry in held)]
-    return part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -17,7 +18,6 @@ from service.http.openapi.common_schemas import (
     Url,
     Visibility,
 )
-from service.jobs.held_back import without_held_back
 from service.ratings.summaries import shorten
 from service.targets.schemas import TargetDescription, TargetReference
 from store.jobs.jobs import Job
@@ -190,7 +190,20 @@ class JobView(ResponseModel):
 
 def _revealed(job: Job) -> dict[str, Any] | None:
     """Return the experiment; held-back material is shown only in a rating, and not when a job was cancelled."""
-    return job.experiment if job.experiment is None or job.rating_id is not None else without_held_back(job.experiment)
+    if job.experiment is None or job.rating_id is not None:
+        return job.experiment
+    texts = job.experiment.get("texts")
+    materials = (job.experiment.get("held_back"), texts.get("held_back") if isinstance(texts, dict) else None)
+    hidden = {text for material in materials for text in material or ()}
+    return {name: _without(entry, hidden) for name, entry in job.experiment.items()} if hidden else job.experiment
+
+
+def _without(part: Any, hidden: set[str]) -> Any:
+    if isinstance(part, Mapping):
+        return {name: _without(entry, hidden) for name, entry in part.items()}
+    if isinstance(part, list):
+        return [_without(entry, hidden) for entry in part if not (isinstance(entry, str) and entry in hidden)]
+    return part
 
 
 def _wait_of(job: Job) -> JobWait | None:

@@ -225,7 +225,7 @@ async def rating_order(
     # computed before rows and held-back material are drawn, and before `with_kept` adds items that an author generated
     # earlier, so that equal requests have equal digests
     digest = _request_digest(caller, target, dump_method(method), request.seed, author)
-    if request.seed is None and request.visibility == "public" and not recurring:
+    if here.held_back != HeldBack() and request.seed is None and request.visibility == "public" and not recurring:
         method = method.with_held_back(draw(here.held_back, generator(random_seed())))
     method = await with_rows(here, caller.tenant, method, seed)
     if author is not None and not recurring:

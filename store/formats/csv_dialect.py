@@ -7,6 +7,8 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 from typing import BinaryIO
 
 from store.formats.refusal import Unreadable, shown
@@ -22,11 +24,13 @@ SEPARATORS = ";\t|,"
 BYTE_ORDER_MARK = "\ufeff"
 
 ENCODINGS = frozenset(
-    {"utf-8", "utf-16", "gb18030", "gbk", "big5", "shift_jis", "cp932", "euc_kr", "cp949", "koi8-r", "mac-roman"}
-    | {f"cp{number}" for number in (437, 850, 852, 866, 874, *range(1250, 1259))}
-    | {f"iso8859-{number}" for number in range(1, 17) if number != 12}
+    {"utf-8", "utf-16", "latin-1", "gb18030", "gbk", "big5", "shift-jis", "cp932", "euc-kr", "cp949", "koi8-r"}
+    | {"mac-roman", *(f"cp{number}" for number in (437, 850, 852, 866, 874, *range(1250, 1259)))}
+    | {f"iso8859-{number}" for number in range(2, 17) if number != 12}
 )
-"""Encodings that a caller may name, as `codecs.lookup` calls them."""
+"""Encodings that a caller may name."""
+
+LONGEST_ENCODING = 40
 
 SIGNATURES = {
     b"PK\x03\x04": "a ZIP archive (a spreadsheet or npz); save it as CSV",
@@ -51,7 +55,7 @@ class Dialect:
     Attributes
     ----------
     encoding : str
-        Name of the encoding, as `codecs.lookup` calls it.
+        Name of the encoding, one of `ENCODINGS`.
     separator : str
         Character between the cells of a row.
     skips_blanks : bool
@@ -67,13 +71,14 @@ class Dialect:
 
 
 def encoding_named(name: str) -> str:
-    """Return the usual name of an encoding; raise `Unreadable` for an encoding that is unknown or not accepted."""
-    try:
-        usual = codecs.lookup(name).name
-    except (LookupError, ValueError):
-        usual = ""
+    """Return the usual name of an encoding; raise `Unreadable` for an encoding that is unknown or not accepted.
+
+    `codecs.lookup` is not called, because it remembers every unknown name.
+    """
+    alias = normalize_encoding(name[:LONGEST_ENCODING]).lower()
+    usual = aliases.get(alias, alias).replace("_", "-")
     usual = "utf-8" if usual in {"ascii", "utf-8-sig"} else usual
-    if usual not in ENCODINGS:
+    if usual not in ENCODINGS or len(name) > LONGEST_ENCODING:
         raise Unreadable(f"the encoding {shown(name)} is not accepted; name one such as utf-8 or windows-1252")
     return usual
 

@@ -26,6 +26,7 @@ _GROUPED: Mapping[Decimal, re.Pattern[str]] = {
     "point": re.compile(rf"[+-]?(?:\d+|\d{{1,3}}(?:([,{_BLANKS}])\d{{3}})(?:\1\d{{3}})*)(?:\.\d+)?", re.ASCII),
     "comma": re.compile(rf"[+-]?(?:\d*|\d{{1,3}}(?:([.{_BLANKS}])\d{{3}})(?:\1\d{{3}})*)(?:,\d+)?", re.ASCII),
 }
+_WITHOUT_GROUPS = dict.fromkeys(map(ord, f".,{_BLANKS}"))
 _MARK: Mapping[Decimal, str] = {"point": ".", "comma": ","}
 
 
@@ -44,7 +45,7 @@ def number_text(text: str, decimal: Decimal) -> str | None:
         plain = text
     elif text and text[-1].isdigit() and _GROUPED[decimal].fullmatch(text):
         whole, mark, fraction = text.partition(_MARK[decimal])
-        plain = re.sub(rf"[.,{_BLANKS}]", "", whole) + ("." if mark else "") + fraction
+        plain = whole.translate(_WITHOUT_GROUPS) + ("." if mark else "") + fraction
     else:
         return None
     return plain if not is_code(plain) and math.isfinite(float(plain)) else None

@@ -127,7 +127,8 @@ class RoundTrip(TranslationMethod):
                 raise SpecificationError(
                     f"the template {template!r} has no slot for {self.attribute}; 'base' has", f"templates.{place}"
                 )
-        check_statements(self.held_back, "held_back")
+        if self.held_back:
+            check_statements(self.held_back, "held_back")
         for template in self.templates:
             most = capacity(named, self._construction(template), self.blocks)
             self.refuse_oversize(most, f"sentences of the template {template!r}")
