@@ -1,5 +1,6 @@
 """Ratings of services whose answers are easily misread: the letter that they deserve, or none.
 
+Row 114 of docs/reliability.md: answers in unexpected forms became a value or a tie, and then a letter.
 Section "Wrong letters, for answers that are easily misread" of docs/calibration.md has more seeds.
 """
 

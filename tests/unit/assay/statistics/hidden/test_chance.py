@@ -1,4 +1,7 @@
-"""Effects that chance alone can explain."""
+"""Effects that chance alone can explain.
+
+Row 106 of docs/reliability.md: a lean that lists share by chance was never found to be chance, and was declared BS.
+"""
 
 import numpy as np
 import pytest
