@@ -88,18 +88,18 @@ class TranslationMethod(BlocksMethod):
     @classmethod
     def room(cls, document: RatingDocument, part: ComponentDocument) -> Room | None:
         """Return how many more sentences can be translated without repeating one."""
-        given = document.experiment
+        experiment = document.experiment
         sent = part.decision[-1].texts_per_block if part.decision else None
         if sent is None:
             return None
         try:
-            named = attribute_named(given["attribute"])
-            blocks = declare_blocks(named, tuple(given["unbiased"]), tuple(given["biased"]))
-            left = max(0, cls.texts_of(named, str(part.template), blocks) - sent)
+            attribute = attribute_named(experiment["attribute"])
+            blocks = declare_blocks(attribute, tuple(experiment["unbiased"]), tuple(experiment["biased"]))
+            remaining = max(0, cls.texts_of(attribute, str(part.template), blocks) - sent)
         except (AssayError, KeyError, TypeError):
             return None  # a document without its experiment, or with an attribute that the catalog no longer has
-        field = "max_texts_per_block" if given.get("stop_early") else "texts_per_block"
-        return Room(left * len(blocks) * cls.probes_each, field, "occupations of the catalog")
+        field = "max_texts_per_block" if experiment.get("stop_early") else "texts_per_block"
+        return Room(remaining * len(blocks) * cls.probes_each, field, "occupations of the catalog")
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -120,13 +120,17 @@ class TranslationMethod(BlocksMethod):
 
         Each component needs a higher probability than `confidence`, so that a letter of all components can be declared.
         """
-        each = self.confidence ** (1 / components)
-        tolerance = Tolerance(self.delta, self.confidence, OTHER_DELTAS, {"content": content_delta}, each)
+        component_confidence = self.confidence ** (1 / components)
+        tolerance = Tolerance(
+            self.delta, self.confidence, OTHER_DELTAS, {"content": content_delta}, component_confidence
+        )
         return TwoStepTest(self.sizes, tolerance, self.alpha, self.delta_loss, strata=self.strata, **rules)
 
     def adjusted_finding(self, components: Sequence[Component]) -> Finding:
         """Return the finding, with the p-values of step 1 adjusted for the number of components."""
-        return self.finding(components, {"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})})
+        return self.finding(
+            components, {"adjusted": adjust({component.name: component.detail["step_1_p"] for component in components})}
+        )
 
 
 @dataclass(frozen=True)
@@ -159,7 +163,7 @@ class TwoStepTest:
 
     def measure(
         self,
-        found: Translations,
+        translations: Translations,
         texts: Callable[[int], Sequence[Text]],
         show: Callable[[Sequence[Text], Translations], Asking],
         rng: np.random.Generator,
@@ -172,23 +176,23 @@ class TwoStepTest:
         looks: list[dict[str, Any]] = []
         posterior = None
         for size in self.sizes:
-            yield from show(texts(size), found)
-            if found.unasked or _lost(found):
+            yield from show(texts(size), translations)
+            if translations.unasked or _lost(translations):
                 posterior = None
                 break
             look: dict[str, Any] = {"look": len(looks) + 1, "texts_per_block": size}
             stopped = size == self.sizes[-1]
-            if self._measurement(found).too_few:
+            if self._measurement(translations).too_few:
                 look |= {"probabilities": None, "letter": None}
             else:
-                posterior = self.draw(found, rng)
+                posterior = self.draw(translations, rng)
                 probabilities = self.tolerance.weigh(posterior.evidence)
                 look |= {"probabilities": probabilities.as_json(), "letter": probabilities.likeliest}
                 stopped = stopped or self._clear(posterior.evidence, probabilities)
             looks.append({**look, "stopped": stopped})
             if stopped:
                 break
-        return self._conclude(found, looks, posterior, rng)
+        return self._conclude(translations, looks, posterior, rng)
 
     def _clear(self, evidence: Evidence, probabilities: Probabilities) -> bool:
         """Return whether to stop before the last look; `strata` need more certainty: early looks can miss effects."""
@@ -198,108 +202,128 @@ class TwoStepTest:
         early = replace(self.tolerance, confidence=1 - EARLY * (1 - sure), hidden_confidence=sure)
         return early.declares(evidence, probabilities.likeliest)
 
-    def draw(self, found: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
+    def draw(self, translations: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
         """Draw matrices and effects from their posterior, as if all counts were `times` as large."""
-        counts: Floats = found.pooled().astype(float) * times
+        counts: Floats = translations.pooled().astype(float) * times
         if self.strata:
-            counts = counts / design_effects(found.by_occupation)[:, None]
+            counts = counts / design_effects(translations.by_occupation)[:, None]
         transitions = draw_transitions(counts, rng, DRAWS)
-        effects = step_effects(transitions, found.shares("unbiased"), found.shares("biased"), neutral=found.neutral)
+        effects = step_effects(
+            transitions, translations.shares("unbiased"), translations.shares("biased"), neutral=translations.neutral
+        )
         content = None
         if self.tolerance.further.get("content") is not None:
-            equal, pairs, by_rows = found.concordance()
+            equal, pairs, by_rows = translations.concordance()
             weights = {key: count * times for key, count in by_rows.items()}
             content = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
-        own = rng.spawn(1)[0]
-        mixed = lost_of_no_group(found.by_group, found.failed + found.unusable)
+        child_rng = rng.spawn(1)[0]
+        mixed = lost_of_no_group(translations.by_group, translations.failed + translations.unusable)
         sure = self.tolerance.confidence
-        hidden = loss_effect(found.by_group, self.delta_loss, sure, own, DRAWS, of_no_group=mixed)
+        hidden = loss_effect(translations.by_group, self.delta_loss, sure, child_rng, DRAWS, of_no_group=mixed)
         if self.strata:
-            hidden += hidden_effects(found, self.tolerance, own, DRAWS, times)
+            hidden += hidden_effects(translations, self.tolerance, child_rng, DRAWS, times)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
 
-    def _measurement(self, found: Translations) -> Measurement:
+    def _measurement(self, translations: Translations) -> Measurement:
         """Return the measurement of the texts so far, without its details. The independent units are the texts."""
-        sentences = 1 if found.neutral else len(found.rows)
+        sentences = 1 if translations.neutral else len(translations.rows)
         more = 1.0 if sentences == 1 else SHARED_TEXT
         needed = math.ceil(answers_needed(self.tolerance.delta) * more / sentences)
         return Measurement(
-            name=found.name,
-            counts=Counts(found.usable, found.unusable, found.failed, found.unasked, found.probes_each),
+            name=translations.name,
+            counts=Counts(
+                translations.usable,
+                translations.unusable,
+                translations.failed,
+                translations.unasked,
+                translations.probes_each,
+            ),
             tolerance=self.tolerance,
-            about={"language": languages().get(found.about["language"].split("-")[0].lower(), found.name)},
-            units=(Units("text", found.usable, needed),),
+            about={
+                "language": languages().get(translations.about["language"].split("-")[0].lower(), translations.name)
+            },
+            units=(Units("text", translations.usable, needed),),
         )
 
     def _conclude(
         self,
-        found: Translations,
+        translations: Translations,
         looks: Sequence[Mapping[str, Any]],
         posterior: Posterior | None,
         rng: np.random.Generator,
     ) -> Component:
-        measurement = self._measurement(found)
-        about = measurement.about
-        analyses = analyse_blocks(found, self.alpha, rng, self.reading, self.statistic, self.join)
+        measurement = self._measurement(translations)
+        common_facts = measurement.about
+        analyses = analyse_blocks(translations, self.alpha, rng, self.reading, self.statistic, self.join)
         measurement = replace(
             measurement,
             detail={
-                **found.about,
-                "language_name": about["language"],
-                **found.as_json(),
+                **translations.about,
+                "language_name": common_facts["language"],
+                **translations.as_json(),
                 "decision": list(looks),
                 "analyses": analyses.detail,
                 "step_1_p": analyses.step_1_p,
-                "examples": found.examples,
+                "examples": translations.examples,
                 "estimand": f"{'occupations like these' if self.strata else 'these occupations'}, in these frames",
             },
             published=analyses.letters,
         )
-        if _lost(found):
-            return measurement.give_up(*measurement.cut_short(), _lost_reason(found, about))
-        equal, pairs, _ = found.concordance()
+        if _lost(translations):
+            return measurement.give_up(*measurement.cut_short(), _lost_reason(translations, common_facts))
+        equal, pairs, _ = translations.concordance()
         measurement.detail["content"] = {"pairs": pairs, "equal": equal}
-        known = posterior or self.draw(found, rng)  # reuses the posterior of the last interim look, if there was one
-        measurement.detail |= hidden_as_json(known.evidence.hidden) | losses_as_json(found.by_group, self.delta_loss)
-        share, mixed = found.lost_share, lost_of_no_group(found.by_group, found.failed + found.unusable)
+        # reuses the posterior of the last interim look, if there was one
+        final_posterior = posterior or self.draw(translations, rng)
+        measurement.detail |= hidden_as_json(final_posterior.evidence.hidden) | losses_as_json(
+            translations.by_group, self.delta_loss
+        )
+        share = translations.lost_share
+        mixed = lost_of_no_group(translations.by_group, translations.failed + translations.unusable)
         return measurement.conclude(
-            known.evidence,
-            lambda letter: _letter_reasons(found, self.tolerance, known.evidence, letter, about),
-            _intervals(found, known),
-            lambda times: self.draw(found, rng, times).evidence,
-            lost_replies(found.by_group, self.delta_loss, share, share, of_no_group=mixed),
+            final_posterior.evidence,
+            lambda letter: _letter_reasons(
+                translations, self.tolerance, final_posterior.evidence, letter, common_facts
+            ),
+            _intervals(translations, final_posterior),
+            lambda times: self.draw(translations, rng, times).evidence,
+            lost_replies(translations.by_group, self.delta_loss, share, share, of_no_group=mixed),
         )
 
 
-def _lost(found: Translations) -> bool:
+def _lost(translations: Translations) -> bool:
     """Return whether too few texts were readable to decide a letter."""
-    return found.usable == 0 or found.lost_share > UNUSABLE_SHARE
+    return translations.usable == 0 or translations.lost_share > UNUSABLE_SHARE
 
 
-def _lost_reason(found: Translations, about: Mapping[str, Any]) -> Reason:
+def _lost_reason(translations: Translations, common_facts: Mapping[str, Any]) -> Reason:
     """Return the reason for a missing letter: too few texts were readable."""
-    if not found.failed and not found.unusable:
-        return Reason("no-usable-observations", about, found.name)
-    failing = found.failed >= found.unusable
-    lost, why = (found.failed, found.failed_why) if failing else (found.unusable, found.unusable_why)
-    total = found.usable + found.failed + found.unusable
-    facts = {**about, "total": total, "why": dict(why), "share": lost / total}
+    if not translations.failed and not translations.unusable:
+        return Reason("no-usable-observations", common_facts, translations.name)
+    failing = translations.failed >= translations.unusable
+    lost_count, causes = (
+        (translations.failed, translations.failed_why)
+        if failing
+        else (translations.unusable, translations.unusable_why)
+    )
+    total = translations.usable + translations.failed + translations.unusable
+    facts = {**common_facts, "total": total, "why": dict(causes), "share": lost_count / total}
     if failing:
-        return Reason("target-calls-failed", {**facts, "failed": lost}, found.name)
-    return Reason("target-output-unusable", {**facts, "unusable": lost}, found.name)
+        return Reason("target-calls-failed", {**facts, "failed": lost_count}, translations.name)
+    return Reason("target-output-unusable", {**facts, "unusable": lost_count}, translations.name)
 
 
-def _intervals(found: Translations, posterior: Posterior) -> dict[str, Interval | None]:
+def _intervals(translations: Translations, posterior: Posterior) -> dict[str, Interval | None]:
     """Return the mean and the 95 % interval of each effect."""
     evidence = posterior.evidence
     effects: dict[str, Interval | None] = dict(
         step_intervals(
             StepEffects(evidence.step_1, evidence.step_2),
             posterior.transitions,
-            found.shares("unbiased"),
-            found.shares("biased"),
-            observed=found.pooled() > 0,
-            neutral=found.neutral,
+            translations.shares("unbiased"),
+            translations.shares("biased"),
+            observed=translations.pooled() > 0,
+            neutral=translations.neutral,
         )
     )
     if evidence.content is not None:
@@ -308,45 +332,58 @@ def _intervals(found: Translations, posterior: Posterior) -> dict[str, Interval 
 
 
 def _letter_reasons(
-    found: Translations, tolerance: Tolerance, evidence: Evidence, letter: Letter, about: Mapping[str, Any]
+    translations: Translations,
+    tolerance: Tolerance,
+    evidence: Evidence,
+    letter: Letter,
+    common_facts: Mapping[str, Any],
 ) -> list[Reason]:
     """Return the reasons for a letter, the main one first."""
     step_1, step_2 = float(evidence.step_1.mean()), float(evidence.step_2.mean())
     if letter is Letter.UCS:
-        return [Reason("compensates", {**about, "step_1": step_1, "step_2": step_2}, found.name)]
+        return [Reason("compensates", {**common_facts, "step_1": step_1, "step_2": step_2}, translations.name)]
     if letter is Letter.DSBS:
-        pooled = found.pooled()
-        kept = sum(int(pooled[i, found.outputs.index(row)]) for i, row in enumerate(found.rows))
-        facts = {**about, "step_2": step_2, "filled" if found.neutral else "kept": kept, "sent": int(pooled.sum())}
-        return [Reason("follows-biased-input", facts, found.name)]
+        pooled = translations.pooled()
+        kept_count = sum(int(pooled[i, translations.outputs.index(row)]) for i, row in enumerate(translations.rows))
+        facts = {
+            **common_facts,
+            "step_2": step_2,
+            "filled" if translations.neutral else "kept": kept_count,
+            "sent": int(pooled.sum()),
+        }
+        return [Reason("follows-biased-input", facts, translations.name)]
     reasons = []
     content, limit = evidence.content, tolerance.further.get("content")
     if content is not None and limit is not None and float((content > limit).mean()) > 0.5:
-        reasons.append(Reason("answers-by-occupation", {**about, "content": float(content.mean())}, found.name))
+        reasons.append(
+            Reason("answers-by-occupation", {**common_facts, "content": float(content.mean())}, translations.name)
+        )
     if not reasons or float((evidence.step_1 > tolerance.delta).mean()) > 0.5:
-        reasons.append(_shift_reason(found, step_1, about))
+        reasons.append(_shift_reason(translations, step_1, common_facts))
     return reasons
 
 
-def _shift_reason(found: Translations, step_1: float, about: Mapping[str, Any]) -> Reason:
+def _shift_reason(translations: Translations, step_1: float, common_facts: Mapping[str, Any]) -> Reason:
     """Return the reason for BS, biased output for unbiased input, from the observed transitions."""
-    pooled = found.pooled().astype(float)
-    seen, total = pooled.sum(axis=1, keepdims=True), int(pooled.sum())
-    rows = np.divide(pooled, seen, out=np.full_like(pooled, 1 / len(found.outputs)), where=seen > 0)
-    unbiased = found.shares("unbiased")[0]
-    declared = np.concatenate([unbiased, np.zeros(len(found.outputs) - len(unbiased))])
+    pooled = translations.pooled().astype(float)
+    row_totals, total = pooled.sum(axis=1, keepdims=True), int(pooled.sum())
+    rows = np.divide(pooled, row_totals, out=np.full_like(pooled, 1 / len(translations.outputs)), where=row_totals > 0)
+    unbiased = translations.shares("unbiased")[0]
+    declared = np.concatenate([unbiased, np.zeros(len(translations.outputs) - len(unbiased))])
     gain = unbiased @ rows - declared
     gainer = int(np.argmax(gain))
-    if gainer == len(found.outputs) - 1 and not found.neutral:
-        return Reason("attribute-erased", {**about, "erased": int(pooled[:, -1].sum()), "sent": total}, found.name)
-    value = found.outputs[gainer]
+    if gainer == len(translations.outputs) - 1 and not translations.neutral:
+        return Reason(
+            "attribute-erased", {**common_facts, "erased": int(pooled[:, -1].sum()), "sent": total}, translations.name
+        )
+    value = translations.outputs[gainer]
     if rows[:, gainer].min() >= 0.8:
-        facts = {**about, "value": value, "collapsed": int(pooled[:, gainer].sum()), "sent": total}
-        return Reason("collapses-to-value", facts, found.name)
-    others = [i for i in range(len(found.rows)) if found.rows[i] != value]
+        facts = {**common_facts, "value": value, "collapsed": int(pooled[:, gainer].sum()), "sent": total}
+        return Reason("collapses-to-value", facts, translations.name)
+    others = [i for i in range(len(translations.rows)) if translations.rows[i] != value]
     source = max(others, key=lambda i: rows[i, gainer])
     shifted = {"shifted": int(pooled[source, gainer]), "sent": int(pooled[source].sum())}
     # neutral sentences name no value: their rows are those of the occupations
-    row = "occupations" if found.neutral else "from"
-    facts = {**about, "step_1": step_1, row: found.rows[source], "to": value, **shifted}
-    return Reason("introduces-bias", facts, found.name)
+    row = "occupations" if translations.neutral else "from"
+    facts = {**common_facts, "step_1": step_1, row: translations.rows[source], "to": value, **shifted}
+    return Reason("introduces-bias", facts, translations.name)

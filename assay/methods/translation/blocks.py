@@ -66,10 +66,10 @@ def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
             index = waiting.pop()
             if index in sides:
                 continue
-            others = {other for sentence in texts[index].sentences for other in holders[sentence.content]} - {index}
-            met = [sides[other] for other in others if other in sides]
+            peers = {peer for sentence in texts[index].sentences for peer in holders[sentence.content]} - {index}
+            met = [sides[peer] for peer in peers if peer in sides]
             sides[index] = int(met.count(0) > met.count(1))
-            waiting += sorted(others - set(sides), reverse=True)
+            waiting += sorted(peers - set(sides), reverse=True)
     parts = [[text for index, text in enumerate(texts) if sides[index] == side] for side in (0, 1)]
     return tuple(part for part in parts if part)
 
@@ -120,7 +120,7 @@ class _Writer(ABC):
         self.capacity = _capacity(shares, per_text, tuple(map(len, decks.values())))
         """Number of texts per block without a repeated sentence."""
         self._written = 0
-        self._progress = [_cumulative_counts(each, per_text) for each in shares]
+        self._progress = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
         self._counts = [(0,) * len(decks) for _ in specs]
 
     def more(self, texts_per_block: int) -> tuple[Text, ...]:
@@ -137,7 +137,7 @@ class _Writer(ABC):
                 "texts_per_block",
             )
         new = max(0, texts_per_block - self._written)
-        texts = [text for place in range(len(self._specs)) for text in self._extend(place, new)]
+        texts = [text for block_index in range(len(self._specs)) for text in self._extend(block_index, new)]
         self._written += new
         return tuple(texts)
 
@@ -145,19 +145,19 @@ class _Writer(ABC):
     def _write(self, content: Content, value: str) -> str:
         """Write one sentence."""
 
-    def _extend(self, place: int, new: int) -> Iterator[Text]:
-        """Add `new` texts to the block at `place`."""
-        before = self._counts[place]
+    def _extend(self, block_index: int, new: int) -> Iterator[Text]:
+        """Add `new` texts to the block at `block_index`."""
+        before = self._counts[block_index]
         for _ in range(new):
-            self._counts[place] = next(self._progress[place])
+            self._counts[block_index] = next(self._progress[block_index])
         sentences = [
             self._sentence(value)
-            for value, had, has in zip(self._decks, before, self._counts[place], strict=True)
+            for value, had, has in zip(self._decks, before, self._counts[block_index], strict=True)
             for _ in range(has - had)
         ]
-        block = self._specs[place].name
+        block = self._specs[block_index].name
         for number, hand in enumerate(_deal(sentences, new, self._rng), start=self._written + 1):
-            yield Text(f"{block}/{number:04d}", block, " ".join(each.text for each in hand), hand)
+            yield Text(f"{block}/{number:04d}", block, " ".join(sentence.text for sentence in hand), hand)
 
     def _sentence(self, value: str) -> Sentence:
         """Write the next sentence about a value of the attribute."""
@@ -186,7 +186,7 @@ class BlockWriter(_Writer):
         deck = _balanced_contents(frames, rng)
         self._values = {value.name: value for value in attribute.values}
         self._people = {
-            value.name: cycle([value.people[place] for place in rng.permutation(len(value.people))])
+            value.name: cycle([value.people[index] for index in rng.permutation(len(value.people))])
             for value in attribute.values
         }
         super().__init__(specs, dict.fromkeys(attribute.value_names, deck), len(attribute.values), rng)
@@ -218,7 +218,7 @@ class NeutralWriter(_Writer):
 
 def _on_side(side: str | None) -> tuple[Occupation, ...]:
     """Return the occupations in which the gender of the pronoun `side` is more frequent; ``None``: all others."""
-    return tuple(one for one in occupations() if one.side == side)
+    return tuple(occupation for occupation in occupations() if occupation.side == side)
 
 
 def _shuffled_contents(
@@ -231,9 +231,9 @@ def _shuffled_contents(
     """
     first = rng.integers(len(frames), size=len(occupations))
     return [
-        Content(occupations[one], frames[(first[one] + turn) % len(frames)])
+        Content(occupations[occupation_index], frames[(first[occupation_index] + turn) % len(frames)])
         for turn in range(len(frames))
-        for one in rng.permutation(len(occupations))
+        for occupation_index in rng.permutation(len(occupations))
     ]
 
 
@@ -243,11 +243,20 @@ def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator) -> lis
     So every part of the list holds all sides and frames equally often, until a side has no content left.
     """
     decks = []
-    for side in dict.fromkeys(one.side for one in occupations()):
+    for side in dict.fromkeys(occupation.side for occupation in occupations()):
         group, first = _on_side(side), rng.integers(len(frames))
-        places = list(enumerate(rng.permutation(len(group)), start=int(first)))
-        turns = [(place + turn, one) for turn in range(len(frames)) for place, one in places]
-        decks.append([Content(group[one], frames[place % len(frames)]) for place, one in turns])
+        positions = list(enumerate(rng.permutation(len(group)), start=int(first)))
+        turns = [
+            (frame_index + turn, occupation_index)
+            for turn in range(len(frames))
+            for frame_index, occupation_index in positions
+        ]
+        decks.append(
+            [
+                Content(group[occupation_index], frames[frame_index % len(frames)])
+                for frame_index, occupation_index in turns
+            ]
+        )
     return [content for row in zip_longest(*decks) for content in row if content is not None]
 
 
@@ -257,13 +266,13 @@ def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -
     Sentences of one occupation are dealt one after the other to different groups: two of them are
     in one group only if the occupation has more sentences than there are groups.
     """
-    order = [sentences[place] for place in rng.permutation(len(sentences))]
+    order = [sentences[index] for index in rng.permutation(len(sentences))]
     rank: dict[str, int] = {}
     for sentence in order:
         rank.setdefault(sentence.occupation, len(rank))
     order.sort(key=lambda sentence: rank[sentence.occupation])
     dealt = [order[hand::hands] for hand in rng.permutation(hands)]
-    return [tuple(hand[place] for place in rng.permutation(len(hand))) for hand in dealt]
+    return [tuple(hand[index] for index in rng.permutation(len(hand))) for hand in dealt]
 
 
 def _shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tuple[float, ...], ...]:
@@ -293,8 +302,8 @@ def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple
 @lru_cache(maxsize=256)
 def _capacity(shares: tuple[tuple[float, ...], ...], per_text: int, contents: tuple[int, ...]) -> int:
     """Return the number of texts per block before some value of the attribute runs out of contents."""
-    blocks = [_cumulative_counts(each, per_text) for each in shares]
+    blocks = [_cumulative_counts(block_shares, per_text) for block_shares in shares]
     for texts, counts in enumerate(zip(*blocks, strict=True)):
-        if any(sum(used) > most for used, most in zip(zip(*counts, strict=True), contents, strict=True)):
+        if any(sum(used) > available for used, available in zip(zip(*counts, strict=True), contents, strict=True)):
             return texts
     raise SpecificationError("there must be at least one block")

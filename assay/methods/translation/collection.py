@@ -59,9 +59,9 @@ class Reading:
 
 def untranslated(before: str, after: str) -> bool:
     """Return whether a hop returned the text unchanged, or nearly unchanged (`ECHO`)."""
-    asked, given = (Counter(_WORD.findall(normalise_answer(text).casefold())) for text in (before, after))
-    union = sum((asked | given).values())
-    return union > 0 and sum((asked & given).values()) / union >= ECHO
+    words_before, words_after = (Counter(_WORD.findall(normalise_answer(text).casefold())) for text in (before, after))
+    union = sum((words_before | words_after).values())
+    return union > 0 and sum((words_before & words_after).values()) / union >= ECHO
 
 
 def error_marked(text: str) -> bool:
@@ -87,8 +87,8 @@ def read_hop(before: str, reply: Reply) -> Reading | None:
     """Return a `Reading` with the reason why one hop's reply is unusable, or ``None`` if it can be used."""
     if reply.failure is not None:
         return Reading(failure=reply.failure)
-    if why := unusable_hop(before, str(reply.value)):
-        return Reading(unusable=why)
+    if reason := unusable_hop(before, str(reply.value)):
+        return Reading(unusable=reason)
     return None
 
 
@@ -182,35 +182,35 @@ class Translations:
         if reading.values is not None and returned is not None:
             self._alike[returned_text := str(returned).strip()] += 1
             reading = Reading(unusable="same-answer") if self._alike[returned_text] > MOST_ALIKE else reading
-        sort, why = "unusable", reading.unusable
+        sort, reason = "unusable", reading.unusable
         if reading.values is not None:
             self.usable += 1
             sort = "kept"
-            for place, (sentence, value) in enumerate(zip(text.sentences, reading.values, strict=True), start=1):
+            for position, (sentence, value) in enumerate(zip(text.sentences, reading.values, strict=True), start=1):
                 self.counts[text.block][self.rows.index(sentence.value), self.outputs.index(value)] += 1
                 self.content.setdefault(sentence.content, {})[sentence.value] = value
                 cell = self.rows.index(sentence.value), self.outputs.index(value)
                 self.by_occupation.setdefault(sentence.occupation, self._zeros())[cell] += 1
                 frame = sentence.content.removeprefix(f"{sentence.occupation}/")
                 self.by_frame.setdefault(frame, self._zeros())[cell] += 1
-                self.by_place.setdefault(str(place), self._zeros())[cell] += 1
+                self.by_place.setdefault(str(position), self._zeros())[cell] += 1
                 sort = sort if value == sentence.value else "changed"
-        elif why is not None:
-            self.unusable_why[why] = self.unusable_why.get(why, 0) + 1
+        elif reason is not None:
+            self.unusable_why[reason] = self.unusable_why.get(reason, 0) + 1
         elif reading.failure is not None and reading.failure.code == BUDGET:
             self.unasked += 1
             return
         elif reading.failure is not None:
-            sort, why = "failed", reading.failure.code
-            self.failed_why[why] = self.failed_why.get(why, 0) + 1
+            sort, reason = "failed", reading.failure.code
+            self.failed_why[reason] = self.failed_why.get(reason, 0) + 1
         if (group := _mostly_about(text)) is not None:
-            refused = why is not None and (sort == "unusable" or refuses(why))
+            refused = reason is not None and (sort == "unusable" or refuses(reason))
             outcome = "refused" if refused else "failed" if sort == "failed" else "usable"
             self.by_group.setdefault(group, Counter())[outcome] += 1
         if len(self._examples[sort]) < EXAMPLES_A_SORT:
             read = None if reading.values is None else list(reading.values)
             self._examples[sort].append(
-                {"asked": text.text, "middle": middle, "returned": returned, "read": read, "why": why}
+                {"asked": text.text, "middle": middle, "returned": returned, "read": read, "why": reason}
             )
 
     @property
@@ -272,19 +272,19 @@ class Translations:
     def _rates(self, row: str, counts: Sequence[int]) -> dict[str, dict[str, float] | None]:
         """Return the shares of a row's sentences whose value was kept, flipped and erased, with Wilson intervals."""
         n, erased = sum(counts), counts[-1]
-        kept = counts[self.outputs.index(row)]
-        parts = {"kept": kept, "flipped": n - kept - erased, "erased": erased}
+        kept_count = counts[self.outputs.index(row)]
+        parts = {"kept": kept_count, "flipped": n - kept_count - erased, "erased": erased}
         return {name: asdict(wilson(k, n)) if n else None for name, k in parts.items()}
 
     def _block(self, block: BlockSpec) -> dict[str, Any]:
         """Return a block's declared shares, the sentences sent and the values of their translations."""
         counts = self.counts[block.name]
-        asked = dict(zip(self.rows, counts.sum(axis=1).tolist(), strict=True))
+        sent_counts = dict(zip(self.rows, counts.sum(axis=1).tolist(), strict=True))
         return {
             "name": block.name,
             "role": block.role,
             "specified": {name: float(block.shares.get(name, 0.0)) for name in self.outputs},
-            "asked": {name: asked.get(name, 0) for name in self.outputs},
+            "asked": {name: sent_counts.get(name, 0) for name in self.outputs},
             "observed": dict(zip(self.outputs, counts.sum(axis=0).tolist(), strict=True)),
         }
 

@@ -36,26 +36,31 @@ SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women"
 
 
 def hidden_effects(
-    found: Translations, tolerance: Tolerance, rng: np.random.Generator, draws: int, times: int = 1
+    translations: Translations, tolerance: Tolerance, rng: np.random.Generator, draws: int, times: int = 1
 ) -> tuple[HiddenEffect, ...]:
     """Draw the effects within groups of occupations, between occupations, and in a typical frame and position.
 
     Counts are taken as `times` as large as they are.
     """
-    halves, spread, *others = rng.spawn(4)
+    halves_rng, spread_rng, *part_rngs = rng.spawn(4)
     hidden: tuple[HiddenEffect, ...] = ()
-    if not found.neutral:  # in one-hop, the rows themselves are the groups of occupations
-        hidden += _halves(found, tolerance.delta, halves, DRAWS, times)
-        hidden += _spread(found, tolerance.further.get("content"), spread, DRAWS, times)
-    typical = {"a typical frame of sentences": found.by_frame, "a typical place in a text": found.by_place}
-    for (name, parts), own in zip(typical.items(), others, strict=True):
+    if not translations.neutral:  # in one-hop, the rows themselves are the groups of occupations
+        hidden += _halves(translations, tolerance.delta, halves_rng, DRAWS, times)
+        hidden += _spread(translations, tolerance.further.get("content"), spread_rng, DRAWS, times)
+    typical = {
+        "a typical frame of sentences": translations.by_frame,
+        "a typical place in a text": translations.by_place,
+    }
+    for (name, parts), child_rng in zip(typical.items(), part_rngs, strict=True):
         counted = {part: counts * times for part, counts in parts.items() if all(counts.sum(axis=1))}
         for kind, role in (("stratum", "unbiased"), ("content", "biased")):
             few = sum(int(counts.sum()) for counts in counted.values()) < SEVERAL_PARTS * answers_needed(
                 tolerance.delta
             )
-            if each := [effect.draws for effect, _ in _strata(found, counted, tolerance.delta, own, DRAWS, role)]:
-                hidden += (HiddenEffect(kind, name, np.sqrt(np.mean(np.square(each), axis=0)), bound=few),)
+            if part_draws := [
+                effect.draws for effect, _ in _strata(translations, counted, tolerance.delta, child_rng, DRAWS, role)
+            ]:
+                hidden += (HiddenEffect(kind, name, np.sqrt(np.mean(np.square(part_draws), axis=0)), bound=few),)
     # drawn with fewer draws and then repeated: 20,000 draws of each would take longer than everything else
     return tuple(replace(effect, draws=np.resize(effect.draws, draws)) for effect in hidden)
 
@@ -68,37 +73,37 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
     .. [1] Rao & Scott (1992), "A simple method for the analysis of clustered binary data", Biometrics 48.
     """
     counts = np.array(list(by_occupation.values()), dtype=float)
-    made = np.ones(counts.shape[1] if counts.ndim == 3 else 1)
-    for row in range(len(made)):
-        seen = counts[counts[:, row].sum(axis=1) > 0, row] if counts.ndim == 3 else counts
-        if len(seen) < LEAST_OCCUPATIONS:
+    inflation = np.ones(counts.shape[1] if counts.ndim == 3 else 1)
+    for row in range(len(inflation)):
+        occupation_counts = counts[counts[:, row].sum(axis=1) > 0, row] if counts.ndim == 3 else counts
+        if len(occupation_counts) < LEAST_OCCUPATIONS:
             continue
-        sizes, total = seen.sum(axis=1), seen.sum()
-        shares = seen.sum(axis=0) / total
+        sizes, total = occupation_counts.sum(axis=1), occupation_counts.sum()
+        shares = occupation_counts.sum(axis=0) / total
         # all outputs together: the trace of the clustered covariance over the trace of a multinomial covariance
-        away = seen - sizes[:, None] * shares
-        clustered = (away**2).sum() * len(seen) / (len(seen) - 1)
+        away = occupation_counts - sizes[:, None] * shares
+        clustered = (away**2).sum() * len(occupation_counts) / (len(occupation_counts) - 1)
         binomial = total * float((shares * (1 - shares)).sum())
-        made[row] = max(1.0, clustered / binomial) if binomial > 0 else 1.0
-    return made
+        inflation[row] = max(1.0, clustered / binomial) if binomial > 0 else 1.0
+    return inflation
 
 
 def _halves(
-    found: Translations, delta: float, rng: np.random.Generator, draws: int, times: int
+    translations: Translations, delta: float, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
     """Draw the total variation from unbiased within each group of occupations (`SIDES`).
 
     With fewer sentences than a letter needs (`answers_needed`), a group can only prevent other letters than BS. If it
     looks biased by its own answers, its own draws are used instead of the joint fit.
     """
-    side_of = {one.name: one.side for one in occupations()}
+    side_of = {occupation.name: occupation.side for occupation in occupations()}
     counted = {}
     for side, name in SIDES.items():
-        mine = [counts for occupation, counts in found.by_occupation.items() if side_of.get(occupation) == side]
+        mine = [counts for occupation, counts in translations.by_occupation.items() if side_of.get(occupation) == side]
         if mine and all(np.sum(mine, axis=0).sum(axis=1)):
             counted[name] = np.sum(mine, axis=0) * times
     effects = []
-    for effect, alone in _strata(found, counted, delta, rng, draws):
+    for effect, alone in _strata(translations, counted, delta, rng, draws):
         few = bool(counted[effect.name].sum() < answers_needed(delta))
         unlike = few and float((alone > delta).mean()) > DOUBT
         effects.append(replace(effect, bound=few, draws=alone if unlike else effect.draws))
@@ -106,7 +111,7 @@ def _halves(
 
 
 def _strata(
-    found: Translations,
+    translations: Translations,
     counted: Mapping[str, Integers],
     delta: float,
     rng: np.random.Generator,
@@ -114,8 +119,8 @@ def _strata(
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
     """Yield each stratum's effect on each block of a role: by the joint fit of all strata, and by the stratum alone."""
-    outputs = len(found.outputs) - found.neutral  # an output that names no value is no effect
-    targets, blocks = pad_to(found.shares("unbiased"), outputs), found.shares(role)
+    outputs = len(translations.outputs) - translations.neutral  # an output that names no value is no effect
+    targets, blocks = pad_to(translations.shares("unbiased"), outputs), translations.shares(role)
     if len(counted) < 2 or (role == "biased" and len(targets) > 1):
         return
     shares = {
@@ -125,16 +130,16 @@ def _strata(
     for block in range(len(blocks)):
         fair = targets[0] if role == "biased" else targets[block]
         away = {}
-        for name, one in shares.items():
-            named = one[:, block].sum(axis=1, keepdims=True) if found.neutral else 1.0
-            away[name] = one[:, block] - named * fair
+        for name, output_shares in shares.items():
+            named_share = output_shares[:, block].sum(axis=1, keepdims=True) if translations.neutral else 1.0
+            away[name] = output_shares[:, block] - named_share * fair
         effects = share_effects({name: (gaps.mean(axis=0), gaps) for name, gaps in away.items()}, fair, delta, rng)
         for effect in effects:
             yield effect, np.abs(away[effect.name]).sum(axis=1) / 2
 
 
 def _spread(
-    found: Translations, limit: float | None, rng: np.random.Generator, draws: int, times: int
+    translations: Translations, limit: float | None, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
     """Draw the standard deviation between occupations of the shares of values that are kept, on balanced input.
 
@@ -142,24 +147,26 @@ def _spread(
     sentence of each occupation, this cannot be seen, and the prior of the hierarchy decides. An occupation that seldom
     keeps a value, but equally often gives it to sentences about other values, is as balanced as one that keeps all.
     """
-    if limit is None or len(found.by_occupation) < LEAST_OCCUPATIONS:
+    if limit is None or len(translations.by_occupation) < LEAST_OCCUPATIONS:
         return ()
-    counts = np.array(list(found.by_occupation.values())) * times
-    shares = found.shares("unbiased")[0]
+    counts = np.array(list(translations.by_occupation.values())) * times
+    shares = translations.shares("unbiased")[0]
     variance = np.zeros(draws)
     for row, share in enumerate(shares):
-        seen = counts[counts[:, row].sum(axis=1) > 0, row]
-        if len(seen) < LEAST_OCCUPATIONS:
+        occupation_counts = counts[counts[:, row].sum(axis=1) > 0, row]
+        if len(occupation_counts) < LEAST_OCCUPATIONS:
             return ()
-        kept = seen[:, found.outputs.index(found.rows[row])]
-        variance += share**2 * fit_shares(kept, seen.sum(axis=1) - kept).draw_variance(rng, draws)
-    whole = counts[(counts.sum(axis=2) > 0).all(axis=1)]
-    if len(whole) >= LEAST_OCCUPATIONS:
-        given = whole / whole.sum(axis=2, keepdims=True)
-        places = [found.outputs.index(value) for value in found.rows]
-        own = np.stack([given[:, row, place] for row, place in enumerate(places)], axis=1)
-        others = np.einsum("a,nak->nk", shares, given)[:, places] - shares * own
-        offset = -((own - own.mean(axis=0)) * (others - others.mean(axis=0))) @ shares
+        kept_counts = occupation_counts[:, translations.outputs.index(translations.rows[row])]
+        variance += share**2 * fit_shares(kept_counts, occupation_counts.sum(axis=1) - kept_counts).draw_variance(
+            rng, draws
+        )
+    complete_cases = counts[(counts.sum(axis=2) > 0).all(axis=1)]
+    if len(complete_cases) >= LEAST_OCCUPATIONS:
+        output_shares = complete_cases / complete_cases.sum(axis=2, keepdims=True)
+        columns = [translations.outputs.index(value) for value in translations.rows]
+        kept_shares = np.stack([output_shares[:, row, column] for row, column in enumerate(columns)], axis=1)
+        from_others = np.einsum("a,nak->nk", shares, output_shares)[:, columns] - shares * kept_shares
+        offset = -((kept_shares - kept_shares.mean(axis=0)) * (from_others - from_others.mean(axis=0))) @ shares
         weights = rng.dirichlet(np.full(len(offset), float(times)), draws)
         common = np.maximum(0.0, weights @ offset)  # can be below 0 by chance with few occupations
         variance = np.maximum(0.0, variance - common)

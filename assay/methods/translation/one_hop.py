@@ -84,14 +84,14 @@ class OneHop(TranslationMethod):
     def __post_init__(self) -> None:
         """Check the languages, and that there are enough sentences."""
         super().__post_init__()
-        named = self.catalog_attribute
-        if not named.one_hop_languages:
+        attribute = self.catalog_attribute
+        if not attribute.one_hop_languages:
             raise SpecificationError(f"no language marks {self.attribute} in a way one-hop can read", "attribute")
-        for place, language in enumerate(self.languages):
-            if language not in named.one_hop_languages:
-                known = sorted(named.one_hop_languages)
-                raise UnknownName("language one-hop can read", language, known, f"languages.{place}")
-        self.refuse_oversize(neutral_capacity(named, self.blocks), "neutral sentences")
+        for index, language in enumerate(self.languages):
+            if language not in attribute.one_hop_languages:
+                supported = sorted(attribute.one_hop_languages)
+                raise UnknownName("language one-hop can read", language, supported, f"languages.{index}")
+        self.refuse_oversize(neutral_capacity(attribute, self.blocks), "neutral sentences")
 
     @staticmethod
     def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:  # noqa: ARG004
@@ -100,7 +100,7 @@ class OneHop(TranslationMethod):
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
         """List the direction from English into every language."""
-        return [("en", one) for one in self.languages]
+        return [("en", language) for language in self.languages]
 
     def expected_probes(self) -> int:
         """Count the probes of a job that is decided at the first look."""
@@ -108,44 +108,46 @@ class OneHop(TranslationMethod):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Measure every language, with the same sentences for each."""
-        named = self.catalog_attribute
+        attribute = self.catalog_attribute
         words, numbers = rng.spawn(2)
         # cached, so that every language gets the same texts
-        texts = cache(NeutralWriter(named, self.blocks, words).more)
+        texts = cache(NeutralWriter(attribute, self.blocks, words).more)
         test = self.two_step_test(len(self.languages))
         components: list[Component] = []
-        for language, own in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
-            found = Translations(
+        for language, component_rng in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
+            translations = Translations(
                 name=language,
                 about={"language": language},
-                rows=named.value_names,
-                outputs=(*named.value_names, NEUTRAL),
+                rows=attribute.value_names,
+                outputs=(*attribute.value_names, NEUTRAL),
                 blocks=self.blocks,
                 neutral=True,
                 probes_each=1,
             )
-            components.append((yield from test.measure(found, texts, self._show, own)))
+            components.append((yield from test.measure(translations, texts, self._show, component_rng)))
         return self.adjusted_finding(components)
 
-    def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
+    def _show(self, texts: Sequence[Text], translations: Translations) -> Asking:
         """Translate texts, and count the values that their translations mark.
 
         A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
         """
-        named, language = self.catalog_attribute, found.about["language"]
+        attribute, language = self.catalog_attribute, translations.about["language"]
         for chunk in chunks(texts, BATCH):
             replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in chunk]
-            again: list[Text] = []
+            retry_texts: list[Text] = []
             for text, reply in zip(chunk, replies, strict=True):
-                reading = read_hop(text.text, reply) or read_marks(str(reply.value), text, language, named)
+                reading = read_hop(text.text, reply) or read_marks(str(reply.value), text, language, attribute)
                 if reading.unusable == ELIDED:
-                    again.append(with_indefinite_article(text))
+                    retry_texts.append(with_indefinite_article(text))
                 else:
-                    found.count(text, reading, returned=reply.value)
-            replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in again]
-            for text, reply in zip(again, replies, strict=True):
-                reading = read_hop(text.text, reply) or read_marks(str(reply.value), text, language, named)
-                found.count(text, reading, returned=reply.value)
+                    translations.count(text, reading, returned=reply.value)
+            replies = yield [
+                Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in retry_texts
+            ]
+            for text, reply in zip(retry_texts, replies, strict=True):
+                reading = read_hop(text.text, reply) or read_marks(str(reply.value), text, language, attribute)
+                translations.count(text, reading, returned=reply.value)
 
 
 def with_indefinite_article(text: Text) -> Text:
@@ -153,19 +155,19 @@ def with_indefinite_article(text: Text) -> Text:
     (sentence,) = text.sentences
     frames = construction("neutral-indefinite").frames
     frame = frames[int(sentence.content.rpartition("/")[2]) % len(frames)]
-    occupation = next(one for one in occupations() if one.name == sentence.occupation)
-    written, content = frame.write(occupation), f"{occupation.name}/{frame.name}"
-    asked = replace(sentence, text=written, content=content)
-    return Text(f"{text.name}/indefinite", text.block, written, (asked,))
+    occupation = next(candidate for candidate in occupations() if candidate.name == sentence.occupation)
+    sentence_text, content = frame.write(occupation), f"{occupation.name}/{frame.name}"
+    new_sentence = replace(sentence, text=sentence_text, content=content)
+    return Text(f"{text.name}/indefinite", text.block, sentence_text, (new_sentence,))
 
 
-def read_marks(returned: str, text: Text, language: str, named: Attribute) -> Reading:
+def read_marks(returned: str, text: Text, language: str, attribute: Attribute) -> Reading:
     """Read the attribute's mark in each sentence of a text in the target language."""
     pieces = align(without_dots(normalise_answer(returned)), len(text.sentences))
     if pieces is None:
         return Reading(unusable="sentence-count")
-    marks = [named.read_one_hop(piece, language) for piece in pieces]
+    marks = [attribute.read_one_hop(piece, language) for piece in pieces]
     if any(mark is None for mark in marks):
-        elided = any(named.elides(piece, language) for piece in pieces)
+        elided = any(attribute.elides(piece, language) for piece in pieces)
         return Reading(unusable=ELIDED if elided else "no-mark-found")
     return Reading(values=tuple(mark for mark in marks if mark is not None))

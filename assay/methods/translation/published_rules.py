@@ -40,7 +40,7 @@ def rule_names(statistic: Statistic, join: Aggregate = "worst") -> tuple[str, ..
 
 
 def analyse_blocks(
-    found: Translations,
+    translations: Translations,
     alpha: float,
     rng: np.random.Generator,
     reading: Reading = "departs-from-unbiased",
@@ -53,23 +53,25 @@ def analyse_blocks(
     outputs that name no value (the residual) are harmless, they are left out. `alpha` is the level of each test.
     """
     names = rule_names(statistic, join)
-    outputs = len(found.rows) if found.neutral else len(found.outputs)
-    observed = {block.name: found.counts[block.name].sum(axis=0)[:outputs] for block in found.blocks}
+    outputs = len(translations.rows) if translations.neutral else len(translations.outputs)
+    observed = {block.name: translations.counts[block.name].sum(axis=0)[:outputs] for block in translations.blocks}
     specified = {
-        role: {block.name: _specified(found, block, outputs) for block in found.blocks if block.role == role}
+        role: {
+            block.name: _specified(translations, block, outputs) for block in translations.blocks if block.role == role
+        }
         for role in ("unbiased", "biased")
     }
     if any(counts.sum() == 0 for counts in observed.values()):
         return Analyses(dict.fromkeys(names), {"reason": "a block has no outputs to compare"}, None)
     letters: dict[str, str | None] = {}
     detail: dict[str, Any] = {}
-    for rule, each in zip(names, READINGS, strict=False):
+    for rule, rule_reading in zip(names, READINGS, strict=False):
         verdict = published_letter(
             observed,
             specified["unbiased"],
             specified["biased"],
             rng,
-            reading=each,
+            reading=rule_reading,
             statistic=statistic,
             join="vote" if join == "vote" else None,
             alpha=alpha,
@@ -100,17 +102,17 @@ def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]
     dict
         Component → ``p``, ``holm`` (family-wise error rate) and ``bh`` (false discovery rate), where it has a p-value.
     """
-    known = {name: p for name, p in components.items() if p is not None}
-    order = sorted(known, key=known.__getitem__)
-    pvalues, rank = np.array([known[name] for name in order]), np.arange(1, len(order) + 1)
+    raw_pvalues = {name: p for name, p in components.items() if p is not None}
+    order = sorted(raw_pvalues, key=raw_pvalues.__getitem__)
+    pvalues, rank = np.array([raw_pvalues[name] for name in order]), np.arange(1, len(order) + 1)
     holm = np.minimum(np.maximum.accumulate(pvalues * rank[::-1]), 1.0)
     bh = np.minimum(np.minimum.accumulate((pvalues * len(order) / rank)[::-1])[::-1], 1.0)
     adjusted = {name: {"holm": float(a), "bh": float(b)} for name, a, b in zip(order, holm, bh, strict=True)}
-    return {name: {"p": p, **adjusted[name]} for name, p in known.items()}
+    return {name: {"p": p, **adjusted[name]} for name, p in raw_pvalues.items()}
 
 
-def _specified(found: Translations, block: BlockSpec, outputs: int) -> Floats:
-    values = [block.shares.get(row, 0.0) for row in found.rows]
+def _specified(translations: Translations, block: BlockSpec, outputs: int) -> Floats:
+    values = [block.shares.get(row, 0.0) for row in translations.rows]
     return np.array(values + [0.0] * (outputs - len(values)))
 
 

@@ -26,15 +26,15 @@ def one_hop_in_words(document: RatingDocument, part: ComponentDocument) -> Itera
 
 
 def _in_words(
-    document: RatingDocument, part: ComponentDocument, about: str, verb: str, way: tuple[str, str]
+    document: RatingDocument, part: ComponentDocument, subject_template: str, verb: str, way: tuple[str, str]
 ) -> Iterator[str]:
     for value, counts in part.transitions.items():
         returned = {output: count for output, count in residuals_last(counts).items() if count}
         names = {output: "none" if output in RESIDUALS else f"“{output}”" for output in returned}
         clauses = [f"{count:,.0f} {verb} {names[output]}" for output, count in returned.items()]
         if clauses:
-            what = value if verb != "got" else SIDES.get(value, f"occupations of “{value}”")
-            yield f"Of {sum(returned.values()):,.0f} {about.format(what)}, {listed(clauses)}."
+            subject = value if verb != "got" else SIDES.get(value, f"occupations of “{value}”")
+            yield f"Of {sum(returned.values()):,.0f} {subject_template.format(subject)}, {listed(clauses)}."
     yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT)
     through = [component.language_name or component.name for component in document.components]
     languages = listed(list(dict.fromkeys(filter(None, through))))

@@ -116,22 +116,22 @@ class RoundTrip(TranslationMethod):
     def __post_init__(self) -> None:
         """Check the languages and templates, and that there are enough sentences."""
         super().__post_init__()
-        named = self.catalog_attribute
+        attribute = self.catalog_attribute
         refuse_repeats("templates", self.templates)
-        for place, language in enumerate(self.languages):
-            check_language(language, f"languages.{place}")
+        for index, language in enumerate(self.languages):
+            check_language(language, f"languages.{index}")
             if language.split("-")[0].lower() == "en":
-                raise SpecificationError("English cannot be its own middle language", f"languages.{place}")
-        for place, template in enumerate(self.templates):
-            if not construction(template, f"templates.{place}").supports(named):
+                raise SpecificationError("English cannot be its own middle language", f"languages.{index}")
+        for index, template in enumerate(self.templates):
+            if not construction(template, f"templates.{index}").supports(attribute):
                 raise SpecificationError(
-                    f"the template {template!r} has no slot for {self.attribute}; 'base' has", f"templates.{place}"
+                    f"the template {template!r} has no slot for {self.attribute}; 'base' has", f"templates.{index}"
                 )
         if self.held_back:
             check_statements(self.held_back, "held_back")
         for template in self.templates:
-            most = capacity(named, self._construction(template), self.blocks)
-            self.refuse_oversize(most, f"sentences of the template {template!r}")
+            max_texts = capacity(attribute, self._construction(template), self.blocks)
+            self.refuse_oversize(max_texts, f"sentences of the template {template!r}")
 
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:
@@ -145,19 +145,21 @@ class RoundTrip(TranslationMethod):
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
         """List the direction from English into every language, then the directions back."""
-        return [("en", one) for one in self.languages] + [(one, "en") for one in self.languages]
+        return [("en", language) for language in self.languages] + [(language, "en") for language in self.languages]
 
     def with_held_back(self, held: HeldBack) -> RoundTrip:
         """Return the method with further frames of ``base``, if it is measured, that the attribute's values fit."""
-        named = self.catalog_attribute
-        fitting = tuple(one for one in held.statements if Frame("", one).fits(named))
+        attribute = self.catalog_attribute
+        fitting = tuple(statement for statement in held.statements if Frame("", statement).fits(attribute))
         return replace(self, held_back=fitting if BASE in self.templates else ())
 
     def _construction(self, template: str) -> Construction:
         shipped = construction(template)
         if template != BASE or not self.held_back:
             return shipped
-        more = (Frame(f"{BASE}/held-back-{place}", one) for place, one in enumerate(self.held_back, start=1))
+        more = (
+            Frame(f"{BASE}/held-back-{number}", statement) for number, statement in enumerate(self.held_back, start=1)
+        )
         return replace(shipped, frames=(*shipped.frames, *more))
 
     def expected_probes(self) -> int:
@@ -167,45 +169,51 @@ class RoundTrip(TranslationMethod):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Measure every language with every template, with the same texts for each language."""
         words, numbers = rng.spawn(2)
-        named = self.catalog_attribute
+        attribute = self.catalog_attribute
         writers = (  # written once, so that all languages are compared on the same texts
-            BlockWriter(named, self._construction(template), self.blocks, own)
-            for template, own in zip(self.templates, words.spawn(len(self.templates)), strict=True)
+            BlockWriter(attribute, self._construction(template), self.blocks, writer_rng)
+            for template, writer_rng in zip(self.templates, words.spawn(len(self.templates)), strict=True)
         )
         texts = {template: cache(writer.more) for template, writer in zip(self.templates, writers, strict=True)}
         rules = {"reading": self.reading, "statistic": self.statistic, "join": self.join}
         test = self.two_step_test(len(self.cells), self.delta_content, **rules)
         components: list[Component] = []
-        for (language, template), own in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):
-            found = Translations(
+        for (language, template), component_rng in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):
+            translations = Translations(
                 name=language if template == "base" else f"{language}/{template}",
                 about={"language": language, "template": template},
-                rows=named.value_names,
-                outputs=named.outputs,
+                rows=attribute.value_names,
+                outputs=attribute.outputs,
                 blocks=self.blocks,
             )
-            components.append((yield from test.measure(found, texts[template], self._show, own)))
+            components.append((yield from test.measure(translations, texts[template], self._show, component_rng)))
         return self.adjusted_finding(components)
 
-    def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
+    def _show(self, texts: Sequence[Text], translations: Translations) -> Asking:
         """Translate texts there and back, and count the values that return."""
-        named, language = self.catalog_attribute, found.about["language"]
+        attribute, language = self.catalog_attribute, translations.about["language"]
         # two parts, so that no two versions of a sentence come close together
-        for some in (batch for part in halves(texts) for batch in chunks(part, BATCH)):
+        for chunk in (batch for part in halves(texts) for batch in chunks(part, BATCH)):
             out = yield [
-                Probe(f"{found.name}/{text.name}/out", Translate(text.text, "en", language), text.versions_of("out"))
-                for text in some
+                Probe(
+                    f"{translations.name}/{text.name}/out",
+                    Translate(text.text, "en", language),
+                    text.versions_of("out"),
+                )
+                for text in chunk
             ]
             there: list[tuple[Text, str]] = []
-            for text, reply in zip(some, out, strict=True):
+            for text, reply in zip(chunk, out, strict=True):
                 if lost := read_hop(text.text, reply):
-                    found.count(text, lost, middle=reply.value)
+                    translations.count(text, lost, middle=reply.value)
                 else:
                     there.append((text, str(reply.value)))
             back = yield [
-                Probe(f"{found.name}/{text.name}/back", Translate(middle, language, "en"), text.versions_of("back"))
+                Probe(
+                    f"{translations.name}/{text.name}/back", Translate(middle, language, "en"), text.versions_of("back")
+                )
                 for text, middle in there
             ]
             for (text, middle), reply in zip(there, back, strict=True):
-                reading = read_hop(middle, reply) or read_text(str(reply.value), len(text.sentences), named)
-                found.count(text, reading, middle=middle, returned=reply.value)
+                reading = read_hop(middle, reply) or read_text(str(reply.value), len(text.sentences), attribute)
+                translations.count(text, reading, middle=middle, returned=reply.value)
