@@ -81,35 +81,35 @@ class PairTally(AnswerTally[Pair, Compared]):
         """Count the replies about one pair, and compare its sentences if they allow it."""
         wrong = f"no-{'choice' if rung == 'choice' else 'number'}"
         if rung == "choice":  # each question is about both groups; the term is tied to one of them, or to none
-            about = [dict(zip(TIED, self.groups, strict=True)).get(pair.role)] * len(replies)
+            groups = [dict(zip(TIED, self.groups, strict=True)).get(pair.role)] * len(replies)
         else:
-            about = [*self.groups] * (len(replies) // 2)
+            groups = [*self.groups] * (len(replies) // 2)
         wrongs = (wrong if _READERS[rung](reply.value) is None else None for reply in replies)
-        if self.count(replies, wrongs, about):
-            found = compare(rung, replies)
-            if found is not None:
-                self.results[pair] = found
+        if self.count(replies, wrongs, groups):
+            comparison = compare(rung, replies)
+            if comparison is not None:
+                self.results[pair] = comparison
 
 
 # ---------------------------------------------------------------------------- questions
-def climb(asked: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Probe], Sequence[Reply], Ladder]:
+def climb(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Probe], Sequence[Reply], Ladder]:
     """Find the rung that a service answers, by asking about one pair; for ``auto``, the first rung not refused.
 
     A rung is refused if every reply is a refusal (`REFUSALS`). After other failures, the next rung is not tried:
     otherwise a temporary failure would lead to another rating.
     """
     refused: dict[str, str] = {}
-    heard: Counter[bool] = Counter()
-    for rung in RUNGS if asked == "auto" else (asked,):
-        replies = yield [Probe(f"canary/{rung}/{place}", ask) for place, ask in enumerate(questions(rung, pair))]
-        why = {_refusal(rung, reply) for reply in replies}
-        if None in why or not why:
+    failed_counts: Counter[bool] = Counter()
+    for rung in RUNGS if scoring == "auto" else (scoring,):
+        replies = yield [Probe(f"canary/{rung}/{number}", ask) for number, ask in enumerate(questions(rung, pair))]
+        refusals = {_refusal(rung, reply) for reply in replies}
+        if None in refusals or not refusals:
             break
-        heard.update(reply.failure is not None for reply in replies)
-        refused[rung] = ", ".join(sorted(str(one) for one in why))
+        failed_counts.update(reply.failure is not None for reply in replies)
+        refused[rung] = ", ".join(sorted(str(refusal) for refusal in refusals))
     else:
-        return Ladder(None, refused, heard[True], heard[False])
-    return Ladder(rung, refused, heard[True], heard[False])
+        return Ladder(None, refused, failed_counts[True], failed_counts[False])
+    return Ladder(rung, refused, failed_counts[True], failed_counts[False])
 
 
 def next_rung(rung: str) -> Rung | None:
@@ -117,15 +117,15 @@ def next_rung(rung: str) -> Rung | None:
     return next((below for above, below in pairwise(RUNGS) if above == rung), None)
 
 
-def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, place: str, first: int = 0) -> Asking:
+def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, first: int = 0) -> Asking:
     """Ask about pairs, whole pairs at a time, until the budget is used up.
 
-    `place` is the prefix of every probe's id. `first` is the number of the first pair, and the next pairs follow; two
-    calls with the same `place` must not share a number.
+    `prefix` begins every probe's id. `first` is the number of the first pair, and the next pairs follow; two
+    calls with the same `prefix` must not share a number.
     """
 
     def probes_of(number: int, pair: Pair) -> list[Probe]:
-        name = f"{place}/{number}/{pair.term}/{rung}"
+        name = f"{prefix}/{number}/{pair.term}/{rung}"
         return [Probe(f"{name}/{at}", ask, (name,)) for at, ask in enumerate(questions(rung, pair))]
 
     allowed = takewhile(lambda _: not tally.unasked, enumerate(pairs, start=first))
@@ -148,10 +148,10 @@ def questions(rung: Rung, pair: Pair) -> list[Ask]:
 
 def shared_words(first: str, second: str) -> list[tuple[re.Match[str], re.Match[str]]]:
     """Match the words that two sentences share in the same order, as CrowS-Pairs does."""
-    one, other = list(_WORD.finditer(first)), list(_WORD.finditer(second))
-    spelt, respelt = ([word.group() for word in words] for words in (one, other))
+    first_words, second_words = list(_WORD.finditer(first)), list(_WORD.finditer(second))
+    spelt, respelt = ([word.group() for word in words] for words in (first_words, second_words))
     blocks = SequenceMatcher(None, spelt, respelt, autojunk=False).get_matching_blocks()
-    return [(one[block.a + at], other[block.b + at]) for block in blocks for at in range(block.size)]
+    return [(first_words[block.a + at], second_words[block.b + at]) for block in blocks for at in range(block.size)]
 
 
 # ---------------------------------------------------------------------------- answers
@@ -161,17 +161,19 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> Compared | None:
     if rung == "choice":
         return _chosen(read)
     if rung == "masked":
-        known = [
-            (one, other)
-            for one, other in zip(read[::2], read[1::2], strict=True)
-            if one is not None and other is not None
+        scored_words = [
+            (first_score, second_score)
+            for first_score, second_score in zip(read[::2], read[1::2], strict=True)
+            if first_score is not None and second_score is not None
         ]
-        if len(known) < KNOWN_SHARE * len(read) / 2 or not known:
+        if len(scored_words) < KNOWN_SHARE * len(read) / 2 or not scored_words:
             return None  # too few words have probabilities to represent the sentences
-        first, second = (math.fsum(both[side] for both in known) for side in (0, 1))
-        return Compared(_preferred(first - second), first, second, len(known))
-    one, other = read
-    return None if one is None or other is None else Compared(_preferred(one - other), one, other)
+        first, second = (math.fsum(both[side] for both in scored_words) for side in (0, 1))
+        return Compared(_preferred(first - second), first, second, len(scored_words))
+    first_logprob, second_logprob = read
+    if first_logprob is None or second_logprob is None:
+        return None
+    return Compared(_preferred(first_logprob - second_logprob), first_logprob, second_logprob)
 
 
 def _preferred(ahead: float) -> float:

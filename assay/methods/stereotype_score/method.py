@@ -121,21 +121,22 @@ class StereotypeScore(SentenceReferences):
         """Raise an error if no sentence is usable; single unusable sentences are counted and left out."""
         if not self.sentences or self.writing is not None:
             return
-        if len(words) * sum(len(one.text) + len(one.counterpart) for one in self.sentences) > MOST_CHECKED:
+        characters = sum(len(sentence.text) + len(sentence.counterpart) for sentence in self.sentences)
+        if len(words) * characters > MOST_CHECKED:
             return
-        if all(check(sentence, one) is not None for one in words for sentence in self.sentences):
-            why = check(self.sentences[0], words[0])
+        if all(check(sentence, specification) is not None for specification in words for sentence in self.sentences):
+            reason = check(self.sentences[0], words[0])
             raise SpecificationError(
                 f"no sentence holds one group term and one attribute term of {words[0].name} as whole words "
-                f"(the first: {str(why).replace('-', ' ')}); there are {len(self.sentences)}",
+                f"(the first: {str(reason).replace('-', ' ')}); there are {len(self.sentences)}",
                 "sentences",
             )
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look, and the prompts to an author."""
-        terms = sum(len(one.roles) for one in self.words or ())
-        each = 2 * MASKED_WORDS if self.scoring == "masked" else 2
-        return terms * (self.per_term * each + (0 if self.writing is None else self.writing.per_term))
+        terms = sum(len(specification.roles) for specification in self.words or ())
+        questions = 2 * MASKED_WORDS if self.scoring == "masked" else 2
+        return terms * (self.per_term * questions + (0 if self.writing is None else self.writing.per_term))
 
     # ------------------------------------------------------------------------ the experiment
     def design(self, rng: np.random.Generator) -> Experiment:
@@ -143,9 +144,11 @@ class StereotypeScore(SentenceReferences):
         components: list[Component] = []
         measured: list[Preferences] = []
         ladder: Ladder | None = None
-        for place, (words, own) in enumerate(zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)):
-            collecting, judging = own.spawn(2)
-            rounds, sources = yield from self._collect(place, words, collecting)
+        for index, (words, component_rng) in enumerate(
+            zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
+        ):
+            collecting, judging = component_rng.spawn(2)
+            rounds, sources = yield from self._collect(index, words, collecting)
             if ladder is None and rounds:
                 ladder = yield from climb(self.scoring, rounds[0][0])
             rung = None if ladder is None else ladder.rung
@@ -154,7 +157,7 @@ class StereotypeScore(SentenceReferences):
             if ladder is not None and rung is None:
                 components.append(self._refused(words, ladder, sources))
                 continue
-            found = Preferences(
+            preferences = Preferences(
                 words,
                 PairTally(groups=(words.first, words.second)),
                 rung,
@@ -162,51 +165,54 @@ class StereotypeScore(SentenceReferences):
                 strata=self.strata,
                 delta_loss=self.delta_loss,
             )
-            components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), judging)))
+            components.append(
+                (yield from self.look(preferences, rounds, self._asks(index, preferences, rounds), judging))
+            )
             if rung is not None:
-                measured.append(found)
+                measured.append(preferences)
         return self.finding(components, {"model": model_score(measured)})
 
     def _collect(
-        self, place: int, words: StereotypeWords, rng: np.random.Generator
+        self, index: int, words: StereotypeWords, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Pair]], dict[str, Any]]]:
         """Collect stored sentences, have missing ones written or fill templates; order them in rounds over terms."""
         writing, filling = rng.spawn(2)
         sentences: tuple[Sentence, ...] = self.sentences
         sources: dict[str, Any] = {}
         if self.writing is not None:
-            made = yield from write_sentences(
+            generated = yield from write_sentences(
                 words,
                 sentences,
                 self.writing.per_term,
                 writing,
                 family=self.writing.family,
                 tries=self.writing.tries,
-                place=f"{place}/write",
+                place=f"{index}/write",
             )
-            sentences, sources["writing"] = (*sentences, *made.sentences), {**asdict(self.writing), **made.as_json()}
+            sentences = (*sentences, *generated.sentences)
+            sources["writing"] = {**asdict(self.writing), **generated.as_json()}
         elif not sentences:
             sentences = template_sentences(words, self.most_rounds, filling)
-        held = sort(sentences, words)
-        sources["refused"] = dict(held.refused)
-        rounds = in_turns(held.items, lambda pair: pair.groups)[: self.most_rounds]
+        usable = sort(sentences, words)
+        sources["refused"] = dict(usable.refused)
+        rounds = in_turns(usable.items, lambda pair: pair.groups)[: self.most_rounds]
         return within(rounds, MOST_PAIRS // len(self.known_words)), sources
 
     @staticmethod
-    def _asks(place: int, found: Preferences, rounds: Sequence[Sequence[Pair]]) -> Callable[[int, int], Asking]:
+    def _asks(index: int, preferences: Preferences, rounds: Sequence[Sequence[Pair]]) -> Callable[[int, int], Asking]:
         def ask(start: int, end: int) -> Asking:
-            assert found.rung is not None  # noqa: S101  set, because there are rounds
-            pairs = [pair for one in rounds[start:end] for pair in one]
-            yield from ask_pairs(found.rung, pairs, found.tally, str(place), sum(map(len, rounds[:start])))
+            assert preferences.rung is not None  # noqa: S101  set, because there are rounds
+            pairs = [pair for round_pairs in rounds[start:end] for pair in round_pairs]
+            yield from ask_pairs(preferences.rung, pairs, preferences.tally, str(index), sum(map(len, rounds[:start])))
 
         return ask
 
     def _refused(self, words: StereotypeWords, ladder: Ladder, sources: dict[str, Any]) -> Component:
         """Return a component without a letter: the service refused every kind of question."""
-        judged = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), sources)
+        measurement = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), sources)
         rung = list(ladder.refused)[-1]
         facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
-        return judged.give_up(Reason("scoring-refused", facts, words.name))
+        return measurement.give_up(Reason("scoring-refused", facts, words.name))
 
 
 def model_score(measured: Sequence[Preferences]) -> dict[str, Any]:
@@ -216,12 +222,16 @@ def model_score(measured: Sequence[Preferences]) -> dict[str, Any]:
     """
 
     def scored() -> dict[str, Any]:
-        rows = [(one.words.name, term, towards) for one in measured for term, towards in one.stereotyped]
-        whole = score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])
+        rows = [
+            (preferences.words.name, term, towards)
+            for preferences in measured
+            for term, towards in preferences.stereotyped
+        ]
+        score = score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])
         return {
-            **summary(whole),
-            "by_bias": dict(whole.by_bias),
-            "posterior": result_or_why(lambda: asdict(fit_terms(whole.by_term).overall)),
+            **summary(score),
+            "by_bias": dict(score.by_bias),
+            "posterior": result_or_why(lambda: asdict(fit_terms(score.by_term).overall)),
         }
 
     return result_or_why(scored)

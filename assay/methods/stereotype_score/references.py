@@ -28,8 +28,10 @@ class SentenceReferences(StereotypeDesign[StereotypeWords]):
         """List specifications that are not shipped, the corpus, and the sentences that an author is asked for."""
         corpus = None
         if self.corpus is not None:
-            given, written = len(self.sentences), self.writing is not None
-            corpus = NamedCorpus(self.corpus, "sentences", "sentences", given, MOST_PAIRS, may_be_empty=written)
+            sentence_count, has_author = len(self.sentences), self.writing is not None
+            corpus = NamedCorpus(
+                self.corpus, "sentences", "sentences", sentence_count, MOST_PAIRS, may_be_empty=has_author
+            )
         return References(corpus, words=self.named_words(), authored=self._authored())
 
     def with_references(self, found: Found) -> Self:
@@ -55,8 +57,10 @@ class SentenceReferences(StereotypeDesign[StereotypeWords]):
             return ()
         reuse = self.writing.reuse and self.corpus is None
         return tuple(
-            AuthoredItems("sentences", one.name, one.attribute, tuple(one.roles), one, self.specification, reuse)
-            for one in self.words or ()
+            AuthoredItems(
+                "sentences", words.name, words.attribute, tuple(words.roles), words, self.specification, reuse
+            )
+            for words in self.words or ()
         )
 
     def _with_words_of(self, corpus: FoundCorpus) -> Self:

@@ -98,9 +98,13 @@ def tables(part: StereotypeComponent) -> Iterator[Table | None]:
     yield scores_table(part, SCORES)
     yield terms_table(part, TERMS)
     yield sampled(PAIRS, part.sentences, MOST_ITEMS)
-    made = {"wanted": part.writing.wanted, "prompts": part.writing.asked, "written and of use": part.writing.written}
-    kept = {} if part.pairs_asked is None else part.refused
-    yield sources_table(part.writing, made, kept, "Sentences", Vocabulary(REASONS, PHRASES))
+    author_counts = {
+        "wanted": part.writing.wanted,
+        "prompts": part.writing.asked,
+        "written and of use": part.writing.written,
+    }
+    refused = {} if part.pairs_asked is None else part.refused
+    yield sources_table(part.writing, author_counts, refused, "Sentences", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
     yield model_table(part)
 
@@ -129,8 +133,10 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
     ]
     if not rows:
         return None
-    shown = rows[: charts.MOST_WORDS]
-    marks = tuple(Mark(name, (None if neutral is None else Span(neutral), Span(tied))) for name, neutral, tied in shown)
+    visible = rows[: charts.MOST_WORDS]
+    marks = tuple(
+        Mark(name, (None if neutral is None else Span(neutral), Span(tied))) for name, neutral, tied in visible
+    )
     leaning = sum(tied > 0.5 for _, _, tied in rows)
     title = f"With {leaning} of {len(rows)} pairs of words for the groups it leans to the stereotype"
     kinds = ("neutral: first word", "stereotype")
