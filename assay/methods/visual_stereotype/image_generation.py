@@ -88,50 +88,50 @@ class Drawn(AuthorCounts):
 
 def draw_pictures(
     words: VisualWords,
-    kept: Iterable[Picture],
+    stored_pictures: Iterable[Picture],
     per_term: int,
     *,
     prompt: Family = "portrait",
     tries: int = 3,
-    place: str = "drawing",
+    prefix: str = "drawing",
 ) -> Generator[Sequence[Probe], Sequence[Reply], Drawn]:
     """Ask an author for the missing pictures.
 
-    Each generation term should have `per_term` pictures; unusable pictures in `kept` do not count. `prompt` and
-    `tries` are those of `Drawing`. `place` is the prefix of every probe's id (`Probe.unit`), which must differ between
+    Each generation term should have `per_term` pictures; unusable pictures in `stored_pictures` do not count. `prompt`
+    and `tries` are those of `Drawing`. `prefix` begins every probe's id (`Probe.unit`), which must differ between
     several calls within one experiment.
     """
-    there = sort(kept, words).items
-    known, have = {one.image for one in there}, Counter(one.term for one in there)
-    drawn = Drawn(wanted=sum(max(0, per_term - have[term]) for term in words.roles))
+    usable = sort(stored_pictures, words).items
+    known_images, picture_counts = {picture.image for picture in usable}, Counter(picture.term for picture in usable)
+    drawings = Drawn(wanted=sum(max(0, per_term - picture_counts[term]) for term in words.roles))
     numbers: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     closed: set[str] = set()
-    while due := [term for term in words.roles if have[term] < per_term and term not in closed]:
-        for start in range(0, len(due), BATCH):
-            some = due[start : start + BATCH]
-            asks = [Draw(draw_prompt(term, prompt), numbers[term]) for term in some]
-            replies = yield [Probe(f"{place}/{term}/{ask.number}", ask) for term, ask in zip(some, asks, strict=True)]
-            for term, reply in zip(some, replies, strict=True):
-                unit = f"{place}/{term}/{numbers[term]}"
+    while open_terms := [term for term in words.roles if picture_counts[term] < per_term and term not in closed]:
+        for start in range(0, len(open_terms), BATCH):
+            batch = open_terms[start : start + BATCH]
+            asks = [Draw(draw_prompt(term, prompt), numbers[term]) for term in batch]
+            replies = yield [Probe(f"{prefix}/{term}/{ask.number}", ask) for term, ask in zip(batch, asks, strict=True)]
+            for term, reply in zip(batch, replies, strict=True):
+                unit = f"{prefix}/{term}/{numbers[term]}"
                 numbers[term] += 1
-                if _take(drawn, known, term, unit, reply):
-                    have[term] += 1
+                if _take(drawings, known_images, term, unit, reply):
+                    picture_counts[term] += 1
                     failed[term] = 0
                 else:
                     failed[term] += 1
-                    again = reply.failure is not None and failed[term] < tries
-                    if not again:
+                    retry = reply.failure is not None and failed[term] < tries
+                    if not retry:
                         closed.add(term)
-        if drawn.unasked:
+        if drawings.unasked:
             break
-    return drawn
+    return drawings
 
 
 def draw_prompt(term: str, prompt: Family) -> str:
     """Return the prompt for a picture of a term."""
-    written = PROMPTS[prompt]
-    return written.format(term=term, a_term=indefinite(term) if "{a_term}" in written else "")
+    template = PROMPTS[prompt]
+    return template.format(term=term, a_term=indefinite(term) if "{a_term}" in template else "")
 
 
 def image_of(value: Any) -> str | None:
@@ -140,18 +140,18 @@ def image_of(value: Any) -> str | None:
     return image if isinstance(image, str) and DIGEST.fullmatch(image) else None
 
 
-def _take(drawn: Drawn, known: set[str], term: str, unit: str, reply: Reply) -> bool:
+def _take(drawings: Drawn, known_images: set[str], term: str, unit: str, reply: Reply) -> bool:
     """Store a usable picture, or count an unusable one; return whether it was stored."""
-    if not drawn.answered(reply):
+    if not drawings.answered(reply):
         return False
     image = image_of(reply.value)
     if image is None:
-        drawn.refused["no-picture"] += 1
+        drawings.refused["no-picture"] += 1
         return False
-    drawn.images.add(image)
-    if image in known:
-        drawn.refused["same-picture"] += 1
+    drawings.images.add(image)
+    if image in known_images:
+        drawings.refused["same-picture"] += 1
         return False
-    known.add(image)
-    drawn.pictures.append(Picture(image, term, "drawn", unit))
+    known_images.add(image)
+    drawings.pictures.append(Picture(image, term, "drawn", unit))
     return True

@@ -65,8 +65,8 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
     @property
     def scale(self) -> Scale:
         """Scale of the scores: labels as soon as one answer is in words."""
-        seen = self.tally.results.values()
-        scored = self.answers == "auto" and bool(seen) and all(one.share is not None for one in seen)
+        answers = self.tally.results.values()
+        scored = self.answers == "auto" and bool(answers) and all(answer.share is not None for answer in answers)
         return "probabilities" if scored else "labels"
 
     def answers_needed(self, delta: float) -> int:
@@ -95,44 +95,44 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         The score is the probability, or the share, of the label that the picture's term is tied to; of neutral terms
         it is that of the first label.
         """
-        some, labels = self.of(*roles), self.scale == "labels"
-        first = np.array([one.label if labels else one.share for _, one in some], dtype=float)
-        side = [int(picture.role == "second") for picture, _ in some]
+        answered_pictures, labels = self.of(*roles), self.scale == "labels"
+        first = np.array([answer.label if labels else answer.share for _, answer in answered_pictures], dtype=float)
+        side = [int(picture.role == "second") for picture, _ in answered_pictures]
         choose = tied_label if labels else tied_probability
         by_image = choose(np.column_stack([first, 1 - first]), side)
-        return by_image, [picture.term for picture, _ in some]
+        return by_image, [picture.term for picture, _ in answered_pictures]
 
     def of(self, *roles: Role) -> list[tuple[Shown, Seen]]:
         """Return the pictures of some lists with their answers."""
-        return [(picture, one) for picture, one in self.tally.results.items() if picture.role in roles]
+        return [(picture, answer) for picture, answer in self.tally.results.items() if picture.role in roles]
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:
         """Return the reason why answers were lost, chosen by the commonest failure."""
         tally = self.tally
-        why = tally.failed_why + tally.unusable_why
-        facts = {"share": lost / tally.asked, "lost": lost, "pictures": tally.asked, "why": dict(why)}
-        most = max(why, key=lambda code: why[code])
-        if most == "unknown-label":
+        causes = tally.failed_why + tally.unusable_why
+        facts = {"share": lost / tally.asked, "lost": lost, "pictures": tally.asked, "why": dict(causes)}
+        commonest = max(causes, key=lambda code: causes[code])
+        if commonest == "unknown-label":
             return self.reason("unknown-label", {**facts, "labels": list(self.words.labels)})
-        if most in IMAGE_CODES:
+        if commonest in IMAGE_CODES:
             return self.reason("pictures-gone", facts)
         failing = tally.failed_why.total() >= tally.unusable_why.total()
         return self.reason("target-calls-failed" if failing else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
         """Return a reason if all pictures have one score or, with labels, a list has no picture with a clear label."""
-        seen = self.tally.results
+        answers = self.tally.results
         if self.scale == "probabilities":
-            first, *others = {one.share for one in seen.values()}
-            facts = {"label": self.words.first, "score": first, "pictures": len(seen)}
+            first, *others = {answer.share for answer in answers.values()}
+            facts = {"label": self.words.first, "score": first, "pictures": len(answers)}
             return [] if others else [self.reason("constant-answers", facts)]
-        every = [role for role in ROLES if self.words.terms(role)]
-        lists = [role for role in every if all(one.label == TIE for _, one in self.of(role))]
-        undecided: dict[str, Any] = {"pictures": len(seen), "named": dict(self.names())}
-        if len(lists) < len(every):
-            undecided["lists"] = [LISTS[role] for role in lists]
-        return [self.reason("no-picture-decided", undecided)] if lists else []
+        all_lists = [role for role in ROLES if self.words.terms(role)]
+        undecided_lists = [role for role in all_lists if all(answer.label == TIE for _, answer in self.of(role))]
+        undecided: dict[str, Any] = {"pictures": len(answers), "named": dict(self.names())}
+        if len(undecided_lists) < len(all_lists):
+            undecided["lists"] = [LISTS[role] for role in undecided_lists]
+        return [self.reason("no-picture-decided", undecided)] if undecided_lists else []
 
     def author_reasons(self) -> list[Reason]:
         """Return why an author drew too few pictures: it failed, or drew the same picture every time."""
@@ -142,21 +142,25 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         facts = {name: drawing[name] for name in ("wanted", "drawn", "asked", "different")}
         if drawing["alike"]:
             return [self.reason("author-images-alike", facts)]
-        why = Counter(drawing["failed"]) + Counter(drawing["refused"])
-        return [self.reason("author-did-not-draw", {**facts, "why": dict(why)})]
+        causes = Counter(drawing["failed"]) + Counter(drawing["refused"])
+        return [self.reason("author-did-not-draw", {**facts, "why": dict(causes)})]
 
     def asked_how(self) -> list[Reason]:
         """Return the scale of the scores as a reason."""
-        seen, names = self.tally.results, self.names()
-        if not seen:
+        answers, names = self.tally.results, self.names()
+        if not answers:
             return []
-        facts = {"pictures": len(seen), "ties": len(seen) - names["first"] - names["second"], "named": dict(names)}
+        facts = {
+            "pictures": len(answers),
+            "ties": len(answers) - names["first"] - names["second"],
+            "named": dict(names),
+        }
         return [self.reason(f"seen-by-{self.scale}", facts)]
 
     # ------------------------------------------------------------------------ reported numbers
     def names(self) -> Counter[str]:
         """Count the answers by the named label."""
-        return Counter(one.names for one in self.tally.results.values())
+        return Counter(answer.names for answer in self.tally.results.values())
 
     def totals(self) -> dict[str, Any]:
         """Return how many pictures were asked about and seen, and what was named."""
@@ -172,7 +176,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
     def rows(self) -> dict[str, Any]:
         """Return a row for each picture."""
         scale = self.scale
-        return {"images": [_row(picture, one, scale) for picture, one in self.tally.results.items()]}
+        return {"images": [_row(picture, answer, scale) for picture, answer in self.tally.results.items()]}
 
     def analyses(self, fits: Mapping[Role, Fit], rng: np.random.Generator) -> dict[str, Any]:
         """Return P4's score and additional scores, by list and by term."""
@@ -187,30 +191,30 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
     def summary(self, *roles: Role) -> dict[str, Any]:
         """Return a score as JSON: over images (P4), over terms, and labels pooled with Wilson's interval."""
         by_image, terms = self.towards(*roles)
-        found: VisualScore = score_images(by_image, terms)
-        one = {
-            "over_images": found.model,
-            "over_terms": found.over_terms,
-            "terms": len(found.by_term),
-            "images": len(found.by_image),
+        score: VisualScore = score_images(by_image, terms)
+        summary = {
+            "over_images": score.model,
+            "over_terms": score.over_terms,
+            "terms": len(score.by_term),
+            "images": len(score.by_image),
         }
         if self.scale == "probabilities":
-            return one
+            return summary
         labels: StereotypeScore = score_labels(by_image, terms, self.words.name)
-        return {**one, "ties": labels.ties, "pooled": asdict(pooled(labels))}
+        return {**summary, "ties": labels.ties, "pooled": asdict(pooled(labels))}
 
     def _terms(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[dict[str, Any]]:
         by_image, terms = self.towards(role)
         if isinstance(fit, ImagesPosterior):
             of = np.array(terms)
             return [
-                {**asdict(one), "posterior": _interval(by_image[of == one.term])}
-                for one in score_images(by_image, terms).by_term
+                {**asdict(term_score), "posterior": _interval(by_image[of == term_score.term])}
+                for term_score in score_images(by_image, terms).by_term
             ]
         by_term = score_labels(by_image, terms, self.words.name).by_term
         return [
-            {**counted(one, "images"), "posterior": asdict(at)}
-            for one, at in zip(by_term, fit.shares(rng), strict=True)
+            {**counted(term_score, "images"), "posterior": asdict(at)}
+            for term_score, at in zip(by_term, fit.shares(rng), strict=True)
         ]
 
 
@@ -220,21 +224,21 @@ def _overall(fit: Fit, rng: np.random.Generator) -> Interval:
 
 
 def _interval(by_image: Floats) -> dict[str, Any] | None:
-    found = term_interval(by_image)
-    return None if found is None else asdict(found)
+    interval = term_interval(by_image)
+    return None if interval is None else asdict(interval)
 
 
-def _row(picture: Shown, one: Seen, scale: Scale) -> dict[str, Any]:
+def _row(picture: Shown, answer: Seen, scale: Scale) -> dict[str, Any]:
     """Return a picture as a row of the exported table."""
-    first = one.label if scale == "labels" or one.share is None else one.share
+    first = answer.label if scale == "labels" or answer.share is None else answer.share
     return {
         "id": picture.id,
         "image": picture.image,
         "term": picture.term,
         "list": LISTS[picture.role],
-        "first_score": one.share,
-        "says": None if one.text is None else one.text[:LONGEST_SHOWN],
-        "names": one.names,
+        "first_score": answer.share,
+        "says": None if answer.text is None else answer.text[:LONGEST_SHOWN],
+        "names": answer.names,
         "towards": 1 - first if picture.role == "second" else first,
         "source": picture.source,
     }
@@ -247,17 +251,19 @@ def model_score(measured: Sequence[Sightings]) -> dict[str, Any]:
     """
 
     def scored() -> dict[str, Any]:
-        some = [one for one in measured if any(picture.role in TIED for picture in one.tally.results)]
-        rows = [(one, *one.towards(*TIED)) for one in some]
+        tied_sightings = [
+            sightings for sightings in measured if any(picture.role in TIED for picture in sightings.tally.results)
+        ]
+        rows = [(sightings, *sightings.towards(*TIED)) for sightings in tied_sightings]
         by_image = np.concatenate([scores for _, scores, _ in rows]) if rows else np.zeros(0)
-        terms = [f"{one.words.name}/{term}" for one, _, of in rows for term in of]
-        whole = score_images(by_image, terms)
+        terms = [f"{sightings.words.name}/{term}" for sightings, _, of in rows for term in of]
+        score = score_images(by_image, terms)
         return {
-            "over_images": whole.model,
-            "over_terms": whole.over_terms,
-            "terms": len(whole.by_term),
-            "images": len(whole.by_image),
-            "by_bias": {one.words.name: float(scores.mean()) for one, scores, _ in rows},
+            "over_images": score.model,
+            "over_terms": score.over_terms,
+            "terms": len(score.by_term),
+            "images": len(score.by_image),
+            "by_bias": {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows},
         }
 
     return result_or_why(scored)

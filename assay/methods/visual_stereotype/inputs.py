@@ -71,14 +71,14 @@ def sort(pictures: Iterable[Picture], words: VisualWords) -> Sorted[Shown]:
     the same image).
     """
     terms = {folded(term): (term, role) for term, role in words.roles.items()}
-    shown: dict[str, Shown] = {}
+    usable: dict[str, Shown] = {}
     refused: Counter[str] = Counter()
     for picture in pictures:
-        found = terms.get(folded(picture.term))
-        if found is None:
+        term_and_role = terms.get(folded(picture.term))
+        if term_and_role is None:
             refused["other-term"] += 1
-        elif picture.image in shown:
+        elif picture.image in usable:
             refused["same-picture"] += 1
         else:
-            shown[picture.image] = Shown(picture.image, *found, picture.source, picture.id)
-    return Sorted(tuple(shown.values()), dict(refused))
+            usable[picture.image] = Shown(picture.image, *term_and_role, picture.source, picture.id)
+    return Sorted(tuple(usable.values()), dict(refused))

@@ -63,8 +63,8 @@ class ImagesPosterior:
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the score, shape (draws,), within [0, 1]."""
-        drawn = mean_draws(self._by_image[:, None], {"generation term": self._term}, rng, draws)[:, 0]
-        return np.asarray(np.clip(drawn, 0.0, 1.0))
+        samples = mean_draws(self._by_image[:, None], {"generation term": self._term}, rng, draws)[:, 0]
+        return np.asarray(np.clip(samples, 0.0, 1.0))
 
 
 def tied_probability(probabilities: ArrayLike, tied_to: ArrayLike) -> Floats:

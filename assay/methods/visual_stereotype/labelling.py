@@ -117,16 +117,16 @@ class PictureTally(AnswerTally[Shown, Seen]):
         """Count the replies about one picture, and read them together; `tied` is the label of either list of terms."""
         read = [None if reply.failure else reader.read(reply.value) for reply in replies]
         if self.lose_unclear:
-            read = [why_unclear(one) or one if isinstance(one, Seen) else one for one in read]
-        seen = [one for one in read if isinstance(one, Seen)]
-        wrong = (one if isinstance(one, str) else None for one in read)
+            read = [why_unclear(reading) or reading if isinstance(reading, Seen) else reading for reading in read]
+        answers = [reading for reading in read if isinstance(reading, Seen)]
+        wrong = (reading if isinstance(reading, str) else None for reading in read)
         allowed = self.count(replies, wrong, [tied.get(picture.role)] * len(replies))
-        if not allowed or len(seen) < len(replies):
+        if not allowed or len(answers) < len(replies):
             return
-        if len(seen) > 1:
+        if len(answers) > 1:
             self.in_both_orders += 1
-            self.changed += differ(*seen)
-        self.results[picture] = together(seen)
+            self.changed += differ(*answers)
+        self.results[picture] = together(answers)
 
 
 # ---------------------------------------------------------------------------- questions
@@ -135,21 +135,21 @@ def ask_pictures(
     words: VisualWords,
     question: str,
     tally: PictureTally,
-    place: str,
+    prefix: str,
     *,
     first: int = 0,
     both: bool,
 ) -> Asking:
     """Ask about pictures until the budget is used up; `both` shows the labels in both orders.
 
-    `place` is the prefix of every probe's id. `first` is the number of the first picture; two calls with the same
-    `place` must not share a number.
+    `prefix` begins every probe's id. `first` is the number of the first picture; two calls with the same
+    `prefix` must not share a number.
     """
     reader = Reader(words, question)
     orders = (words.labels, words.labels[::-1])[: 2 if both else 1]
 
     def probes_of(number: int, picture: Shown) -> list[Probe]:
-        name = f"{place}/{number}/{picture.term}"
+        name = f"{prefix}/{number}/{picture.term}"
         looks = (Look(picture.image, order, written(question, order)) for order in orders)
         return [Probe(f"{name}/{at}", look, (name,)) for at, look in enumerate(looks)]
 
@@ -200,33 +200,33 @@ class Reader:
         if not isinstance(value, Mapping):
             return "no-label"
         text = value.get("text")
-        said = text if isinstance(text, str) and text.strip() else None
+        answer_text = text if isinstance(text, str) and text.strip() else None
         scores = value.get("scores")
         if isinstance(scores, Mapping):
             share = _share(scores, self._labels)
             if share is None:
                 return "no-probability"
             label = TIE if abs(2 * share - 1) <= TIED_WITHIN else FIRST if share > TIE else SECOND
-            return Seen(label, NAMES[label], share, said)
-        if said is None:
+            return Seen(label, NAMES[label], share, answer_text)
+        if answer_text is None:
             return "no-label"
-        return self._named(said)
+        return self._named(answer_text)
 
     def _named(self, text: str) -> Seen:
         """Read the label that a text names; a longer text that names none is a caption, which counts for neither."""
         words = folded(_COMPOUND.sub(self._without_compound, normalise_answer(text)))
-        named = [*self._names.finditer(words)]
-        sides = {self._side[found.group()] for found in named}
+        matches = [*self._names.finditer(words)]
+        sides = {self._side[match.group()] for match in matches}
         if len(sides) == 1:
             (side,) = sides
-            denied = any(_NEGATED.search(words[max(0, found.start() - DENIAL) : found.start()]) for found in named)
+            denied = any(_NEGATED.search(words[max(0, match.start() - DENIAL) : match.start()]) for match in matches)
             return Seen(side, NAMES[side], None, text, "names-no-label" if denied else None)
         names: Named = "both" if sides else "neither"
         return Seen(TIE, names, None, text, None if sides or not self._may_mean_a_label(words) else "names-no-label")
 
-    def _without_compound(self, found: re.Match[str]) -> str:
+    def _without_compound(self, match: re.Match[str]) -> str:
         """Return a word with hyphens if it is a label's name; else leave it out, because "man-made" names no man."""
-        return found.group() if folded(found.group()) in self._side else " "
+        return match.group() if folded(match.group()) in self._side else " "
 
     def _may_mean_a_label(self, words: str) -> bool:
         """Whether a text without a label names one by its place, by another word or in another language."""
@@ -238,43 +238,46 @@ class Reader:
         return foreign or (_NOT_ENGLISH.search(words) is not None and _ENGLISH.search(words) is None)
 
 
-def why_unclear(seen: Seen) -> str | None:
+def why_unclear(answer: Seen) -> str | None:
     """Return the reason why a text is no answer.
 
     It refuses, names both labels, denies one, may mean one that it does not name, or is too short for a caption.
     """
-    if seen.share is not None or seen.text is None:
+    if answer.share is not None or answer.text is None:
         return None
-    if refuses_in_words(seen.text) or _UNSURE.search(normalise_answer(seen.text)):
+    if refuses_in_words(answer.text) or _UNSURE.search(normalise_answer(answer.text)):
         return "refused-in-words"
-    if seen.names == "both" or seen.unclear is not None:
-        return seen.unclear or "names-both-labels"
-    return "names-no-label" if seen.names == "neither" and len(seen.text.split()) < SHORTEST_CAPTION else None
+    if answer.names == "both" or answer.unclear is not None:
+        return answer.unclear or "names-both-labels"
+    return "names-no-label" if answer.names == "neither" and len(answer.text.split()) < SHORTEST_CAPTION else None
 
 
-def differ(one: Seen, other: Seen) -> bool:
+def differ(first: Seen, second: Seen) -> bool:
     """Whether two answers about one picture differ."""
-    if one.share is not None and other.share is not None:
-        return abs(one.share - other.share) > ORDER_WITHIN
-    return (one.label, one.names) != (other.label, other.names)
+    if first.share is not None and second.share is not None:
+        return abs(first.share - second.share) > ORDER_WITHIN
+    return (first.label, first.names) != (second.label, second.names)
 
 
-def together(seen: Sequence[Seen]) -> Seen:
+def together(answers: Sequence[Seen]) -> Seen:
     """Merge the answers in both orders: the mean probability, and the label if both name the same."""
-    first = seen[0]
-    if len(seen) == 1:
+    first = answers[0]
+    if len(answers) == 1:
         return first
-    shares = [one.share for one in seen if one.share is not None]
-    share = math.fsum(shares) / len(shares) if len(shares) == len(seen) else None
-    if any(one.label != first.label for one in seen):
+    shares = [answer.share for answer in answers if answer.share is not None]
+    share = math.fsum(shares) / len(shares) if len(shares) == len(answers) else None
+    if any(answer.label != first.label for answer in answers):
         return Seen(TIE, "with-the-order", share, first.text)
     return Seen(first.label, first.names, share, first.text)
 
 
 def _share(scores: Mapping[str, Any], labels: Sequence[str]) -> float | None:
     """Return the first label's share of the probability of both labels."""
-    known = [scores.get(label) for label in labels]
-    if not all(isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each <= 1 for each in known):
+    probabilities = [scores.get(label) for label in labels]
+    if not all(
+        isinstance(probability, int | float) and not isinstance(probability, bool) and 0 <= probability <= 1
+        for probability in probabilities
+    ):
         return None
-    one, other = (float(each) for each in known if each is not None)
-    return one / (one + other) if one + other > 0 else None
+    first, second = (float(probability) for probability in probabilities if probability is not None)
+    return first / (first + second) if first + second > 0 else None

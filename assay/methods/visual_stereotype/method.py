@@ -129,7 +129,7 @@ class VisualStereotype(PictureReferences):
         """Raise an error if no picture is usable; single unusable pictures are counted and left out."""
         if not self.pictures or self.drawing is not None:
             return
-        if not any(sort(self.pictures, one).items for one in words):
+        if not any(sort(self.pictures, specification).items for specification in words):
             raise SpecificationError(
                 f"no picture is of a term of {words[0].name}: the first is said to be of {self.pictures[0].term!r}, "
                 f"and the terms are {', '.join(list(words[0].roles)[:6])} …",
@@ -138,7 +138,7 @@ class VisualStereotype(PictureReferences):
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look, and the prompts to an author."""
-        terms = sum(len(one.roles) for one in self.words or ())
+        terms = sum(len(specification.roles) for specification in self.words or ())
         # + 1, because the first picture of each term is shown twice, with the labels in both orders
         return terms * (self.per_term + 1 + (0 if self.drawing is None else self.drawing.per_term))
 
@@ -147,45 +147,51 @@ class VisualStereotype(PictureReferences):
         """Collect the pictures of each specification, and ask until letters are clear."""
         components: list[Component] = []
         measured: list[Sightings] = []
-        for place, (words, own) in enumerate(zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)):
-            rounds, sources = yield from self._collect(place, words)
+        for index, (words, component_rng) in enumerate(
+            zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
+        ):
+            rounds, sources = yield from self._collect(index, words)
             # ratings of 1.2.0 and before have neither
             tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
-            found = Sightings(
+            sightings = Sightings(
                 words, tally, self.answers, sources=sources, strata=self.strata, delta_loss=self.delta_loss
             )
-            components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), own)))
-            measured.append(found)
+            components.append(
+                (yield from self.look(sightings, rounds, self._asks(index, sightings, rounds), component_rng))
+            )
+            measured.append(sightings)
         return self.finding(components, {"model": model_score(measured)})
 
     def _collect(
-        self, place: int, words: VisualWords
+        self, index: int, words: VisualWords
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Shown]], dict[str, Any]]]:
         """Collect stored pictures, have missing ones drawn, and order them in rounds over terms."""
         pictures: tuple[Picture, ...] = self.pictures
         sources: dict[str, Any] = {}
         if self.drawing is not None:
-            wanted = self.drawing
-            made = yield from draw_pictures(
-                words, pictures, wanted.per_term, prompt=wanted.prompt, tries=wanted.tries, place=f"{place}/draw"
+            drawing = self.drawing
+            generated = yield from draw_pictures(
+                words, pictures, drawing.per_term, prompt=drawing.prompt, tries=drawing.tries, prefix=f"{index}/draw"
             )
-            pictures, sources["drawing"] = (*pictures, *made.pictures), {**asdict(wanted), **made.as_json()}
-        held = sort(pictures, words)
-        sources["refused"] = dict(held.refused)
-        rounds = in_turns(held.items)[: self.most_rounds]
+            pictures, sources["drawing"] = (*pictures, *generated.pictures), {**asdict(drawing), **generated.as_json()}
+        usable = sort(pictures, words)
+        sources["refused"] = dict(usable.refused)
+        rounds = in_turns(usable.items)[: self.most_rounds]
         return within(rounds, MOST_PICTURES // len(self.known_words)), sources
 
-    def _asks(self, place: int, found: Sightings, rounds: Sequence[Sequence[Shown]]) -> Callable[[int, int], Asking]:
+    def _asks(
+        self, index: int, sightings: Sightings, rounds: Sequence[Sequence[Shown]]
+    ) -> Callable[[int, int], Asking]:
         """Return the function that asks about rounds: first in both orders of labels, later only if answers changed."""
-        tally = found.tally
-        show = partial(ask_pictures, words=found.words, question=self.question, tally=tally, place=str(place))
+        tally = sightings.tally
+        show = partial(ask_pictures, words=sightings.words, question=self.question, tally=tally, prefix=str(index))
 
         def ask(start: int, end: int) -> Asking:
             if not start:
                 yield from show(rounds[0], first=0, both=True)
                 start = 1
             if not tally.unasked:
-                more = [picture for one in rounds[start:end] for picture in one]
+                more = [picture for round_pictures in rounds[start:end] for picture in round_pictures]
                 yield from show(more, first=sum(map(len, rounds[:start])), both=tally.changed > 0)
 
         return ask

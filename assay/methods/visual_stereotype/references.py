@@ -29,8 +29,10 @@ class PictureReferences(StereotypeDesign[VisualWords]):
         """List specifications that are not shipped, the corpus, the images, and the pictures to ask an author for."""
         corpus = None
         if self.corpus is not None:
-            given, drawn = len(self.pictures), self.drawing is not None
-            corpus = NamedCorpus(self.corpus, "images", "pictures", given, MOST_PICTURES, may_be_empty=drawn)
+            picture_count, has_author = len(self.pictures), self.drawing is not None
+            corpus = NamedCorpus(
+                self.corpus, "images", "pictures", picture_count, MOST_PICTURES, may_be_empty=has_author
+            )
         images = tuple(picture.image for picture in self.pictures)
         return References(corpus, images, words=self.named_words(), authored=self._authored())
 
@@ -46,18 +48,20 @@ class PictureReferences(StereotypeDesign[VisualWords]):
             return ()
         terms = {draw_prompt(term, self.drawing.prompt): term for term in self._terms()}
         items: dict[str, CorpusItem] = {}
-        for each in record:
-            if isinstance(each.probe.ask, Draw):
-                prompt = each.probe.ask.prompt
-                image, term = image_of(each.reply.value), terms.get(prompt)
+        for observation in record:
+            if isinstance(observation.probe.ask, Draw):
+                prompt = observation.probe.ask.prompt
+                image, term = image_of(observation.reply.value), terms.get(prompt)
                 if image is not None and term is not None:
-                    items.setdefault(image, CorpusItem(image=image, term=term, id=each.probe.unit, prompt=prompt))
+                    items.setdefault(
+                        image, CorpusItem(image=image, term=term, id=observation.probe.unit, prompt=prompt)
+                    )
         return [tuple(items.values())]
 
     def _authored(self) -> tuple[AuthoredItems, ...]:
         if self.drawing is None or self.words is None:
             return ()
-        names = ", ".join(one.name for one in self.words)
+        names = ", ".join(words.name for words in self.words)
         reuse = self.drawing.reuse and self.corpus is None
         return (AuthoredItems("images", names, self.attribute, self._terms(), reuse=reuse),)
 
@@ -74,17 +78,17 @@ class PictureReferences(StereotypeDesign[VisualWords]):
 
     def with_drawn(self, items: Sequence[CorpusItem]) -> Self:
         """Return the method with missing pictures filled in from `items`, drawn earlier for the same prompts."""
-        wanted = self.drawing
-        if wanted is None:
+        drawing = self.drawing
+        if drawing is None:
             return self
         pictures = list(self.pictures)
-        have, known = Counter(picture.term for picture in pictures), {picture.image for picture in pictures}
+        have, known_images = Counter(picture.term for picture in pictures), {picture.image for picture in pictures}
         for item in items:
             picture = picture_of(item)
-            same = item.prompt == draw_prompt(picture.term, wanted.prompt)
-            if same and picture.image not in known and have[picture.term] < wanted.per_term:
+            same = item.prompt == draw_prompt(picture.term, drawing.prompt)
+            if same and picture.image not in known_images and have[picture.term] < drawing.per_term:
                 have[picture.term] += 1
-                known.add(picture.image)
+                known_images.add(picture.image)
                 pictures.append(picture)
         return self.changed(pictures=tuple(pictures[:MOST_PICTURES]))
 

@@ -86,8 +86,12 @@ def tables(part: PictureComponent) -> Iterator[Table | None]:
     yield sampled(PICTURES, part.images, MOST_ITEMS)
     yield LOOKS.of(part)
     yield _answers_in_words(part)
-    made = {"wanted": part.drawing.wanted, "prompts": part.drawing.asked, "drawn and of use": part.drawing.drawn}
-    yield sources_table(part.drawing, made, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
+    author_counts = {
+        "wanted": part.drawing.wanted,
+        "prompts": part.drawing.asked,
+        "drawn and of use": part.drawing.drawn,
+    }
+    yield sources_table(part.drawing, author_counts, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
     yield coverage_table(part)
     yield model_table(part)
 
