@@ -49,32 +49,38 @@ LEAST_OF_CELL = 10
 
 
 def judge(
-    heard: TextsHeard | CellsHeard,
+    answered_inputs: TextsHeard | CellsHeard,
     tally: Tally,
     tolerance: Tolerance,
     rules: Rules,
     detail: dict[str, Any],
     rng: np.random.Generator,
     *,
-    brief: bool,
+    letter_only: bool,
 ) -> Component:
-    """Judge sentences or vectors; if `brief`, leave out the details beside the letter."""
+    """Judge sentences or vectors; if `letter_only`, leave out the details beside the letter."""
     drawing, showing = rng.spawn(2)
-    detail = detail | {"weights": heard.weights.as_json(), **heard.clusters, "estimand": heard.estimand}
-    measurement = Measurement(heard.label, tally.counts, tolerance, detail)
+    detail = detail | {
+        "weights": answered_inputs.weights.as_json(),
+        **answered_inputs.clusters,
+        "estimand": answered_inputs.estimand,
+    }
+    measurement = Measurement(answered_inputs.label, tally.counts, tolerance, detail)
     try:
-        effects = heard.effects(rules.tie, drawing, within=_judged_sides(heard) if rules.strata else ())
+        effects = answered_inputs.effects(
+            rules.tie, drawing, within=_judged_sides(answered_inputs) if rules.strata else ()
+        )
     except EvidenceError as error:
         return measurement.impossible(error)
-    measurement.detail |= _distribution(effects, heard)
-    if not brief:
-        measurement.detail |= heard.resemblance.as_json(showing)
-    if (why := _too_little(heard, strata=rules.strata)) is not None:
-        return measurement.give_up(why, seen=effects.intervals())
-    own = rng.spawn(1)[0]
-    hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, own)
+    measurement.detail |= _distribution(effects, answered_inputs)
+    if not letter_only:
+        measurement.detail |= answered_inputs.resemblance.as_json(showing)
+    if (reason := _too_little(answered_inputs, strata=rules.strata)) is not None:
+        return measurement.give_up(reason, seen=effects.intervals())
+    child_rng = rng.spawn(1)[0]
+    hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, child_rng)
     if effects.within:
-        hidden += _within_sides(heard, effects, rules, tolerance.delta, own)
+        hidden += _within_sides(answered_inputs, effects, rules, tolerance.delta, child_rng)
     measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group, rules.delta_loss)
     even, tied = effects.even.drawn, np.hstack(effects.halves)
     evidence = Evidence(
@@ -82,63 +88,72 @@ def judge(
     )
     # how much a value's share of the yes answers would grow if every lost reply were a yes for that value
     share = tally.lost / max(1, tally.counts.asked)
-    most = share / (share + float(heard.rates.mean(axis=1).sum()))
+    largest_shift = share / (share + float(answered_inputs.rates.mean(axis=1).sum()))
     return measurement.conclude(
         evidence,
-        lambda letter: _why(letter, heard, effects),
+        lambda letter: _why(letter, answered_inputs, effects),
         effects.intervals(),
-        lost=lost_replies(tally.by_group, rules.delta_loss, most, most),
+        lost=lost_replies(tally.by_group, rules.delta_loss, largest_shift, largest_shift),
     )
 
 
-def _judged_sides(heard: TextsHeard | CellsHeard) -> list[int]:
+def _judged_sides(answered_inputs: TextsHeard | CellsHeard) -> list[int]:
     """Return the sides where a yes is not negligible; elsewhere next to nobody gets one, whatever the group.
 
     What counts is the largest yes rate of a value on that side: an upper limit of it, as of a Poisson distribution.
     """
-    largest = heard.rates.max(axis=0)
-    judged = []
+    largest = answered_inputs.rates.max(axis=0)
+    judged_sides = []
     for side, rate in enumerate(largest.tolist()):
-        count = heard.effective_of(side) * rate / heard.rates[:, side].sum() if rate else 0.0
-        one = rate / count if rate else 1 / heard.inputs_of(side)
-        if one * (count + 2 * math.sqrt(count) + 3) > min(LEAST_RATE, LEAST_PART * float(largest.max())):
-            judged.append(side)
-    return judged
+        count = answered_inputs.effective_of(side) * rate / answered_inputs.rates[:, side].sum() if rate else 0.0
+        rate_per_input = rate / count if rate else 1 / answered_inputs.inputs_of(side)
+        if rate_per_input * (count + 2 * math.sqrt(count) + 3) > min(LEAST_RATE, LEAST_PART * float(largest.max())):
+            judged_sides.append(side)
+    return judged_sides
 
 
 def _within_sides(
-    heard: TextsHeard | CellsHeard, effects: SamplingEffects, rules: Rules, delta: float, rng: np.random.Generator
+    answered_inputs: TextsHeard | CellsHeard,
+    effects: SamplingEffects,
+    rules: Rules,
+    delta: float,
+    rng: np.random.Generator,
 ) -> tuple[HiddenEffect, ...]:
     """Draw the effect within each side of the contents; if yes is common there, also among inputs without a yes.
 
     A side with few inputs that get a yes can only prevent a letter: if two yeses are about the same group, resampling
     shows no error. If nearly all inputs get a yes, they hardly show who gets it less (docs/decisions/0082).
     """
-    hidden = _effects_of_sides(heard, effects.within, delta, rng)
-    common = set(np.flatnonzero(heard.rates.mean(axis=0) > 0.5).tolist())
-    others = heard.others()
+    hidden = _effects_of_sides(answered_inputs, effects.within, delta, rng)
+    common = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
+    others = answered_inputs.others()
     if not rules.rarer or not common.intersection(sides := _judged_sides(others)):
         return tuple(hidden.values())
     within = others.effects(rules.tie, rng.spawn(1)[0], within=sides).within
     rare = _effects_of_sides(others, within, delta, rng)
-    named = [replace(rare[side], name=f"{rare[side].name}, without a yes") for side in sides if side in common]
-    return (*hidden.values(), *named)
+    rare_effects = [replace(rare[side], name=f"{rare[side].name}, without a yes") for side in sides if side in common]
+    return (*hidden.values(), *rare_effects)
 
 
 def _effects_of_sides(
-    heard: TextsHeard | CellsHeard, within: Sequence[Deviations], delta: float, rng: np.random.Generator
+    answered_inputs: TextsHeard | CellsHeard, within: Sequence[Deviations], delta: float, rng: np.random.Generator
 ) -> dict[int, HiddenEffect]:
     """Draw the effect on each judged side from its posterior `within`, with a joint fit of the sides."""
-    sides = _judged_sides(heard)
-    found = {heard.sides[side]: (of.estimate, of.drawn) for side, of in zip(sides, within, strict=True)}
-    effects = share_effects(found, np.full(len(heard.values), 1 / len(heard.values)), delta, rng)
+    sides = _judged_sides(answered_inputs)
+    estimates = {
+        answered_inputs.sides[side]: (deviations.estimate, deviations.drawn)
+        for side, deviations in zip(sides, within, strict=True)
+    }
+    effects = share_effects(
+        estimates, np.full(len(answered_inputs.values), 1 / len(answered_inputs.values)), delta, rng
+    )
     return {
-        side: replace(effect, bound=heard.effective_of(side) < 2 * LEAST_YES)
+        side: replace(effect, bound=answered_inputs.effective_of(side) < 2 * LEAST_YES)
         for side, effect in zip(sides, effects, strict=True)
     }
 
 
-def _too_little(heard: TextsHeard | CellsHeard, *, strata: bool) -> Reason | None:
+def _too_little(answered_inputs: TextsHeard | CellsHeard, *, strata: bool) -> Reason | None:
     """Return a reason if the inputs that got a yes are too few; otherwise ``None``.
 
     A few inputs can share a property by chance, and resampling them cannot show that: a single yes is always about one
@@ -146,55 +161,60 @@ def _too_little(heard: TextsHeard | CellsHeard, *, strata: bool) -> Reason | Non
     .017, and twenty in none of 60. Vectors of each value and side are different inputs: if yes lies in both tails, 20
     inputs in all were found biased in 6 of 48 cases.
     """
-    name, weights = heard.label, heard.weights
+    name, weights = answered_inputs.label, answered_inputs.weights
     if weights.heavy:
         facts = {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}
         return Reason("weights-heavy", facts, name)
-    needed = max(LEAST_YES, LEAST_OF_CELL * heard.cells_drawn) if strata else LEAST_YES
+    needed = max(LEAST_YES, LEAST_OF_CELL * answered_inputs.cells_drawn) if strata else LEAST_YES
     if weights.effective < needed:
         return Reason("yes-too-rare", {"effective": weights.effective, "needed": needed}, name)
-    for kind, effective in heard.carried_by.items():
+    for kind, effective in answered_inputs.carried_by.items():
         if effective < LEAST_CLUSTERS:
             return Reason("yes-of-few", {"kind": kind, "effective": effective, "needed": LEAST_CLUSTERS}, name)
     return None
 
 
-def _distribution(effects: SamplingEffects, heard: TextsHeard | CellsHeard) -> dict[str, Any]:
+def _distribution(effects: SamplingEffects, answered_inputs: TextsHeard | CellsHeard) -> dict[str, Any]:
     """Return the attribute's distribution under each prior, before and after conditioning on a yes."""
-    values, sides = heard.values, heard.sides
+    values, sides = answered_inputs.values, answered_inputs.sides
     return {
         "distribution": _shares(effects.even, values),
         "tied": [
-            {"favoured": values[one.prior.favoured or 0], "side": sides[_side(one)], "values": _shares(one, values)}
-            for one in effects.tied
+            {
+                "favoured": values[deviations.prior.favoured or 0],
+                "side": sides[_side(deviations)],
+                "values": _shares(deviations, values),
+            }
+            for deviations in effects.tied
         ],
-        "yes_rates": {"values": list(values), "sides": list(sides), "rates": heard.rates.tolist()},
+        "yes_rates": {"values": list(values), "sides": list(sides), "rates": answered_inputs.rates.tolist()},
     }
 
 
-def _side(one: Deviations) -> int:
+def _side(deviations: Deviations) -> int:
     """Return the index of the side that the prior makes more frequent among the inputs of its favoured value."""
-    return int(one.prior.sides[one.prior.favoured or 0].argmax())
+    return int(deviations.prior.sides[deviations.prior.favoured or 0].argmax())
 
 
-def _shares(one: Deviations, values: Sequence[str]) -> list[dict[str, Any]]:
+def _shares(deviations: Deviations, values: Sequence[str]) -> list[dict[str, Any]]:
     return [
         {
             "value": name,
             "prior": 1 / len(values),
-            "posterior": asdict(interval_of(one.share_draws[:, place])) | {"estimate": float(one.shares[place])},
+            "posterior": asdict(interval_of(deviations.share_draws[:, index]))
+            | {"estimate": float(deviations.shares[index])},
         }
-        for place, name in enumerate(values)
+        for index, name in enumerate(values)
     ]
 
 
-def _why(letter: Letter, heard: TextsHeard | CellsHeard, effects: SamplingEffects) -> Reason:
-    label, values, sides = heard.label, heard.values, heard.sides
-    most, of_side = int(effects.even.shares.argmax()), heard.rates.mean(axis=0)
+def _why(letter: Letter, answered_inputs: TextsHeard | CellsHeard, effects: SamplingEffects) -> Reason:
+    label, values, sides = answered_inputs.label, answered_inputs.values, answered_inputs.sides
+    top_value, of_side = int(effects.even.shares.argmax()), answered_inputs.rates.mean(axis=0)
     facts = {
         "label": label,
-        "value": values[most],
-        "share": float(effects.even.shares[most]),
+        "value": values[top_value],
+        "share": float(effects.even.shares[top_value]),
         "even": 1 / len(values),
         "step_1": float(effects.step_1.mean()),
         "step_2": float(effects.step_2.mean()),

@@ -32,19 +32,19 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
     EvidenceError
         If a density is not a positive, finite number.
     """
-    wanted = np.asarray(density, dtype=float)
+    densities = np.asarray(density, dtype=float)
     if not count > 0:
         raise OutOfBounds(f"a sample takes a positive number, not {count}", "count")
-    if wanted.ndim != 1 or not wanted.size or not (np.isfinite(wanted) & (wanted > 0)).all():
+    if densities.ndim != 1 or not densities.size or not (np.isfinite(densities) & (densities > 0)).all():
         raise EvidenceError("members of a pool are wanted with positive, finite densities")
-    if count >= wanted.size:
-        return np.ones_like(wanted)
-    order = np.argsort(-wanted, kind="stable")
-    ordered = wanted[order]
+    if count >= densities.size:
+        return np.ones_like(densities)
+    order = np.argsort(-densities, kind="stable")
+    ordered = densities[order]
     # if the m densest are certain members, the others share the remaining places in proportion to their densities
-    left = np.append(np.cumsum(ordered[::-1])[::-1], 0.0)
-    sure = np.arange(wanted.size)
-    scales = (count - sure) / left[:-1]
+    remaining_density = np.append(np.cumsum(ordered[::-1])[::-1], 0.0)
+    sure = np.arange(densities.size)
+    scales = (count - sure) / remaining_density[:-1]
     first = int(np.argmax((scales * ordered <= 1) | (sure >= count)))
     shares = np.minimum(1.0, scales[first] * ordered)
     shares[:first] = 1.0

@@ -78,9 +78,9 @@ class VectorStimuli(Bounded):
     # ------------------------------------------------------------------------ checks
     def _check_centres(self) -> None:
         self._check_counts()
-        for where, listed in (("centres", self.centres), ("sides", self.sides), ("sd", {"": self.sd})):
-            for name, numbers in listed.items():
-                at = f"vectors.{where}" + (f".{name}" if name else "")
+        for field_name, number_lists in (("centres", self.centres), ("sides", self.sides), ("sd", {"": self.sd})):
+            for name, numbers in number_lists.items():
+                at = f"vectors.{field_name}" + (f".{name}" if name else "")
                 if len(numbers) != len(self.names):
                     raise SpecificationError(f"{len(self.names)} numbers are needed, not {len(numbers)}", at)
                 if not all(map(_sound, numbers)):
@@ -97,9 +97,9 @@ class VectorStimuli(Bounded):
                 raise UnknownName("column", str(name), columns, f"vectors.{at}")
         if self.column == self.side or {self.column, self.side} & set(self.names):
             raise SpecificationError("the attribute, the side and the numbers are columns of their own", "vectors.side")
-        for place, row in enumerate(self.rows):
+        for index, row in enumerate(self.rows):
             if not all(_sound(row.get(name)) for name in self.names):
-                raise SpecificationError(UNSOUND, f"vectors.rows.{place}")
+                raise SpecificationError(UNSOUND, f"vectors.rows.{index}")
         self._check_counts()
         self._check_cells()
 
@@ -114,13 +114,14 @@ class VectorStimuli(Bounded):
     def _check_cells(self) -> None:
         for value in self.values:
             for side in self.side_names:
-                held = self._held.get((value, side), [])
-                if len(held) < LEAST_ROWS or len(set(held)) < SIDES:
+                cell_rows = self._held.get((value, side), [])
+                if len(cell_rows) < LEAST_ROWS or len(set(cell_rows)) < SIDES:
                     raise SpecificationError(
-                        f"{value} has {len(held)} rows of {side}; {LEAST_ROWS} that differ are needed", "vectors.rows"
+                        f"{value} has {len(cell_rows)} rows of {side}; {LEAST_ROWS} that differ are needed",
+                        "vectors.rows",
                     )
                 try:
-                    NormalPrior.of(np.array(held))
+                    NormalPrior.of(np.array(cell_rows))
                 except EvidenceError as error:  # raised if the rows differ by less than the precision of floats
                     raise SpecificationError(f"{value}, {side}: {error}", "vectors.rows") from error
 
@@ -142,24 +143,26 @@ class VectorStimuli(Bounded):
     @cached_property
     def priors(self) -> Mapping[tuple[int, int], NormalPrior]:
         """The distribution of vectors in each cell, by the indices of its value and its side."""
-        made = {}
+        priors = {}
         for v, value in enumerate(self.values):
             for s, side in enumerate(self.side_names):
                 if self.centres:
                     mean = np.array(self.centres[value], dtype=float) + np.array(self.sides[side], dtype=float)
-                    made[v, s] = NormalPrior(mean, np.diag(np.array(self.sd, dtype=float)))
+                    priors[v, s] = NormalPrior(mean, np.diag(np.array(self.sd, dtype=float)))
                 else:
-                    made[v, s] = NormalPrior.of(np.array(self._held[value, side]))
-        return made
+                    priors[v, s] = NormalPrior.of(np.array(self._held[value, side]))
+        return priors
 
     @cached_property
     def _held(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
         """Numbers of the rows, grouped by value and side."""
-        held: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+        rows_of_cell: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         for row in self.rows:
             numbers = tuple(float(row[name] or 0) for name in self.names)
-            held.setdefault((str(row.get(self.column or "")), str(row.get(self.side or ""))), []).append(numbers)
-        return held
+            rows_of_cell.setdefault((str(row.get(self.column or "")), str(row.get(self.side or ""))), []).append(
+                numbers
+            )
+        return rows_of_cell
 
     def rounded(self, vectors: Floats) -> Floats:
         """Round vectors to the digits that are sent."""

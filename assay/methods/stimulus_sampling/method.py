@@ -146,21 +146,21 @@ class StimulusSampling(Bounded, Method):
     def _probes(self, samples: int) -> int:
         if self.vectors is not None:
             cells = len(self.vectors.priors)  # every cell gets the same number of vectors
-            drawn = (min(samples, MOST_VECTORS), 0 if self.route == "weights" else TRAINING)
-            return sum(-(-each // cells) * cells for each in drawn)
+            counts = (min(samples, MOST_VECTORS), 0 if self.route == "weights" else TRAINING)
+            return sum(-(-count // cells) * cells for count in counts)
         assert self.texts is not None  # noqa: S101
         return min(samples, self.texts.expected()) * len(self.values)
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask about generated inputs, and judge the attribute's distribution among those with a yes."""
         looks: list[dict[str, Any]] = []
-        heard = Heard()
+        reply_log = Heard()
         ask = self._by_texts if self.vectors is None else self._by_vectors
-        component = yield from ask(heard, rng, looks)
-        return replace(self.finding([component], {"looks": looks}), reasons=heard.spellings.reasons())
+        component = yield from ask(reply_log, rng, looks)
+        return replace(self.finding([component], {"looks": looks}), reasons=reply_log.spellings.reasons())
 
     # ------------------------------------------------------------------------ texts
-    def _by_texts(self, heard: Heard, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
+    def _by_texts(self, reply_log: Heard, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
         assert self.texts is not None  # noqa: S101
         writing, picking, numbers = rng.spawn(3)
         cases = text_cases(self.texts, writing)
@@ -168,39 +168,41 @@ class StimulusSampling(Bounded, Method):
         component, label = None, self.label
         for size, last in self._sizes(len(cases)):
             if picker is None:
-                some, taken = list(cases[:size]), np.ones(size)
-                yield from self._ask(heard, some)
-                seen = hear_texts(heard.answers(some, self.values), taken, label)
-                label = self._label(seen)
-                picker = self._picker(seen, cases, picking)
+                profiles, taken = list(cases[:size]), np.ones(size)
+                yield from self._ask(reply_log, profiles)
+                outcome = hear_texts(reply_log.answers(profiles, self.values), taken, label)
+                label = self._label(outcome)
+                picker = self._picker(outcome, cases, picking)
             if picker is not None:
-                some, taken = picker.take(size)
-                yield from self._ask(heard, some)
-                seen = hear_texts(heard.answers(some, self.values), taken, label)
-            own = numbers.spawn(1)[0]
+                profiles, taken = picker.take(size)
+                yield from self._ask(reply_log, profiles)
+                outcome = hear_texts(reply_log.answers(profiles, self.values), taken, label)
+            child_rng = numbers.spawn(1)[0]
             route = "weights" if picker is None else "surrogate"
-            whole = len(heard.answers(some, self.values).whole)
-            component = self._judge(heard, seen, own, route=route, whole=whole, last=last)
-            looks.append({"profiles": len(some), "letters": {component.name: component.letter}})
-            if component.declared or _hopeless(seen, heard.tally(self.values)):
+            complete_count = len(reply_log.answers(profiles, self.values).whole)
+            component = self._judge(
+                reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
+            )
+            looks.append({"profiles": len(profiles), "letters": {component.name: component.letter}})
+            if component.declared or _hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
 
-    def _picker(self, seen: TextsHeard | Reason, cases: Sequence[Case], rng: np.random.Generator) -> Picking | None:
+    def _picker(self, outcome: TextsHeard | Reason, cases: Sequence[Case], rng: np.random.Generator) -> Picking | None:
         """Choose profiles by a surrogate, if the replies so far are not enough."""
-        if isinstance(seen, Reason) or self.route == "weights":
+        if isinstance(outcome, Reason) or self.route == "weights":
             return None
-        if self.route == "auto" and seen.weights.enough:
+        if self.route == "auto" and outcome.weights.enough:
             return None
         try:
-            density = seen.surrogate().wanted(cases)
+            density = outcome.surrogate().wanted(cases)
         except EvidenceError:
             return None  # without a surrogate, importance weights alone are used
         return Picking(cases, density, rng.random(len(cases)))
 
     # ------------------------------------------------------------------------ vectors
-    def _by_vectors(self, heard: Heard, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
+    def _by_vectors(self, reply_log: Heard, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
         assert self.vectors is not None  # noqa: S101
         drawing, numbers = rng.spawn(2)
         cells = len(self.vectors.priors)
@@ -210,34 +212,36 @@ class StimulusSampling(Bounded, Method):
         if route == "weights":
             supplies = from_prior(self.vectors, sizes[-1][0], drawing)
         else:
-            trained = yield from self._trained(heard, drawing)
+            trained = yield from self._trained(reply_log, drawing)
             if isinstance(trained, Reason):
-                return self._judge(heard, trained, numbers, route=route, whole=0, last=True)
+                return self._judge(reply_log, trained, numbers, route=route, complete_count=0, last=True)
             surrogate, label = trained
             supplies = from_surrogate(self.vectors, surrogate, sizes[-1][0], drawing)
         component = None
         for count, last in sizes:
-            own = numbers.spawn(1)[0]
-            replies = yield from self._replies(heard, supplies, count, "vector")
-            seen = hear_vectors(self.vectors, supplies, replies, label, own.spawn(1)[0])
-            label = self._label(seen)
-            whole = 0 if isinstance(seen, Reason) else len(seen.resemblance.yes)
-            component = self._judge(heard, seen, own, route=route, whole=whole, last=last)
+            child_rng = numbers.spawn(1)[0]
+            replies = yield from self._replies(reply_log, supplies, count, "vector")
+            outcome = hear_vectors(self.vectors, supplies, replies, label, child_rng.spawn(1)[0])
+            label = self._label(outcome)
+            complete_count = 0 if isinstance(outcome, Reason) else len(outcome.resemblance.yes)
+            component = self._judge(
+                reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
+            )
             looks.append({"profiles": sum(map(len, replies.values())), "letters": {component.name: component.letter}})
-            if last or component.declared or _hopeless(seen, heard.tally(self.values)):
+            if last or component.declared or _hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
 
     def _trained(
-        self, heard: Heard, rng: np.random.Generator
+        self, reply_log: Heard, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
         """Ask about vectors of the unbiased prior; return the fitted surrogate and the label of yes, or a reason."""
         assert self.vectors is not None  # noqa: S101
         count = -(-TRAINING // len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
-        replies = yield from self._replies(heard, supplies, count, "training")
-        read = read_vectors([reply for held in replies.values() for reply in held], self.label)
+        replies = yield from self._replies(reply_log, supplies, count, "training")
+        read = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], self.label)
         if isinstance(read, Reason):
             return read
         label, yes = read
@@ -249,76 +253,76 @@ class StimulusSampling(Bounded, Method):
         return fitted, label
 
     def _replies(
-        self, heard: Heard, supplies: Mapping[Place, Supply], count: int, kind: str
+        self, reply_log: Heard, supplies: Mapping[Place, Supply], count: int, kind: str
     ) -> Generator[Sequence[Probe], Sequence[Reply], dict[Place, list[Reply]]]:
         assert self.vectors is not None  # noqa: S101
         cases = list(asked(supplies, count, self.vectors, kind))
-        yield from self._ask(heard, [case for _, case in cases])
+        yield from self._ask(reply_log, [case for _, case in cases])
         replies: dict[Place, list[Reply]] = {}
         for cell, case in cases:
-            replies.setdefault(cell, []).extend(heard.replies[case.name])
+            replies.setdefault(cell, []).extend(reply_log.replies[case.name])
         return replies
 
     # ------------------------------------------------------------------------ shared by texts and vectors
-    def _label(self, seen: TextsHeard | CellsHeard | Reason) -> str | None:
+    def _label(self, outcome: TextsHeard | CellsHeard | Reason) -> str | None:
         """Return the label of yes for later looks: the rarer label stays, although a surrogate then favours it."""
-        return self.label if isinstance(seen, Reason) else seen.label
+        return self.label if isinstance(outcome, Reason) else outcome.label
 
-    def _sizes(self, most: int) -> Iterator[tuple[int, bool]]:
+    def _sizes(self, max_size: int) -> Iterator[tuple[int, bool]]:
         """Yield the size of each look, and whether it is the last look."""
-        sizes = list(dict.fromkeys(min(most, self.samples * 2**look) for look in range(self.looks)))
-        for place, size in enumerate(sizes, 1):
-            yield size, place == len(sizes)
+        sizes = list(dict.fromkeys(min(max_size, self.samples * 2**look) for look in range(self.looks)))
+        for number, size in enumerate(sizes, 1):
+            yield size, number == len(sizes)
 
-    def _ask(self, heard: Heard, cases: Sequence[Case]) -> Asking:
+    def _ask(self, reply_log: Heard, cases: Sequence[Case]) -> Asking:
         """Ask about the inputs that have no replies yet."""
-        new = [case for case in cases if case.name not in heard.replies]
+        new = [case for case in cases if case.name not in reply_log.replies]
         questions = [
             (
                 case,
                 [
-                    Probe(f"{case.name}/{place}", Classify(given), (case.name,))
-                    for place, given in enumerate(case.given)
+                    Probe(f"{case.name}/{index}", Classify(stimulus), (case.name,))
+                    for index, stimulus in enumerate(case.given)
                 ],
             )
             for case in new
         ]
-        yield from ask_in_batches(questions, heard.take)
+        yield from ask_in_batches(questions, reply_log.take)
 
     def _judge(
         self,
-        heard: Heard,
-        seen: TextsHeard | CellsHeard | Reason,
+        reply_log: Heard,
+        outcome: TextsHeard | CellsHeard | Reason,
         rng: np.random.Generator,
         *,
         route: str,
-        whole: int,
+        complete_count: int,
         last: bool,
     ) -> Component:
-        """Judge briefly; if that decides the job, judge again with the same draws and with all details."""
-        tally = heard.tally(self.values)
+        """Judge the letter only; if that decides the job, judge again with the same draws and with all details."""
+        tally = reply_log.tally(self.values)
         detail = {
             "values": list(self.values),
             "route": route,
-            "profiles": {"asked": len(heard.replies), "whole": whole},
+            "profiles": {"asked": len(reply_log.replies), "whole": complete_count},
             "failed_why": dict(tally.failed_why),
             "unusable_why": dict(tally.unusable_why),
             "unasked": tally.unasked,
         }
-        if isinstance(seen, Reason):
+        if isinstance(outcome, Reason):
             tolerance = Tolerance.around(self.delta, self.confidence)
-            return Measurement(seen.component or OUTPUT, tally.counts, tolerance, detail).give_up(seen)
+            return Measurement(outcome.component or OUTPUT, tally.counts, tolerance, detail).give_up(outcome)
         confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
         rules = Rules(self.tie, self.strata, self.delta_loss, self.label is None)
-        judged = partial(judge, seen, tally, tolerance, rules, detail | {"label": seen.label})
-        again = deepcopy(rng)
-        component = judged(rng, brief=not last)
-        return judged(again, brief=False) if component.declared and not last else component
+        judge_inputs = partial(judge, outcome, tally, tolerance, rules, detail | {"label": outcome.label})
+        replay_rng = deepcopy(rng)
+        component = judge_inputs(rng, letter_only=not last)
+        return judge_inputs(replay_rng, letter_only=False) if component.declared and not last else component
 
 
-def _hopeless(seen: object, tally: Tally) -> bool:
+def _hopeless(outcome: object, tally: Tally) -> bool:
     """Return whether more questions are useless; if there was no yes so far, a first yes may still come."""
     if tally.unasked:
         return True
-    return isinstance(seen, Reason) and seen.code not in {"never-yes", "constant-answers"}
+    return isinstance(outcome, Reason) and outcome.code not in {"never-yes", "constant-answers"}

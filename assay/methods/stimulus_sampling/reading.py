@@ -48,54 +48,58 @@ class Heard:
     def answers(self, cases: Sequence[Case], values: Sequence[str]) -> Answers:
         """Return the answers to some of the profiles."""
         answers = Answers(tuple(cases), tuple(values), numbers=False, spellings=self.spellings)
-        for place, case in enumerate(answers.cases):
+        for index, case in enumerate(answers.cases):
             for value, reply in enumerate(self.replies.get(case.name, ())):
-                answers.take(place, value, reply)
+                answers.take(index, value, reply)
         return answers
 
     def tally(self, values: Sequence[str]) -> Tally:
         """Count all replies, in total and by value."""
         tally = Tally()
         for name, replies in self.replies.items():
-            for place, reply in enumerate(replies, self.own.get(name, 0)):
-                tally.count_reply(reply, "no-label" if read_classes(reply.value) is None else None, values[place])
+            for value_index, reply in enumerate(replies, self.own.get(name, 0)):
+                tally.count_reply(reply, "no-label" if read_classes(reply.value) is None else None, values[value_index])
         return tally
 
 
 # ---------------------------------------------------------------------------- label that counts as yes
 def probability(read: Mapping[str, float], label: str) -> float:
     """Return the probability of a label; for ``not LABEL``, 1 minus the probability of LABEL."""
-    other = label.removeprefix(NOT)
-    return 1 - read[other] if label not in read and label != other and other in read else read.get(label, 0.0)
+    opposite = label.removeprefix(NOT)
+    return 1 - read[opposite] if label not in read and label != opposite and opposite in read else read.get(label, 0.0)
 
 
-def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None) -> str | Reason:
+def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | None) -> str | Reason:
     """Return the label that counts as yes: the wanted label, or the rarer of two.
 
     `replies` holds the labels and scores of at least one reply. If the label cannot be known, or no reply can be a
     yes, a reason is returned. The rarer of two labels shows best which group gets it: the common label goes to nearly
     all inputs of every group (docs/decisions/0081).
     """
-    seen = sorted({label for read in replies for label in read})
+    labels = sorted({label for read in replies for label in read})
     alone = all(len(read) == 1 and next(iter(read.values())) == 1.0 for read in replies)
-    scored = len(seen) == 1 and not alone
-    if wanted is not None:
-        spelled = [*seen, *(NOT + label for label in seen)]
-        wanted = next((label for label in spelled if label_key(label) == label_key(wanted)), wanted)
-        if wanted in seen or (scored and wanted == NOT + seen[0]):
-            return wanted
+    scored = len(labels) == 1 and not alone
+    if requested_label is not None:
+        candidates = [*labels, *(NOT + label for label in labels)]
+        requested_label = next(
+            (label for label in candidates if label_key(label) == label_key(requested_label)), requested_label
+        )
+        if requested_label in labels or (scored and requested_label == NOT + labels[0]):
+            return requested_label
         code = "never-yes" if alone else "labels-unknown"
-        return too_many_labels(seen) or Reason(code, {"label": wanted, "seen": seen[:20], "inputs": len(replies)})
+        return too_many_labels(labels) or Reason(
+            code, {"label": requested_label, "seen": labels[:20], "inputs": len(replies)}
+        )
     # a service that sends only the likelier label has replies with one score, which say nothing about the sum
     sums = [sum(read.values()) for read in replies if len(read) == TWO]
-    apart = sum(abs(each - 1) > NEARLY for each in sums) > LOST_SHARE * len(replies)
-    if (len(seen) == TWO and not apart) or scored:
-        two = [NOT + seen[0], seen[0]] if scored else seen
+    apart = sum(abs(total - 1) > NEARLY for total in sums) > LOST_SHARE * len(replies)
+    if (len(labels) == TWO and not apart) or scored:
+        two = [NOT + labels[0], labels[0]] if scored else labels
         means = [np.mean([probability(read, label) for read in replies]) for label in two]
         return two[0] if means[0] < means[1] else two[1]
-    if len(seen) == 1:
-        return Reason("constant-answers", {"label": seen[0], "inputs": len(replies)})
-    return too_many_labels(seen) or Reason("labels-unknown", {"seen": seen[:20], "inputs": len(replies)})
+    if len(labels) == 1:
+        return Reason("constant-answers", {"label": labels[0], "inputs": len(replies)})
+    return too_many_labels(labels) or Reason("labels-unknown", {"seen": labels[:20], "inputs": len(replies)})
 
 
 def flaw(yes: Floats, label: str) -> Reason | None:

@@ -62,11 +62,11 @@ SHEETS = (
 def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]:
     """Yield sentences: which group the inputs with a yes are about, and what was tested."""
     label, values = part.label or "yes", part.values
-    most = max(_shares(part.distribution), default=None)
-    if most is not None:
+    largest = max(_shares(part.distribution), default=None)
+    if largest is not None:
         even = f"{100 / len(values):.0f} %" if values else "as many of each"
         yield (
-            f"Of the inputs that get “{label}”, an estimated {100 * most[0]:.0f} % are about “{most[1]}”; "
+            f"Of the inputs that get “{label}”, an estimated {100 * largest[0]:.0f} % are about “{largest[1]}”; "
             f"even would be {even}."
         )
     for tied in part.tied[-1:]:
@@ -78,9 +78,9 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
                 )
     yield from hidden_in_words(part, HUNDREDTHS, "With “{name}” alone, one group has {size} too many.")
     vectors = document.experiment.get("vectors") is not None
-    made = "vectors of numbers about" if vectors else "sentences, each in a version for"
-    named = listed([f"“{value}”" for value in values])
-    yield tested(document, part, f"{part.profiles.asked or 0:,} generated {made} {named}")
+    input_kind = "vectors of numbers about" if vectors else "sentences, each in a version for"
+    value_names = listed([f"“{value}”" for value in values])
+    yield tested(document, part, f"{part.profiles.asked or 0:,} generated {input_kind} {value_names}")
 
 
 def _shares(rows: Sequence[ValueDocument]) -> list[tuple[float, str]]:
@@ -114,20 +114,20 @@ def figures(part: SamplingComponent) -> Iterator[Picture | None]:
 def _weights(part: SamplingComponent) -> Table:
     """Effective number of the inputs, and the tail of their weights."""
     weights = part.weights
-    known = (
+    statistics = (
         ("inputs that count", weights.inputs),
         ("effective ones (ESS)", weights.effective),
         ("mean probability of yes", weights.mean),
         ("shape of the weights' tail (Pareto k)", weights.tail),
     )
-    rows = tuple((title, cells.number(value)) for title, value in known if value is not None)
+    rows = tuple((title, cells.number(value)) for title, value in statistics if value is not None)
     return Table("What the inputs are worth", ("Inputs", "Number"), rows)
 
 
 def _distribution(part: SamplingComponent) -> Picture | None:
     """The attribute's distribution among all inputs, and among the inputs that get a yes."""
     rows = part.distribution[: charts.MOST_WORDS]
-    tied = {row.value: row.posterior for one in part.tied[:1] for row in one.values}
+    tied = {row.value: row.posterior for tied_prior in part.tied[:1] for row in tied_prior.values}
     marks = tuple(
         Mark(row.value or "value", (charts.span(row.posterior), charts.span(tied.get(row.value, NO_EFFECT))))
         for row in rows

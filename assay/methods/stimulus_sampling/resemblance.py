@@ -44,21 +44,21 @@ class Texts:
 
     def as_json(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the nearest and the most distant inputs as JSON."""
-        listed = [row for slot in self._slots if slot != VALUE for row in self._rows(slot)]
-        listed.sort(key=lambda row: (-row["ratio"], row["distance"], row["word"]))
+        word_rows = [row for slot in self._slots if slot != VALUE for row in self._rows(slot)]
+        word_rows.sort(key=lambda row: (-row["ratio"], row["distance"], row["word"]))
         order = np.lexsort((np.arange(self.yes.size), self._distance, -self.yes))
         half = LISTED // 2
         return {
-            "nearest_words": listed[:LISTED],
-            "most_distant_words": listed[: -LISTED - 1 : -1],
-            "nearest_inputs": [self._input(int(place)) for place in order[:half]],
-            "most_distant_inputs": [self._input(int(place)) for place in order[: -half - 1 : -1]],
+            "nearest_words": word_rows[:LISTED],
+            "most_distant_words": word_rows[: -LISTED - 1 : -1],
+            "nearest_inputs": [self._input(int(index)) for index in order[:half]],
+            "most_distant_inputs": [self._input(int(index)) for index in order[: -half - 1 : -1]],
             "group_distances": [{"value": row["word"], "distance": row["distance"]} for row in self._rows(VALUE)],
             "projection": projected(*self._some(rng)),
         }
 
-    def _input(self, place: int) -> dict[str, Any]:
-        return {"asked": self.texts[place], "yes": float(self.yes[place]), "distance": float(self._distance[place])}
+    def _input(self, index: int) -> dict[str, Any]:
+        return {"asked": self.texts[index], "yes": float(self.yes[index]), "distance": float(self._distance[index])}
 
     def _rows(self, slot: str) -> list[dict[str, Any]]:
         """Return the shares of each word in a slot, and the mean distance of texts with it from the posterior."""
@@ -69,12 +69,12 @@ class Texts:
             {
                 "word": name,
                 "slot": slot,
-                "prior": float(prior[place]),
-                "posterior": float(posterior[place]),
-                "ratio": float(posterior[place] / prior[place]),
-                "distance": float(distance[place]),
+                "prior": float(prior[index]),
+                "posterior": float(posterior[index]),
+                "ratio": float(posterior[index] / prior[index]),
+                "distance": float(distance[index]),
             }
-            for place, name in enumerate(names)
+            for index, name in enumerate(names)
         ]
 
     @cached_property
@@ -96,16 +96,16 @@ class Texts:
     def _some(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Sample texts of the prior and of the posterior, as vectors that encode their words."""
         shares = (self.prior, self.posterior)
-        drawn = np.concatenate([rng.choice(self.yes.size, DOTS, p=each) for each in shares])
-        vectors = indicators([self.words[int(place)] for place in drawn])
+        sampled = np.concatenate([rng.choice(self.yes.size, DOTS, p=probabilities) for probabilities in shares])
+        vectors = indicators([self.words[int(index)] for index in sampled])
         return vectors[:DOTS], vectors[DOTS:]
 
 
 def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
     """Return the words of a text, by slot."""
-    told = {VALUE: values[value], **case.clusters}
-    people = told["person"].split(JOINED)
-    return told | {"person": people[value] if len(people) == len(values) else told["person"]}
+    words = {VALUE: values[value], **case.clusters}
+    people = words["person"].split(JOINED)
+    return words | {"person": people[value] if len(people) == len(values) else words["person"]}
 
 
 def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
@@ -138,20 +138,20 @@ class VectorsHeard:
     def as_json(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the nearest and the most distant inputs as JSON."""
         order, half = np.argsort(-self.yes, kind="stable"), LISTED // 2
-        some = rng.choice(len(self.asked), DOTS, p=self.posterior)
+        sampled = rng.choice(len(self.asked), DOTS, p=self.posterior)
         spread = self.before.std(axis=0)
         unit = np.where(spread > 0, spread, 1.0)
-        away = np.linalg.norm((self.before[:, None] - self.asked[some]) / unit, axis=-1).mean(axis=1)
+        away = np.linalg.norm((self.before[:, None] - self.asked[sampled]) / unit, axis=-1).mean(axis=1)
         before = self.before[rng.choice(len(self.before), DOTS)]
         return {
             "numbers": self._shifts(unit),
-            "nearest_inputs": [self._input(int(place)) for place in order[:half]],
-            "most_distant_inputs": [self._input(int(place)) for place in order[: -half - 1 : -1]],
+            "nearest_inputs": [self._input(int(index)) for index in order[:half]],
+            "most_distant_inputs": [self._input(int(index)) for index in order[: -half - 1 : -1]],
             "group_distances": [
-                {"value": name, "distance": float(away[self.value == place].mean())}
-                for place, name in enumerate(self.values)
+                {"value": name, "distance": float(away[self.value == index].mean())}
+                for index, name in enumerate(self.values)
             ],
-            "projection": projected(before / unit, self.asked[some] / unit),
+            "projection": projected(before / unit, self.asked[sampled] / unit),
         }
 
     def _shifts(self, unit: Floats) -> list[dict[str, Any]]:
@@ -160,17 +160,17 @@ class VectorsHeard:
         shift = (after - before) / unit
         return [
             {
-                "name": self.names[place],
-                "prior": float(before[place]),
-                "posterior": float(after[place]),
-                "shift": float(shift[place]),
+                "name": self.names[index],
+                "prior": float(before[index]),
+                "posterior": float(after[index]),
+                "shift": float(shift[index]),
             }
-            for place in np.argsort(-np.abs(shift), kind="stable")[: 2 * LISTED]
+            for index in np.argsort(-np.abs(shift), kind="stable")[: 2 * LISTED]
         ]
 
-    def _input(self, place: int) -> dict[str, Any]:
-        told = ", ".join(f"{name}: {cell:.4g}" for name, cell in zip(self.names, self.asked[place], strict=True))
-        return {"asked": told, "yes": float(self.yes[place])}
+    def _input(self, index: int) -> dict[str, Any]:
+        numbers = ", ".join(f"{name}: {cell:.4g}" for name, cell in zip(self.names, self.asked[index], strict=True))
+        return {"asked": numbers, "yes": float(self.yes[index])}
 
 
 # ---------------------------------------------------------------------------- projections of texts and vectors

@@ -118,23 +118,25 @@ class TextsHeard:
         )
 
 
-def hear_texts(answers: Answers, taken: Floats, wanted: str | None) -> TextsHeard | Reason:
+def hear_texts(answers: Answers, taken: Floats, requested_label: str | None) -> TextsHeard | Reason:
     """Read the answers; return a reason if they cannot be used."""
     answers.complete_top_labels()
-    whole = answers.whole
-    if too_few(answers, len(whole)):
-        return lost_reason(answers, len(whole))
-    label = choose_label(list(answers.replies.values()), wanted)
+    complete_indices = answers.whole
+    if too_few(answers, len(complete_indices)):
+        return lost_reason(answers, len(complete_indices))
+    label = choose_label(list(answers.replies.values()), requested_label)
     if isinstance(label, Reason):
         return label
-    yes = np.array([[probability(answers.replies[p, v], label) for v in range(len(answers.values))] for p in whole])
+    yes = np.array(
+        [[probability(answers.replies[p, v], label) for v in range(len(answers.values))] for p in complete_indices]
+    )
     sound = np.asarray(possible(yes).all(axis=1), dtype=bool)
     if 1 - sound.sum() / len(answers.cases) > LOST_SHARE:
         return no_probability(int((~sound).sum()), len(answers.cases), label)
-    kept = [place for place, good in zip(whole, sound, strict=True) if good]
+    usable_indices = [index for index, good in zip(complete_indices, sound, strict=True) if good]
     yes = np.clip(yes[sound], 0.0, 1.0)
     return flaw(yes, label) or TextsHeard(
-        tuple(answers.cases[place] for place in kept), answers.values, label, yes, taken[kept]
+        tuple(answers.cases[index] for index in usable_indices), answers.values, label, yes, taken[usable_indices]
     )
 
 
@@ -181,8 +183,8 @@ class Picking:
         """Return about `count` profiles, half of them of each side, and their inclusion probabilities."""
         side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
         probability = np.ones(len(self.cases))
-        for each in range(SIDES):
-            held = side == each
-            probability[held] = inclusion(self.density[held], count / SIDES)
-        kept = np.flatnonzero(self.number < probability)
-        return [self.cases[int(place)] for place in kept], probability[kept]
+        for side_index in range(SIDES):
+            on_side = side == side_index
+            probability[on_side] = inclusion(self.density[on_side], count / SIDES)
+        taken_indices = np.flatnonzero(self.number < probability)
+        return [self.cases[int(index)] for index in taken_indices], probability[taken_indices]

@@ -40,10 +40,10 @@ class Supply:
 
 def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[Place, Supply]:
     """Draw vectors of each cell from the prior."""
-    drawn = {}
-    for (cell, prior), own in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
-        drawn[cell] = Supply(stimuli.rounded(prior.draw(count, own)), np.ones(count))
-    return drawn
+    supplies = {}
+    for (cell, prior), child_rng in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
+        supplies[cell] = Supply(stimuli.rounded(prior.draw(count, child_rng)), np.ones(count))
+    return supplies
 
 
 def from_surrogate(
@@ -53,14 +53,15 @@ def from_surrogate(
 
     One in ten comes from the prior itself (`DEFENCE`): the posterior never reaches inputs that the surrogate overlooks.
     """
-    drawn = {}
-    for (cell, prior), own in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
-        found, plain = sample_posterior(surrogate, prior, count, own), prior.draw(count, own)
-        vectors = np.where(own.random(count)[:, None] < DEFENCE, plain, found)
+    supplies = {}
+    for (cell, prior), child_rng in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
+        posterior_vectors = sample_posterior(surrogate, prior, count, child_rng)
+        prior_vectors = prior.draw(count, child_rng)
+        vectors = np.where(child_rng.random(count)[:, None] < DEFENCE, prior_vectors, posterior_vectors)
         # the density is that of the unrounded vectors, because these were drawn
         density = np.exp(special.log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
-        drawn[cell] = Supply(stimuli.rounded(vectors), 1 / (DEFENCE + (1 - DEFENCE) * density))
-    return drawn
+        supplies[cell] = Supply(stimuli.rounded(vectors), 1 / (DEFENCE + (1 - DEFENCE) * density))
+    return supplies
 
 
 def asked(
@@ -68,8 +69,8 @@ def asked(
 ) -> Iterator[tuple[Place, Case]]:
     """Yield the first `count` vectors of each cell as cases of one input."""
     for (value, side), supply in supplies.items():
-        for place, vector in enumerate(supply.vectors[:count]):
-            yield (value, side), Case(f"{kind}/{value}-{side}/{place}", (stimuli.record(vector),), own=value)
+        for index, vector in enumerate(supply.vectors[:count]):
+            yield (value, side), Case(f"{kind}/{value}-{side}/{index}", (stimuli.record(vector),), own=value)
 
 
 @dataclass(frozen=True)
@@ -119,20 +120,20 @@ class CellsHeard:
         return cell_effects(self.cells, len(self.values), tie, rng, within=within)
 
 
-def read_vectors(replies: Sequence[Reply], wanted: str | None) -> tuple[str, Floats] | Reason:
+def read_vectors(replies: Sequence[Reply], requested_label: str | None) -> tuple[str, Floats] | Reason:
     """Return the label of yes and each reply's probability of yes (NaN: unusable); a reason if too few are usable."""
-    answers = Answers(tuple(Case(str(place), ()) for place in range(len(replies))), ("",), numbers=False)
-    for place, reply in enumerate(replies):
-        answers.take(place, 0, reply)
+    answers = Answers(tuple(Case(str(index), ()) for index in range(len(replies))), ("",), numbers=False)
+    for index, reply in enumerate(replies):
+        answers.take(index, 0, reply)
     answers.complete_top_labels()
-    read = [answers.replies.get((place, 0)) for place in range(len(replies))]
-    known = [one for one in read if one is not None]
-    if too_few(answers, len(known)):
-        return lost_reason(answers, len(known))
-    label = choose_label(known, wanted)
+    read = [answers.replies.get((index, 0)) for index in range(len(replies))]
+    usable = [scores for scores in read if scores is not None]
+    if too_few(answers, len(usable)):
+        return lost_reason(answers, len(usable))
+    label = choose_label(usable, requested_label)
     if isinstance(label, Reason):
         return label
-    yes = np.array([np.nan if one is None else probability(one, label) for one in read])
+    yes = np.array([np.nan if scores is None else probability(scores, label) for scores in read])
     with np.errstate(invalid="ignore"):
         sound = possible(yes)
     if 1 - sound.sum() / len(replies) > LOST_SHARE:
@@ -144,41 +145,41 @@ def hear_vectors(
     stimuli: VectorStimuli,
     supplies: Mapping[Place, Supply],
     replies: Mapping[Place, Sequence[Reply]],
-    wanted: str | None,
+    requested_label: str | None,
     rng: np.random.Generator,
 ) -> CellsHeard | Reason:
     """Read the replies to the first vectors of each cell, in order; return a reason if they cannot be judged.
 
-    `wanted` is the label that counts as yes; without it, the rarer of two does. `rng` draws vectors of the prior, with
-    which the vectors that get a yes are compared.
+    `requested_label` is the label that counts as yes; without it, the rarer of two does. `rng` draws vectors of the
+    prior, with which the vectors that get a yes are compared.
     """
-    read = read_vectors([reply for held in replies.values() for reply in held], wanted)
+    read = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], requested_label)
     if isinstance(read, Reason):
         return read
     label, yes = read
-    vectors = np.concatenate([supplies[cell].vectors[: len(held)] for cell, held in replies.items()])
-    scale = np.concatenate([supplies[cell].scale[: len(held)] for cell, held in replies.items()])
-    ids = np.repeat(np.arange(len(replies)), [len(held) for held in replies.values()])
-    known = np.isfinite(yes)
-    vectors, scale, ids, yes = vectors[known], scale[known], ids[known], yes[known]
+    vectors = np.concatenate([supplies[cell].vectors[: len(cell_replies)] for cell, cell_replies in replies.items()])
+    scale = np.concatenate([supplies[cell].scale[: len(cell_replies)] for cell, cell_replies in replies.items()])
+    ids = np.repeat(np.arange(len(replies)), [len(cell_replies) for cell_replies in replies.values()])
+    usable = np.isfinite(yes)
+    vectors, scale, ids, yes = vectors[usable], scale[usable], ids[usable], yes[usable]
     corrected = yes * scale
-    each = corrected / np.bincount(ids, minlength=len(replies))[ids]
-    prior = [(value, one.draw(BEFORE, rng)) for (value, _), one in stimuli.priors.items()]
+    input_shares = corrected / np.bincount(ids, minlength=len(replies))[ids]
+    prior = [(value, cell_prior.draw(BEFORE, rng)) for (value, _), cell_prior in stimuli.priors.items()]
     resemblance = VectorsHeard(
         names=stimuli.names,
         values=stimuli.values,
-        before=np.concatenate([drawn for _, drawn in prior]),
+        before=np.concatenate([samples for _, samples in prior]),
         value=np.repeat([value for value, _ in prior], BEFORE),
         asked=vectors,
         yes=yes,
-        posterior=each / each.sum(),
+        posterior=input_shares / input_shares.sum(),
     )
     return CellsHeard(
         values=stimuli.values,
         sides=stimuli.side_names,
         label=label,
-        cells={cell: corrected[ids == place] for place, cell in enumerate(replies)},
-        scales={cell: scale[ids == place] for place, cell in enumerate(replies)},
+        cells={cell: corrected[ids == index] for index, cell in enumerate(replies)},
+        scales={cell: scale[ids == index] for index, cell in enumerate(replies)},
         weights=weigh(yes, 1 / scale),
         resemblance=resemblance,
     )
