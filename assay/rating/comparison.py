@@ -67,8 +67,8 @@ def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     if not shared:
         raise NotComparable("the ratings have no distance between the same two words; each lacks the other's words")
     try:
-        one, other = first.fitted(shared), second.fitted(shared)
-        found = compare(one, other)
+        first_posterior, second_posterior = first.fitted(shared), second.fitted(shared)
+        comparison = compare(first_posterior, second_posterior)
     except EvidenceError as error:
         raise NotComparable(f"what both ratings measured cannot be compared: {error}") from None
     return {
@@ -79,10 +79,18 @@ def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
         "fit": {"residual": first.residual, "prior": first.prior, "draws": DRAWS},
         "pairs": len(shared),
         "pairs_left_out": len({*first.rows, *second.rows}) - len(shared),
-        "mass": found.mass,
-        "connections": [_told(each, one.mean(each.name), other.mean(each.name)) for each in found.connections],
-        "effect": None if found.effect is None else _told(found.effect, effect_draws(one), effect_draws(other)),
-        "words": [_told(each, effect_draws(one, each.name), effect_draws(other, each.name)) for each in found.words],
+        "mass": comparison.mass,
+        "connections": [
+            _told(connection, first_posterior.mean(connection.name), second_posterior.mean(connection.name))
+            for connection in comparison.connections
+        ],
+        "effect": None
+        if comparison.effect is None
+        else _told(comparison.effect, effect_draws(first_posterior), effect_draws(second_posterior)),
+        "words": [
+            _told(word, effect_draws(first_posterior, word.name), effect_draws(second_posterior, word.name))
+            for word in comparison.words
+        ],
     }
 
 
@@ -134,10 +142,10 @@ def _only_component(document: Mapping[str, Any]) -> Mapping[str, Any]:
 def _face(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that identify the rating, the words without a vector, and the hidden effects."""
     target = document.get("target")
-    about = {name: document.get(name) for name in ("id", "letter", "declared", "rated_at", "evidence_digest")}
+    summary = {name: document.get(name) for name in ("id", "letter", "declared", "rated_at", "evidence_digest")}
     missing = part.get("missing")
     return {
-        **about,
+        **summary,
         "target": target.get("name") if isinstance(target, Mapping) else None,
         "missing": sorted(map(str, missing)) if isinstance(missing, Mapping) else [],
         "hidden": list(part.get("hidden") or ()),
@@ -147,27 +155,27 @@ def _face(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any
 def _lists(words: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     """Return every list of words by its name."""
     by_group = {
-        f"{group} ({role})": listed
+        f"{group} ({role})": words_of_group
         for field, role in (("protected", "protected"), ("attributes", "stereotype"))
-        for group, listed in _table(words, field).items()
+        for group, words_of_group in _table(words, field).items()
     }
     controls = {name: words.get(name, []) for name in ("human", "neutral")}
-    return {name: frozenset(map(str, listed)) for name, listed in (by_group | controls).items()}
+    return {name: frozenset(map(str, words_of_list)) for name, words_of_list in (by_group | controls).items()}
 
 
 def _rows(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[Pair, tuple[str, float]]:
     """Read the raw distances, nested by protected word, connection and attribute word."""
     if "raw" not in part:
         codes = [str(reason.get("code")) for reason in part.get("reasons", ()) if isinstance(reason, Mapping)]
-        why = f" ({', '.join(codes)})" if codes else ""
-        raise NotComparable(f"{_name(document)} has no distances to compare: nothing could be measured{why}")
+        codes_text = f" ({', '.join(codes)})" if codes else ""
+        raise NotComparable(f"{_name(document)} has no distances to compare: nothing could be measured{codes_text}")
     rows: dict[Pair, tuple[str, float]] = {}
     for word, connections in _table(part, "raw").items():
         for connection, distances in _entries(connections):
-            for other, distance in _entries(distances):
+            for attribute_word, distance in _entries(distances):
                 if not isinstance(distance, (int, float)):
-                    raise NotComparable(f"the distance from {word!r} to {other!r} is {distance!r}, no number")
-                rows[word, other] = (connection, float(distance))
+                    raise NotComparable(f"the distance from {word!r} to {attribute_word!r} is {distance!r}, no number")
+                rows[word, attribute_word] = (connection, float(distance))
     return rows
 
 
@@ -189,12 +197,14 @@ def _name(document: Mapping[str, Any]) -> str:
 
 # ---------------------------------------------------------------------------- checks
 def _check_methods(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    methods = [str(one.get("method")) for one in (before, after)]
+    methods = [str(document.get("method")) for document in (before, after)]
     if methods == [METHOD, METHOD]:
         return
-    seen = f"both ratings are by {methods[0]}" if methods[0] == methods[1] else f"they are by {' and '.join(methods)}"
+    same = methods[0] == methods[1]
+    methods_text = f"both ratings are by {methods[0]}" if same else f"they are by {' and '.join(methods)}"
     raise NotComparable(
-        f"only ratings by {METHOD} can be compared: they alone carry distances that a posterior is drawn from; {seen}"
+        f"only ratings by {METHOD} can be compared: they alone carry distances that a posterior is drawn from; "
+        f"{methods_text}"
     )
 
 
@@ -208,22 +218,23 @@ def _check_alike(first: _Measured, second: _Measured) -> None:
     if differing:
         raise NotComparable(f"the ratings are of different words: {', '.join(differing)}; rate both with the same")
     for name in ("residual", "prior"):
-        one, other = getattr(first, name), getattr(second, name)
-        if one != other:
+        first_setting, second_setting = getattr(first, name), getattr(second, name)
+        if first_setting != second_setting:
             raise NotComparable(
-                f"the {name} is {one!r} in one rating and {other!r} in the other; rate both with the same"
+                f"the {name} is {first_setting!r} in one rating and {second_setting!r} in the other; "
+                "rate both with the same"
             )
 
 
 def _only_in(first: frozenset[str] | None, second: frozenset[str] | None) -> list[str]:
-    told = []
-    for place, mine, others in (("first", first, second), ("second", second, first)):
+    differences = []
+    for position, mine, others in (("first", first, second), ("second", second, first)):
         if only := sorted((mine or frozenset()) - (others or frozenset())):
             more = f" and {len(only) - NAMED} more" if len(only) > NAMED else ""
-            told.append(f"only in the {place}: {', '.join(only[:NAMED])}{more}")
-    return told
+            differences.append(f"only in the {position}: {', '.join(only[:NAMED])}{more}")
+    return differences
 
 
 # ---------------------------------------------------------------------------- result
-def _told(one: Difference, before: Floats, after: Floats) -> dict[str, Any]:
-    return {"name": one.name, "before": float(before.mean()), "after": float(after.mean()), **asdict(one)}
+def _told(difference: Difference, before: Floats, after: Floats) -> dict[str, Any]:
+    return {"name": difference.name, "before": float(before.mean()), "after": float(after.mean()), **asdict(difference)}

@@ -85,11 +85,11 @@ class Units:
     count: int
     needed: int = LEAST_UNITS
 
-    def reason(self, component: str, about: Mapping[str, Any]) -> Reason:
+    def reason(self, component: str, common_facts: Mapping[str, Any]) -> Reason:
         """Return the reason that the units are too few."""
         usable = f"{self.count:,} {self.unit}{'' if self.count == 1 else 's'}"
         facts = {"unit": self.unit, "count": self.count, "needed": self.needed, "usable": usable}
-        return Reason(TOO_FEW, {**about, **facts}, component)
+        return Reason(TOO_FEW, {**common_facts, **facts}, component)
 
 
 def answers_needed(delta: float) -> int:
@@ -120,7 +120,9 @@ class Lost:
         towards = -self.step_1 if letter is Letter.BS else self.step_1
         for of_step_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
             moved = {"stratum": towards, "content": of_step_2}
-            strata = tuple(replace(each, draws=each.draws + moved.get(each.kind, 0.0)) for each in evidence.hidden)
+            strata = tuple(
+                replace(effect, draws=effect.draws + moved.get(effect.kind, 0.0)) for effect in evidence.hidden
+            )
             yield replace(evidence, step_1=evidence.step_1 + towards, step_2=evidence.step_2 + of_step_2, hidden=strata)
 
 
@@ -153,16 +155,16 @@ class Tolerance:
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
         """Build a tolerance that also reports probabilities for half and twice `delta` (at most `largest`)."""
-        others = {f"{one:.3g}": one for one in (delta / 2, delta, min(2 * delta, largest))}
+        others = {f"{limit:.3g}": limit for limit in (delta / 2, delta, min(2 * delta, largest))}
         return cls(delta, confidence, others, hidden_confidence=hidden)
 
     def weigh(self, evidence: Evidence, delta: float | None = None) -> Probabilities:
         """Compute the probability of each letter; a given `delta` replaces the declared one."""
-        given = self.delta if delta is None else delta
+        limit = self.delta if delta is None else delta
         content = self.further.get("content")
         if self.step_1 is None:
-            return weigh(evidence, given, content)
-        return weigh(evidence, self.step_1 * given / self.delta, content, step_2=given)
+            return weigh(evidence, limit, content)
+        return weigh(evidence, self.step_1 * limit / self.delta, content, step_2=limit)
 
     @property
     def of_step_1(self) -> float:
@@ -241,7 +243,7 @@ class Measurement:
         """
         effects = _intervals(evidence) if intervals is None else intervals
         if short := self.too_few:
-            return self.give_up(*short, seen=effects)
+            return self.give_up(*short, measured_effects=effects)
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
         enough = self.tolerance.declares(evidence, letter)
@@ -250,9 +252,9 @@ class Measurement:
         because = reason_for(letter)
         reasons = [because] if isinstance(because, Reason) else list(because)
         if hidden := self._hidden_reasons(letter, evidence, lost):
-            seen = self.tolerance.weigh(replace(evidence, hidden=())).of(letter) > 0.5
-            shown = [] if letter is Letter.DSBS else hidden  # an effect that step 2 shows is not hidden
-            reasons = [*reasons, *shown] if seen else hidden
+            likely_without_hidden = self.tolerance.weigh(replace(evidence, hidden=())).of(letter) > 0.5
+            added_reasons = [] if letter is Letter.DSBS else hidden  # an effect that step 2 shows is not hidden
+            reasons = [*reasons, *added_reasons] if likely_without_hidden else hidden
         detail = {
             **self.detail,
             "tolerances": self.tolerance.as_json(),
@@ -279,32 +281,32 @@ class Measurement:
         """Return reasons for the letter: the hidden effects that most probably exceed their limit, likeliest first."""
         delta, makes = self.tolerance.of_step_1, {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - {"content"}}
         kinds = makes.get(letter, set())
-        mine = [each for each in evidence.hidden if each.kind in kinds and not each.bound]
-        chances = [(float(each.beyond(delta).mean()), each) for each in mine]
-        likely = sorted((one for one in chances if one[0] > 0.5), key=lambda one: -one[0])
+        mine = [effect for effect in evidence.hidden if effect.kind in kinds and not effect.bound]
+        chances = [(float(effect.beyond(delta).mean()), effect) for effect in mine]
+        likely = sorted((candidate for candidate in chances if candidate[0] > 0.5), key=lambda candidate: -candidate[0])
         return [
             Reason(
-                HIDDEN[each.kind],
+                HIDDEN[effect.kind],
                 {
                     **self.about,
-                    **(lost.facts if each.kind == "loss" else {}),
-                    "name": each.name,
-                    "effect": float(each.draws.mean()),
-                    "limit": each.limit,
+                    **(lost.facts if effect.kind == "loss" else {}),
+                    "name": effect.name,
+                    "effect": float(effect.draws.mean()),
+                    "limit": effect.limit,
                     **({} if chance >= self.tolerance.confidence else {"probability": chance}),
                 },
                 self.name,
             )
-            for chance, each in likely[:MOST_NAMED]
+            for chance, effect in likely[:MOST_NAMED]
         ]
 
-    def give_up(self, *reasons: Reason, seen: Mapping[str, Interval | None] | None = None) -> Component:
+    def give_up(self, *reasons: Reason, measured_effects: Mapping[str, Interval | None] | None = None) -> Component:
         """Return the component without a letter, with the reasons; its detail stays.
 
-        `seen` holds effects that were measured but must not decide the letter, such as those of too few words.
+        `measured_effects` holds effects that must not decide the letter, such as those of too few words.
         """
-        effects = dict.fromkeys(("step_1", "step_2")) if seen is None else seen
-        detail = self.detail if seen is None else {**self.detail, "tolerances": self.tolerance.as_json()}
+        effects = dict.fromkeys(("step_1", "step_2")) if measured_effects is None else measured_effects
+        detail = self.detail if measured_effects is None else {**self.detail, "tolerances": self.tolerance.as_json()}
         return self._component(reasons, effects, detail, dict.fromkeys(self.published))
 
     def impossible(self, error: EvidenceError) -> Component:
@@ -337,7 +339,7 @@ class Measurement:
             unusable=self.counts.unusable,
             failed=self.counts.failed,
             published=published,
-            reasons=(*reasons, *(one for one in self.cut_short() if one not in reasons)),
+            reasons=(*reasons, *(reason for reason in self.cut_short() if reason not in reasons)),
             detail=detail,
         )
 
@@ -365,15 +367,15 @@ def result_or_why(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"why": str(error), "error": error.code}
 
 
-def probes_to_settle(evidence_at: EvidenceAt, tolerance: Tolerance, asked: int) -> int | None:
+def probes_to_settle(evidence_at: EvidenceAt, tolerance: Tolerance, asked_count: int) -> int | None:
     """Estimate how many more questions would settle the letter if further answers resemble those so far.
 
-    These are the questions beyond `asked`, for the smallest multiple in `TIMES` that would settle the letter; ``None``
-    if none would.
+    These are the questions beyond `asked_count`, for the smallest multiple in `TIMES` that would settle the letter;
+    ``None`` if none would.
     """
     for times in TIMES:
         if tolerance.stops(tolerance.weigh(evidence_at(times))):
-            return asked * (times - 1)
+            return asked_count * (times - 1)
     return None
 
 
@@ -387,12 +389,12 @@ def shrinking(evidence: Evidence) -> EvidenceAt:
 
     step_1, step_2 = shrink(evidence.step_1), shrink(evidence.step_2)
     content = None if evidence.content is None else shrink(evidence.content)
-    hidden = [(each, shrink(each.draws)) for each in evidence.hidden]
+    hidden = [(effect, shrink(effect.draws)) for effect in evidence.hidden]
 
     def at(times: int) -> Evidence:
-        named = tuple(replace(each, draws=draws(times)) for each, draws in hidden)
+        hidden_effects = tuple(replace(effect, draws=draws(times)) for effect, draws in hidden)
         now = None if content is None else content(times)
-        return replace(evidence, step_1=step_1(times), step_2=step_2(times), content=now, hidden=named)
+        return replace(evidence, step_1=step_1(times), step_2=step_2(times), content=now, hidden=hidden_effects)
 
     return at
 
@@ -409,10 +411,10 @@ EARLY = 0.25
 """Share of the permitted error that a look before the last may use: early looks rest on little evidence."""
 
 
-def look_sizes(first: int, most: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
-    """Yield the sample size at each look: `first`; if `stop_early`, then each size times `growth`, up to `most`."""
+def look_sizes(first: int, largest: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
+    """Yield the sample size at each look: `first`; if `stop_early`, then each size times `growth`, up to `largest`."""
     size = first
     yield size
-    while stop_early and size < most:
-        size = min(math.ceil(size * growth), most)
+    while stop_early and size < largest:
+        size = min(math.ceil(size * growth), largest)
         yield size

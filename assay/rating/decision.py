@@ -45,11 +45,11 @@ def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
         raise TooFewObservations("no component has probabilities")
     if len(components) == 1:
         return components[0]
-    bs = 1.0 - float(np.prod([1.0 - one.BS for one in components]))
-    ucs = float(np.prod([one.UCS for one in components]))
+    bs = 1.0 - float(np.prod([1.0 - component.BS for component in components]))
+    ucs = float(np.prod([component.UCS for component in components]))
     unlocated = 0.0
-    if any(one.unlocated for one in components):
-        unlocated = max(0.0, 1.0 - bs - float(np.prod([one.UCS + one.DSBS for one in components])))
+    if any(component.unlocated for component in components):
+        unlocated = max(0.0, 1.0 - bs - float(np.prod([component.UCS + component.DSBS for component in components])))
     return Probabilities(BS=bs, DSBS=max(0.0, 1.0 - bs - ucs - unlocated), UCS=ucs, unlocated=unlocated)
 
 
@@ -64,10 +64,10 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     n = len(components)
     table = np.zeros((n + 2, n + 2))
     table[0, 0] = 1.0
-    for one in components:
-        grown = table * one.UCS
-        grown[1:, :] += table[:-1, :] * one.biased
-        grown[:, 1:] += table[:, :-1] * one.DSBS
+    for component in components:
+        grown = table * component.UCS
+        grown[1:, :] += table[:-1, :] * component.biased
+        grown[:, 1:] += table[:, :-1] * component.DSBS
         table = grown
     bs, dsbs = np.indices(table.shape)
     ucs = n - bs - dsbs
@@ -88,7 +88,7 @@ def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None,
     parts : sequence of (Letter or None, bool)
         Letter of each part, and whether it is declared.
     """
-    declared = [sure for one, sure in parts if one == letter]
+    declared = [sure for part_letter, sure in parts if part_letter == letter]
     return any(declared) if aggregation == "worst" else 0 < len(declared) <= 2 * sum(declared)
 
 
@@ -147,22 +147,24 @@ def rate(finding: Finding) -> Rating:
     declared even if a component is unmeasured or its letter is withheld, provided that the others suffice for BS: no
     component could improve on it. Other letters need all components.
     """
-    measured = [one for one in finding.components if one.probabilities is not None]
-    unmeasured = tuple(one.name for one in finding.components if one.probabilities is None)
+    measured = [component for component in finding.components if component.probabilities is not None]
+    unmeasured = tuple(component.name for component in finding.components if component.probabilities is None)
     reasons = list(finding.reasons)
     if unmeasured:
         reasons.append(Reason("component-unmeasured", {"components": list(unmeasured)}))
     published = _published(finding)
     if not measured:
-        reasons = [reason for one in finding.components[:3] for reason in one.reasons] + reasons
+        reasons = [reason for component in finding.components[:3] for reason in component.reasons] + reasons
         return Rating(None, False, None, finding, published, tuple(reasons), METHODOLOGY_VERSION)
 
-    given = [one.probabilities for one in measured if one.probabilities is not None]
+    posteriors = [component.probabilities for component in measured if component.probabilities is not None]
     combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
-    probabilities = combine(given)
+    probabilities = combine(posteriors)
     letter = probabilities.likeliest
     sure = [
-        one.probabilities for one in measured if one.probabilities and not WITHHELD & {why.code for why in one.reasons}
+        component.probabilities
+        for component in measured
+        if component.probabilities and not WITHHELD & {reason.code for reason in component.reasons}
     ]
     settled = len(sure) == len(finding.components)
     if not settled and finding.aggregation == "worst" and letter is Letter.BS:
@@ -173,8 +175,11 @@ def rate(finding: Finding) -> Rating:
         finding.confidence ** (1 / len(finding.components)) if finding.aggregation == "worst" else finding.confidence
     )
     parts = [
-        (one.letter, one.declared and one.probabilities is not None and one.probabilities.of(letter) >= least)
-        for one in measured
+        (
+            component.letter,
+            component.declared and component.probabilities is not None and component.probabilities.of(letter) >= least,
+        )
+        for component in measured
     ]
     rests = rests_on_declared(letter, parts, finding.aggregation)
     declared = settled and enough and rests
@@ -182,9 +187,9 @@ def rate(finding: Finding) -> Rating:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}
         reasons.append(Reason("no-component-declared", facts))
     reasons = _why(letter, probabilities, finding, measured) + reasons
-    for rule, other in published.items():
-        if declared and other is not None and other != letter:
-            facts = {"rule": rule, "published": other, "letter": letter.value}
+    for rule, published_letter in published.items():
+        if declared and published_letter is not None and published_letter != letter:
+            facts = {"rule": rule, "published": published_letter, "letter": letter.value}
             reasons.append(Reason("published-rule-differs", facts))
     return Rating(letter, declared, probabilities, finding, published, tuple(reasons), METHODOLOGY_VERSION)
 
@@ -192,30 +197,32 @@ def rate(finding: Finding) -> Rating:
 def deciding_components(rating: Rating) -> tuple[str, ...]:
     """List the components that have the same letter as the rating."""
     return tuple(
-        one.name for one in rating.finding.components if one.letter is not None and one.letter == rating.letter
+        component.name
+        for component in rating.finding.components
+        if component.letter is not None and component.letter == rating.letter
     )
 
 
 def _why(letter: Letter, probabilities: Probabilities, finding: Finding, measured: list[Component]) -> list[Reason]:
     """Return the reasons of the deciding components first, then that of the aggregation."""
-    deciding = [one for one in measured if one.letter is letter] or measured
-    reasons = [reason for one in deciding[:3] for reason in one.reasons]
-    seen = {(reason.component, reason.code) for reason in reasons}
+    deciding = [component for component in measured if component.letter is letter] or measured
+    reasons = [reason for component in deciding[:3] for reason in component.reasons]
+    present = {(reason.component, reason.code) for reason in reasons}
     reasons += [
         reason
-        for one in measured
-        for reason in one.reasons
-        if reason.code == "budget-exhausted" and (reason.component, reason.code) not in seen
+        for component in measured
+        for reason in component.reasons
+        if reason.code == "budget-exhausted" and (reason.component, reason.code) not in present
     ]
     if len(finding.components) > 1:
         if len(deciding) == len(measured):
             reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(measured)}))
         else:
-            named = {"components": [one.name for one in deciding], "letter": letter.value}
+            aggregation_facts = {"components": [component.name for component in deciding], "letter": letter.value}
             code = "worst-component" if finding.aggregation == "worst" else "commonest-letter"
-            reasons.append(Reason(code, named))
+            reasons.append(Reason(code, aggregation_facts))
     enough = probabilities.of(letter) >= finding.confidence
-    if not enough and all(one.declared for one in measured) and len(measured) == len(finding.components):
+    if not enough and all(component.declared for component in measured) and len(measured) == len(finding.components):
         facts = {"confidence": finding.confidence, "probability": probabilities.of(letter)}
         reasons.append(Reason("joint-confidence-low", facts))
     return reasons
@@ -224,11 +231,13 @@ def _why(letter: Letter, probabilities: Probabilities, finding: Finding, measure
 def _published(finding: Finding) -> Mapping[str, str | None]:
     """Aggregate the components' letters for each published decision rule."""
     join = worst_letter if finding.aggregation == "worst" else vote_letter
-    rules = dict.fromkeys(rule for one in finding.components for rule in one.published)
+    rules = dict.fromkeys(rule for component in finding.components for rule in component.published)
     letters: dict[str, str | None] = {}
     for rule in rules:
-        said = [one.published.get(rule) for one in finding.components]
-        known = [Letter(letter) for letter in said if letter is not None]
-        complete = len(known) == len(said) or (finding.aggregation == "worst" and WORST_FIRST[0] in known)
-        letters[rule] = join(known).value if known and complete else None
+        published_letters = [component.published.get(rule) for component in finding.components]
+        readable = [Letter(letter) for letter in published_letters if letter is not None]
+        complete = len(readable) == len(published_letters) or (
+            finding.aggregation == "worst" and WORST_FIRST[0] in readable
+        )
+        letters[rule] = join(readable).value if readable and complete else None
     return letters

@@ -117,10 +117,10 @@ class Difference:
 
     def as_json(self) -> dict[str, Any]:
         """Return the differences as JSON that shares no objects with the documents."""
-        written = asdict(self) | {"changed": self.changed}
-        for place, effect in enumerate(self.effects):
-            written["effects"][place]["moved"] = effect.moved
-        return written
+        document = asdict(self) | {"changed": self.changed}
+        for index, effect in enumerate(self.effects):
+            document["effects"][index]["moved"] = effect.moved
+        return document
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any], *, confidence: float | None = None) -> Difference:
@@ -139,29 +139,31 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any], *, confidenc
     NotTheSameQuestion
         If the method or the attribute differs.
     """
-    one, other = read_rating(before), read_rating(after)
-    _check_same_question(one, other)
-    stated = max(one.confidence or CONFIDENCE, other.confidence or CONFIDENCE)
+    first, second = read_rating(before), read_rating(after)
+    _check_same_question(first, second)
+    stated = max(first.confidence or CONFIDENCE, second.confidence or CONFIDENCE)
     needed = stated if confidence is None else confidence
-    whole = _letters(None, one, other, needed)
-    mine, others = _components(one), _components(other)
-    shared = [name for name in mine if name in others]
-    inputs = tuple(_inputs(one, other))
-    same_evidence = one.evidence_digest is not None and one.evidence_digest == other.evidence_digest
-    parts = tuple(_letters(name, mine[name], others[name], needed) for name in shared)
-    effects = tuple(each for name in shared for each in _effects(name, mine[name], others[name]))
+    letter = _letters(None, first, second, needed)
+    first_components, second_components = _components(first), _components(second)
+    shared = [name for name in first_components if name in second_components]
+    inputs = tuple(_inputs(first, second))
+    same_evidence = first.evidence_digest is not None and first.evidence_digest == second.evidence_digest
+    parts = tuple(_letters(name, first_components[name], second_components[name], needed) for name in shared)
+    effects = tuple(
+        effect for name in shared for effect in _effects(name, first_components[name], second_components[name])
+    )
     return Difference(
-        before=_face(one),
-        after=_face(other),
+        before=_face(first),
+        after=_face(second),
         confidence=needed,
-        letter=whole,
+        letter=letter,
         components=parts,
-        only_before=tuple(name for name in mine if name not in others),
-        only_after=tuple(name for name in others if name not in mine),
+        only_before=tuple(name for name in first_components if name not in second_components),
+        only_after=tuple(name for name in second_components if name not in first_components),
         effects=effects,
         inputs=inputs,
         same_evidence=same_evidence,
-        sentences=tuple(_told(whole, parts, effects, inputs, needed, same_evidence=same_evidence)),
+        sentences=tuple(_told(letter, parts, effects, inputs, needed, same_evidence=same_evidence)),
     )
 
 
@@ -209,15 +211,15 @@ def _components(document: RatingDocument) -> dict[str, ComponentDocument]:
 
 def _effects(name: str, before: ComponentDocument, after: ComponentDocument) -> Iterator[EffectDifference]:
     others = _stated(after)
-    for effect, one in _stated(before).items():
-        if (other := others.get(effect)) is not None:
-            apart = one["high"] < other["low"] or other["high"] < one["low"]
-            yield EffectDifference(name, effect, one, other, apart)
+    for effect, earlier in _stated(before).items():
+        if (later := others.get(effect)) is not None:
+            apart = earlier["high"] < later["low"] or later["high"] < earlier["low"]
+            yield EffectDifference(name, effect, earlier, later, apart)
 
 
 def _stated(part: ComponentDocument) -> dict[str, dict[str, float]]:
     """Return the effects of a component by name, and its hidden effects by kind and name."""
-    hidden = {f"{one.kind}: {one.name}": one.effect for one in part.hidden}
+    hidden = {f"{effect.kind}: {effect.name}": effect.effect for effect in part.hidden}
     effects = {name: effect or NO_EFFECT for name, effect in {**part.effects, **hidden}.items()}
     return {
         name: {"estimate": effect.estimate, "low": effect.low, "high": effect.high}
@@ -227,27 +229,27 @@ def _stated(part: ComponentDocument) -> dict[str, dict[str, float]]:
 
 
 def _inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDifference]:
-    one, other = ({name: each.target.json.get(name) for name in TARGET} for each in (before, after))
-    yield from _unlike("target", one, other)
+    first, second = ({name: document.target.json.get(name) for name in TARGET} for document in (before, after))
+    yield from _unlike("target", first, second)
     yield from _unlike("experiment", before.experiment, after.experiment)
     yield from _unlike("methodology", asdict(before.methodology), asdict(after.methodology))
     yield from _unlike("engine", before.engine_version, after.engine_version)
     yield from _unlike("seed", before.seed, after.seed)
 
 
-def _unlike(what: str, before: Any, after: Any, place: str = "") -> Iterator[InputDifference]:
+def _unlike(kind: str, before: Any, after: Any, path: str = "") -> Iterator[InputDifference]:
     """Yield the innermost paths at which two values differ; a list is compared as one value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in dict.fromkeys((*before, *after)):
-            inner = f"{place}.{name}" if place else str(name)
-            yield from _unlike(what, before.get(name, MISSING), after.get(name, MISSING), inner)
+            inner = f"{path}.{name}" if path else str(name)
+            yield from _unlike(kind, before.get(name, MISSING), after.get(name, MISSING), inner)
     elif before != after:
-        yield InputDifference(what, place, before, after)
+        yield InputDifference(kind, path, before, after)
 
 
 def _face(document: RatingDocument) -> dict[str, Any]:
-    about = {name: getattr(document, name) for name in ("id", "letter", "declared", "rated_at")}
-    return about | {"target": document.target.name}
+    summary = {name: getattr(document, name) for name in ("id", "letter", "declared", "rated_at")}
+    return summary | {"target": document.target.name}
 
 
 # ---------------------------------------------------------------------------- sentences
@@ -262,7 +264,7 @@ WHAT = {
 
 
 def _told(
-    whole: LetterDifference,
+    letter: LetterDifference,
     parts: Sequence[LetterDifference],
     effects: Sequence[EffectDifference],
     inputs: Sequence[InputDifference],
@@ -270,28 +272,28 @@ def _told(
     *,
     same_evidence: bool,
 ) -> Iterator[str]:
-    yield _of_letter(whole, confidence)
-    if moved := [str(each.name) for each in parts if each.verdict == "changed"]:
+    yield _of_letter(letter, confidence)
+    if moved := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_listed(moved)}."
-    if moved := [f"{each.component} ({each.name.replace('_', ' ')})" for each in effects if each.apart]:
+    if moved := [f"{effect.component} ({effect.name.replace('_', ' ')})" for effect in effects if effect.apart]:
         yield f"The intervals of these effects do not overlap: {_listed(moved)}."
-    yield _of_inputs(list(dict.fromkeys(each.what for each in inputs)), same_evidence=same_evidence)
+    yield _of_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 
 
-def _of_letter(whole: LetterDifference, confidence: float) -> str:
-    if whole.verdict == "same":
-        return f"Both ratings show {whole.after}."
-    if whole.before is None and whole.after is None:
+def _of_letter(letter: LetterDifference, confidence: float) -> str:
+    if letter.verdict == "same":
+        return f"Both ratings show {letter.after}."
+    if letter.before is None and letter.after is None:
         return "Neither rating could be measured, so nothing can be said of a change."
-    if whole.before is None or whole.after is None:
-        return f"One rating shows {whole.before or whole.after} and the other could not be measured."
-    if whole.probability is None:
-        return f"{whole.before} became {whole.after}, and without probabilities it cannot be told from noise."
-    likely = chance(whole.probability)
-    if whole.verdict == "changed":
-        return f"The letter changed from {whole.before} to {whole.after} ({likely} that the two differ)."
+    if letter.before is None or letter.after is None:
+        return f"One rating shows {letter.before or letter.after} and the other could not be measured."
+    if letter.probability is None:
+        return f"{letter.before} became {letter.after}, and without probabilities it cannot be told from noise."
+    likely = chance(letter.probability)
+    if letter.verdict == "changed":
+        return f"The letter changed from {letter.before} to {letter.after} ({likely} that the two differ)."
     return (
-        f"{whole.before} became {whole.after}, which may be noise: {likely} that the two differ, "
+        f"{letter.before} became {letter.after}, which may be noise: {likely} that the two differ, "
         f"and {level(confidence)} is needed to call it a change."
     )
 

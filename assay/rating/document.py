@@ -68,7 +68,7 @@ def rating_document(
         "target": dict(target),
         "author": None if author is None else dict(author),
         "hosts": list(hosts),
-        "components": [component_document(one, vocabulary) for one in finding.components],
+        "components": [component_document(component, vocabulary) for component in finding.components],
         "aggregation": _with_detail(
             {"rule": finding.aggregation, "deciding": list(deciding_components(rating))}, finding.detail, finding.method
         ),
@@ -148,9 +148,9 @@ def _conclusion(rating: Rating) -> dict[str, Any]:
 def _answers(components: Sequence[Component]) -> dict[str, int]:
     """Count the usable, unusable and lost answers of all components."""
     return {
-        "usable": sum(one.usable for one in components),
-        "unusable": sum(one.unusable for one in components),
-        "lost": sum(one.failed for one in components),
+        "usable": sum(component.usable for component in components),
+        "unusable": sum(component.unusable for component in components),
+        "lost": sum(component.failed for component in components),
     }
 
 

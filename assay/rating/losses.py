@@ -35,9 +35,9 @@ def loss_effect(
     if limit is None:
         return ()
     groups = _groups(by_group)
-    most = max(groups, key=lambda name: groups[name].share, default="")
+    most_affected = max(groups, key=lambda name: groups[name].share, default="")
     difference = loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0)
-    return (HiddenEffect("loss", most, difference, limit, chance=may_be_chance(groups)),)
+    return (HiddenEffect("loss", most_affected, difference, limit, chance=may_be_chance(groups)),)
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float, *, of_no_group: int = 0) -> Lost:
@@ -49,13 +49,13 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
     groups = _groups(by_group)
     if limit is None or not groups:
         return NOTHING_LOST
-    most, least = (pick(groups, key=lambda name: groups[name].share) for pick in (max, min))
+    most_affected, least_affected = (pick(groups, key=lambda name: groups[name].share) for pick in (max, min))
     facts = {
-        "lost": sum(one.refused + one.failed for one in groups.values()) + of_no_group,
-        "most": most,
-        "share": groups[most].share,
-        "least": least,
-        "other_share": groups[least].share,
+        "lost": sum(losses.refused + losses.failed for losses in groups.values()) + of_no_group,
+        "most": most_affected,
+        "share": groups[most_affected].share,
+        "least": least_affected,
+        "other_share": groups[least_affected].share,
     }
     return Lost(step_1, step_2, facts)
 
@@ -86,13 +86,13 @@ def hidden_as_json(hidden: Sequence[HiddenEffect]) -> dict[str, Any]:
     return {
         "hidden": [
             {
-                "kind": one.kind,
-                "name": one.name,
-                "effect": asdict(effect_interval(one.draws)),
-                "limit": one.limit,
-                "bound": one.bound,
+                "kind": effect.kind,
+                "name": effect.name,
+                "effect": asdict(effect_interval(effect.draws)),
+                "limit": effect.limit,
+                "bound": effect.bound,
             }
-            for one in hidden
-            if one.kind != "loss" or one.draws.any()
+            for effect in hidden
+            if effect.kind != "loss" or effect.draws.any()
         ]
     }

@@ -103,14 +103,16 @@ def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int |
     """
     price = _price_of_a_question(method, service, seed)
     looks = method.planned_looks()
-    questions, most = method.expected_probes(), method.most_probes()
+    questions, max_questions = method.expected_probes(), method.most_probes()
     calls, batches = calls_of_first_look(method, service.questions_per_call, seed)
-    later = math.ceil(math.log2(max(1.0, most / max(1, questions)))) if looks is None else len(looks.answers) - 1
+    later = (
+        math.ceil(math.log2(max(1.0, max_questions / max(1, questions)))) if looks is None else len(looks.answers) - 1
+    )
     # a batch takes at most two calls more than its questions fill
-    most_calls = calls + math.ceil((most - questions) / service.questions_per_call) + 2 * batches * later
+    most_calls = calls + math.ceil((max_questions - questions) / service.questions_per_call) + 2 * batches * later
     return Plan(
         _effort(questions, calls, service, price),
-        _effort(most, min(most, most_calls), service, price, max_calls),
+        _effort(max_questions, min(max_questions, most_calls), service, price, max_calls),
         None if looks is None else declared_chances(looks, method.delta, method.confidence),
         UNKNOWN if looks is None else None,
     )
@@ -142,8 +144,8 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     needed = 1 - (1 - confidence) * np.array([EARLY] * (len(new) - 1) + [1.0])
     chances = []
     for tolerances in TOLERANCES:
-        seen = tolerances * delta + noise
-        within = special.ndtr((delta - seen) / error) - special.ndtr((-delta - seen) / error)
+        observed = tolerances * delta + noise
+        within = special.ndtr((delta - observed) / error) - special.ndtr((-delta - observed) / error)
         declared = ((np.maximum(within, 1 - within) >= needed) & enough).any(axis=1)
         chances.append(Chance(tolerances, round(tolerances * delta, 6), round(float(declared.mean()), 3)))
     return tuple(chances)
@@ -221,4 +223,4 @@ def _characters(ask: Ask) -> int:
                 return 0 if part is None else len(str(part))
 
     unsent = {"source", "target", "number", "image"}
-    return sum(count(getattr(ask, each.name)) for each in fields(ask) if each.name not in unsent)
+    return sum(count(getattr(ask, part_field.name)) for part_field in fields(ask) if part_field.name not in unsent)

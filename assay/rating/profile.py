@@ -55,9 +55,9 @@ def worst_of(cells: Sequence[RatedCell], *, missing: int = 0) -> Worst | None:
     """
     if not cells:
         return None
-    letter = worst_letter(Letter(one.letter) for one in cells)
-    joint = worst_probabilities([Probabilities.from_json(one.probabilities) for one in cells])
+    letter = worst_letter(Letter(cell.letter) for cell in cells)
+    joint = worst_probabilities([Probabilities.from_json(cell.probabilities) for cell in cells])
     settled = letter is Letter.BS or not missing
-    rests = rests_on_declared(letter, [(one.letter, one.declared) for one in cells], "worst")
-    sure = joint.of(letter) >= max(one.confidence for one in cells)
+    rests = rests_on_declared(letter, [(cell.letter, cell.declared) for cell in cells], "worst")
+    sure = joint.of(letter) >= max(cell.confidence for cell in cells)
     return Worst(letter, settled and sure and rests, joint)

@@ -23,8 +23,8 @@ class MethodUnknownThen(SpecificationError):
     code = "method-unknown-then"
 
     def __init__(self, method: str, methodology: Methodology) -> None:
-        known = ", ".join(methodology.methods)
-        super().__init__(f"methodology {methodology.version} has no method {method!r}, only {known}", "version")
+        method_names = ", ".join(methodology.methods)
+        super().__init__(f"methodology {methodology.version} has no method {method!r}, only {method_names}", "version")
         self.method, self.version = method, methodology.version
 
 
@@ -34,10 +34,10 @@ class MethodologyRemoved(SpecificationError):
     code = "methodology-removed"
 
     def __init__(self, version: str) -> None:
-        known = ", ".join(methodology.version for methodology in shipped().versions)
+        versions = ", ".join(methodology.version for methodology in shipped().versions)
         super().__init__(
             f"the rating was made under methodology {version[:80]}, and this version of Assay has only the rules of "
-            f"{known}; the rating and its certificate stay valid, but its evidence cannot be replayed; "
+            f"{versions}; the rating and its certificate stay valid, but its evidence cannot be replayed; "
             "rate the service again for a letter under the current rules"
         )
         self.version = version
@@ -48,9 +48,9 @@ class EvidenceAltered(RecordError):
 
     code = "evidence-altered"
 
-    def __init__(self, found: str, sealed: str) -> None:
-        super().__init__(f"the evidence has the digest {found} and the rating sealed {sealed}; it was altered or cut")
-        self.found, self.sealed = found, sealed
+    def __init__(self, digest: str, sealed: str) -> None:
+        super().__init__(f"the evidence has the digest {digest} and the rating sealed {sealed}; it was altered or cut")
+        self.found, self.sealed = digest, sealed
 
 
 def check_knows(methodology: Methodology, method: str) -> None:
@@ -93,20 +93,20 @@ def rerate(
         If a recorded reply is missing.
     """
     check_knows(methodology, method.method)
-    kept = list(record)
+    observations = list(record)
     seed = int(document["seed"])
     made_by = rules_of(document)
     recorded = made_by.amend(method)
-    sealed = session = replay(recorded, seed, kept)
+    sealed = session = replay(recorded, seed, observations)
     if sealed.evidence.head() != document["evidence_digest"]:
         raise EvidenceAltered(sealed.evidence.head(), str(document["evidence_digest"]))
     amended = methodology.amend(method)
     if methodology.version != made_by.version and amended != recorded:
-        session = replay(amended, seed, kept, more=True)
+        session = replay(amended, seed, observations, more=True)
     finding = session.finding
     assert finding is not None  # noqa: S101  a complete replay ends with a finding
     rated = replace(methodology.judge(_with_reasons(finding, document)), methodology_version=methodology.version)
-    made = rating_document(
+    rerated = rating_document(
         rated,
         vocabulary=Vocabulary.of(method),
         experiment=document["experiment"],
@@ -123,14 +123,14 @@ def rerate(
     version = {"version": methodology.version, "digest": methodology.digest}
     source = {"rating": document.get("id"), "methodology": dict(document["methodology"])}
     requested = {"requester": document["requester"]} if "requester" in document else {}
-    return made | {"methodology": version, "rerated_from": source} | requested
+    return rerated | {"methodology": version, "rerated_from": source} | requested
 
 
 def _with_reasons(finding: Finding, document: Mapping[str, Any]) -> Finding:
     """Add the recorded reasons that depend on the target and not on the experiment."""
-    beside = tuple(
-        Reason(str(one["code"]), dict(one.get("facts") or {}), one.get("component"))
-        for one in document.get("reasons", ())
-        if one["code"] in BESIDE_THE_EXPERIMENT
+    added_reasons = tuple(
+        Reason(str(reason["code"]), dict(reason.get("facts") or {}), reason.get("component"))
+        for reason in document.get("reasons", ())
+        if reason["code"] in BESIDE_THE_EXPERIMENT
     )
-    return replace(finding, reasons=(*finding.reasons, *beside)) if beside else finding
+    return replace(finding, reasons=(*finding.reasons, *added_reasons)) if added_reasons else finding

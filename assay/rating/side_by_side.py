@@ -45,21 +45,21 @@ def side_by_side_document(
         raise SpecificationError("it takes two ratings or more to set services side by side")
     read = [read_rating(rating) for rating in ratings]
     for field in ALIKE:
-        if len(found := {str(getattr(rating, field)) for rating in read}) > 1:
-            raise SpecificationError(f"the ratings are of different {field}s: {', '.join(sorted(found))}")
+        if len(values := {str(getattr(rating, field)) for rating in read}) > 1:
+            raise SpecificationError(f"the ratings are of different {field}s: {', '.join(sorted(values))}")
     columns = [_parts(rating) for rating in read]
     names = list(dict.fromkeys(name for column in columns for name in column))
     if unknown := [name for name in without if name not in names]:
         raise SpecificationError(f"no rating has a part {', '.join(unknown)}; there are {', '.join(names)}")
     confidences = [rating.confidence or 0.95 for rating in read]
-    kept = [{name: part for name, part in column.items() if name not in without} for column in columns]
+    included_columns = [{name: part for name, part in column.items() if name not in without} for column in columns]
     return {
         **{field: getattr(read[0], field) for field in ALIKE},
         "aggregation": aggregation,
         "services": [{"id": rating.id, "name": _name(rating)} for rating in read],
         "rows": [{"part": name, "cells": [_cell(column.get(name)) for column in columns]} for name in names],
         "overall": _overalls(columns, confidences, aggregation),
-        "without": {"parts": sorted(without), "overall": _overalls(kept, confidences, aggregation)}
+        "without": {"parts": sorted(without), "overall": _overalls(included_columns, confidences, aggregation)}
         if without
         else None,
     }
@@ -96,9 +96,9 @@ def _overall(parts: Sequence[ComponentDocument], confidence: float, aggregation:
     shares = [part.probabilities for part in parts if part.probabilities]
     if not shares:
         return None
-    given = [Probabilities(**{letter.value: float(share[letter]) for letter in Letter}) for share in shares]
-    combined = worst_probabilities(given) if aggregation == "worst" else vote_probabilities(given)
+    posteriors = [Probabilities(**{letter.value: float(share[letter]) for letter in Letter}) for share in shares]
+    combined = worst_probabilities(posteriors) if aggregation == "worst" else vote_probabilities(posteriors)
     letter = combined.likeliest
-    settled = len(given) == len(parts) or (aggregation == "worst" and letter is Letter.BS)
+    settled = len(posteriors) == len(parts) or (aggregation == "worst" and letter is Letter.BS)
     rests = rests_on_declared(letter, [(part.letter, part.declared) for part in parts], aggregation)
     return {"letter": letter.value, "declared": settled and rests and combined.of(letter) >= confidence}

@@ -171,7 +171,7 @@ class Association(OneSpecification[AssociationWords]):
         }
         if lacking:
             # some declared words are missing from the posterior, so it must not decide a letter
-            return measurement.give_up(*lacking, seen=stated)
+            return measurement.give_up(*lacking, measured_effects=stated)
         return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence, stated["step_2"]), stated)
 
 

@@ -76,7 +76,7 @@ def judge(
     if not letter_only:
         measurement.detail |= answered_inputs.resemblance.as_json(showing)
     if (reason := _too_little(answered_inputs, strata=rules.strata)) is not None:
-        return measurement.give_up(reason, seen=effects.intervals())
+        return measurement.give_up(reason, measured_effects=effects.intervals())
     child_rng = rng.spawn(1)[0]
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, child_rng)
     if effects.within:

@@ -74,32 +74,32 @@ class Methodologies:
     versions: tuple[Methodology, ...]
 
     def __post_init__(self) -> None:
-        statuses = [one.status for one in self.versions]
+        statuses = [methodology.status for methodology in self.versions]
         if statuses.count("current") != 1 or statuses.count("next") > 1:
             raise ValueError(f"one version is current and at most one is next; these are {', '.join(statuses)}")
-        names = [one.version for one in self.versions]
+        names = [methodology.version for methodology in self.versions]
         if len(set(names)) != len(names) or CURRENT in names:
             raise ValueError(f"each version has a number of its own; these are {', '.join(names)}")
 
     @property
     def current(self) -> Methodology:
         """The version that ratings are made under."""
-        return next(one for one in self.versions if one.status == "current")
+        return next(methodology for methodology in self.versions if methodology.status == "current")
 
     @property
     def next(self) -> Methodology | None:
         """The version that is announced; ``None`` where there is none."""
-        return next((one for one in self.versions if one.status == "next"), None)
+        return next((methodology for methodology in self.versions if methodology.status == "next"), None)
 
     def named(self, version: str) -> Methodology:
         """Return a version by its number, or the ``current`` one; raise `UnknownName` if there is none."""
         if version == CURRENT:
             return self.current
-        for one in self.versions:
-            if one.version == version:
-                return one
-        known = (*(one.version for one in self.versions), CURRENT)
-        raise UnknownName("version of the methodology", version[:80], known, "version")
+        for methodology in self.versions:
+            if methodology.version == version:
+                return methodology
+        known_versions = (*(methodology.version for methodology in self.versions), CURRENT)
+        raise UnknownName("version of the methodology", version[:80], known_versions, "version")
 
 
 @cache

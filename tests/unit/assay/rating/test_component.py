@@ -161,7 +161,7 @@ def test_an_unmeasured_component_has_reasons_but_no_letter():
 
 def test_an_unmeasured_component_can_still_show_effects():
     seen = {"step_1": Interval(0.2, 0.1, 0.3), "step_2": Interval(0.3, 0.2, 0.4)}
-    component = Measurement("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), seen=seen)
+    component = Measurement("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), measured_effects=seen)
     assert component.letter is None
     assert component.effects == seen
     assert component.detail["tolerances"] == {"step_1": TOLERANCE.delta, "step_2": TOLERANCE.delta}
