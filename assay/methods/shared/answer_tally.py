@@ -133,7 +133,7 @@ class AnswerTally(Tally, Generic[I, R]):
         if cut:
             return False
         self.asked += 1
-        about = repeat(None, len(replies)) if groups is None else groups
-        for reply, why, group in zip(replies, wrong, about, strict=True):
-            self.count_reply(reply, why, group)
+        reply_groups = repeat(None, len(replies)) if groups is None else groups
+        for reply, reason, group in zip(replies, wrong, reply_groups, strict=True):
+            self.count_reply(reply, reason, group)
         return True

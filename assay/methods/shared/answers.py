@@ -35,16 +35,16 @@ class LabelSpellings:
     by_key: dict[str, dict[str, None]] = field(default_factory=dict)
     """Spellings of a label in the order of their first answer, by `label_key`."""
 
-    def unify(self, read: Mapping[str, float]) -> dict[str, float]:
+    def unify(self, scores: Mapping[str, float]) -> dict[str, float]:
         """Return labels with their scores under the first spelling of each label.
 
         Labels that differ in spelling only and have scores of their own in one answer are different labels.
         """
-        if len({label_key(label) for label in read}) < len(read):
-            return dict(read)
-        for label in read:
+        if len({label_key(label) for label in scores}) < len(scores):
+            return dict(scores)
+        for label in scores:
             self.by_key.setdefault(label_key(label), {}).setdefault(label)
-        return {self.first(label): score for label, score in read.items()}
+        return {self.first(label): score for label, score in scores.items()}
 
     def first(self, label: str) -> str:
         """Return the first spelling of a label, without outer blanks and marks; the label itself if it never came."""
@@ -55,7 +55,10 @@ class LabelSpellings:
         """Return a reason for each label that came in several spellings."""
         several = [tuple(spellings) for spellings in self.by_key.values() if len(spellings) > 1]
         return tuple(
-            Reason("label-respelt", {"label": first, "spellings": [repr(one) for one in others[:SPELLINGS_NAMED]]})
+            Reason(
+                "label-respelt",
+                {"label": first, "spellings": [repr(spelling) for spelling in others[:SPELLINGS_NAMED]]},
+            )
             for first, *others in several[:LABELS_NAMED]
         )
 
@@ -70,13 +73,13 @@ class Answers(Tally):
     spellings: LabelSpellings = field(default_factory=LabelSpellings)
     replies: dict[tuple[int, int], Any] = field(default_factory=dict)
 
-    def take(self, place: int, value: int, reply: Reply) -> None:
+    def take(self, profile: int, value: int, reply: Reply) -> None:
         """Count one reply, and store its answer if it is usable."""
-        read = read_number(reply.value) if self.numbers else read_classes(reply.value)
-        wrong = None if read is not None else "no-number" if self.numbers else "no-label"
+        answer = read_number(reply.value) if self.numbers else read_classes(reply.value)
+        wrong = None if answer is not None else "no-number" if self.numbers else "no-label"
         self.count_reply(reply, wrong, self.values[value])
-        if reply.failure is None and read is not None:
-            self.replies[place, value] = self.spellings.unify(read) if isinstance(read, dict) else read
+        if reply.failure is None and answer is not None:
+            self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
 
     def complete_top_labels(self) -> None:
         """Complete answers with the score of the top label alone, if it is not always the same label.
@@ -84,22 +87,22 @@ class Answers(Tally):
         Of two labels, the other has the remaining probability. Of more, the scores of the others are unknown, so that
         the answer is read as a label. An unknown score is never taken for 0.
         """
-        alone = {at: read for at, read in self.replies.items() if isinstance(read, dict) and len(read) == 1}
-        labels = {label for read in self.replies.values() if isinstance(read, dict) for label in read}
-        if len({label for read in alone.values() for label in read}) < 2 or all(
-            score == 1.0 for read in alone.values() for score in read.values()
+        alone = {cell: scores for cell, scores in self.replies.items() if isinstance(scores, dict) and len(scores) == 1}
+        labels = {label for answer in self.replies.values() if isinstance(answer, dict) for label in answer}
+        if len({label for scores in alone.values() for label in scores}) < 2 or all(
+            score == 1.0 for scores in alone.values() for score in scores.values()
         ):
             return
-        for at, read in alone.items():
-            ((label, score),) = read.items()
+        for cell, scores in alone.items():
+            ((label, score),) = scores.items()
             others = labels - {label}
-            self.replies[at] = {label: score, others.pop(): 1 - score} if len(labels) == PAIR else {label: 1.0}
+            self.replies[cell] = {label: score, others.pop(): 1 - score} if len(labels) == PAIR else {label: 1.0}
 
     @property
     def whole(self) -> list[int]:
         """Indices of the profiles that were answered under every value."""
-        answered = Counter(place for place, _ in self.replies)
-        return [place for place in range(len(self.cases)) if answered[place] == len(self.values)]
+        answered = Counter(profile for profile, _ in self.replies)
+        return [profile for profile in range(len(self.cases)) if answered[profile] == len(self.values)]
 
 
 def read_classes(value: Any) -> dict[str, float] | None:
@@ -123,19 +126,19 @@ def too_many_labels(labels: Collection[str]) -> Reason | None:
     """Return the reason why a classifier's labels are not judged, if there are more than `MOST_LABELS`."""
     if len(labels) <= MOST_LABELS:
         return None
-    named = [label[:LONGEST_NAMED] for label in islice(labels, LABELS_NAMED)]
-    return Reason("too-many-labels", {"labels": len(labels), "most": MOST_LABELS, "seen": named})
+    examples = [label[:LONGEST_NAMED] for label in islice(labels, LABELS_NAMED)]
+    return Reason("too-many-labels", {"labels": len(labels), "most": MOST_LABELS, "seen": examples})
 
 
-def too_few(answers: Answers, whole: int) -> bool:
+def too_few(answers: Answers, complete: int) -> bool:
     """Return whether too many profiles lack answers for a letter to be given, or the call budget ran out."""
-    return not whole or 1 - whole / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
+    return not complete or 1 - complete / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
 
 
-def lost_reason(answers: Answers, whole: int) -> Reason:
+def lost_reason(answers: Answers, complete: int) -> Reason:
     """Return the reason why too few profiles have all their answers."""
     total = len(answers.cases)
-    facts: dict[str, Any] = {"total": total, "whole": whole, "share": 1 - whole / total if total else 1.0}
+    facts: dict[str, Any] = {"total": total, "whole": complete, "share": 1 - complete / total if total else 1.0}
     if answers.unusable_why.total() > answers.failed_why.total():
         return Reason("target-output-unusable", {**facts, "why": dict(answers.unusable_why)})
     if answers.failed_why:

@@ -45,17 +45,17 @@ class Vectors:
     @property
     def failed(self) -> int:
         """Number of texts whose call failed."""
-        return sum(why not in {*OF_NO_USE, BUDGET} for why in self.missing.values())
+        return sum(code not in {*OF_NO_USE, BUDGET} for code in self.missing.values())
 
     @property
     def unusable(self) -> int:
         """Number of texts whose answer is no usable vector."""
-        return sum(why in OF_NO_USE for why in self.missing.values())
+        return sum(code in OF_NO_USE for code in self.missing.values())
 
     @property
     def unasked(self) -> int:
         """Number of texts that were not asked about because the call budget ran out."""
-        return sum(why == BUDGET for why in self.missing.values())
+        return sum(code == BUDGET for code in self.missing.values())
 
 
 OF_NO_USE = frozenset({"zero-vector", "wrong-length", "no-vector"})
@@ -80,10 +80,12 @@ class Coverage:
         return {"words": self.words, "found": self.found, "missing": list(self.missing)}
 
 
-def cover(groups: Mapping[str, Sequence[str]], known: Collection[str]) -> dict[str, Coverage]:
+def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
     """Count, for each group, the words that are known (have a vector, a curve or an answer), and list the others."""
     return {
-        name: Coverage(len(words), sum(word in known for word in words), tuple(w for w in words if w not in known))
+        name: Coverage(
+            len(words), sum(word in available for word in words), tuple(w for w in words if w not in available)
+        )
         for name, words in groups.items()
     }
 
@@ -91,9 +93,9 @@ def cover(groups: Mapping[str, Sequence[str]], known: Collection[str]) -> dict[s
 def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
     """Return a reason for each group of which too few words are known."""
     return [
-        Reason("coverage-low", {"group": name, "least": ENOUGH, **one.as_json()}, component)
-        for name, one in groups.items()
-        if one.share < ENOUGH
+        Reason("coverage-low", {"group": name, "least": ENOUGH, **coverage.as_json()}, component)
+        for name, coverage in groups.items()
+        if coverage.share < ENOUGH
     ]
 
 
@@ -104,8 +106,8 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     length, only those of the commonest length are used.
     """
     distinct = tuple(dict.fromkeys(texts))
-    place = f"embed/{model}" if model else "embed"
-    said: dict[str, Floats] = {}
+    prefix = f"embed/{model}" if model else "embed"
+    vectors: dict[str, Floats] = {}
     missing: dict[str, str] = {}
 
     def take(text: str, replies: Sequence[Reply]) -> None:
@@ -114,24 +116,26 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
         elif (vector := _read(replies[0].value)) is None:
             missing[text] = "no-vector"
         else:
-            said[text] = vector
+            vectors[text] = vector
 
-    yield from ask_in_batches(((text, [Probe(f"{place}/{text}", Embed(text, model))]) for text in distinct), take)
-    dims = Counter(vector.size for vector in said.values()).most_common(1)[0][0] if said else 0
-    for text, vector in list(said.items()):
+    yield from ask_in_batches(((text, [Probe(f"{prefix}/{text}", Embed(text, model))]) for text in distinct), take)
+    dims = Counter(vector.size for vector in vectors.values()).most_common(1)[0][0] if vectors else 0
+    for text, vector in list(vectors.items()):
         if vector.size != dims:
             missing[text] = "wrong-length"
-            del said[text]
+            del vectors[text]
         elif not vector.any():
             missing[text] = "zero-vector"
-            del said[text]
-    return Vectors(said, {text: missing[text] for text in distinct if text in missing}, dims)
+            del vectors[text]
+    return Vectors(vectors, {text: missing[text] for text in distinct if text in missing}, dims)
 
 
 def _read(value: Any) -> Floats | None:
     """Read a list of numbers as a vector; ``None`` for anything else, or if a number is above `LARGEST`."""
     if not isinstance(value, list) or not value:
         return None
-    if not all(isinstance(one, int | float) and not isinstance(one, bool) and abs(one) <= LARGEST for one in value):
+    if not all(
+        isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= LARGEST for number in value
+    ):
         return None
     return np.array(value, dtype=float)

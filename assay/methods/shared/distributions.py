@@ -49,8 +49,8 @@ def check_distribution(shares: Mapping[str, float], attribute: Attribute, field:
     """
     for name, share in shares.items():
         if name not in attribute.outputs:
-            known = ", ".join(attribute.value_names)
-            raise BadDistribution(f"{attribute.name} has no value {name!r}; known: {known}", field)
+            value_names = ", ".join(attribute.value_names)
+            raise BadDistribution(f"{attribute.name} has no value {name!r}; known: {value_names}", field)
         if not math.isfinite(share) or share < 0:
             raise BadDistribution(f"the share of {name!r} must be a number from 0 to 1, not {share}", field)
     residual = attribute.residual
@@ -72,8 +72,10 @@ def default_unbiased(attribute: Attribute) -> tuple[dict[str, float], ...]:
 def default_biased(attribute: Attribute) -> tuple[dict[str, float], ...]:
     """Return one block for each value, with a share of .9 of that value: P5's (.1, .9, 0), (.9, .1, 0) for gender."""
     names = attribute.value_names
-    rest = round((1 - BIASED_SHARE) / (len(names) - 1), 12)
-    return tuple({name: BIASED_SHARE if name == favoured else rest for name in names} for favoured in reversed(names))
+    other_share = round((1 - BIASED_SHARE) / (len(names) - 1), 12)
+    return tuple(
+        {name: BIASED_SHARE if name == favoured else other_share for name in names} for favoured in reversed(names)
+    )
 
 
 def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Sequence[Shares]) -> tuple[BlockSpec, ...]:
@@ -84,17 +86,17 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
     """
     blocks: list[BlockSpec] = []
     for role, declared, letter in (("unbiased", unbiased, "U"), ("biased", biased, "B")):
-        for place, shares in enumerate(declared):
-            where = f"{role}.{place}"
+        for index, shares in enumerate(declared):
+            where = f"{role}.{index}"
             checked = check_distribution(shares, attribute, where)
-            for other in blocks:
-                if all(abs(checked.get(v, 0.0) - other.shares.get(v, 0.0)) < 1e-9 for v in attribute.value_names):
+            for block in blocks:
+                if all(abs(checked.get(v, 0.0) - block.shares.get(v, 0.0)) < 1e-9 for v in attribute.value_names):
                     raise BadDistribution(
-                        f"{where} declares the same distribution as {other.name}: "
+                        f"{where} declares the same distribution as {block.name}: "
                         "an unbiased and a biased block, or two of a kind, must differ",
                         where,
                     )
-            name = "U" if letter == "U" and len(declared) == 1 else f"{letter}{place + 1}"
+            name = "U" if letter == "U" and len(declared) == 1 else f"{letter}{index + 1}"
             blocks.append(BlockSpec(name, role, checked))
     return tuple(blocks)
 
@@ -103,9 +105,9 @@ def refuse_repeats(field: str, names: Sequence[str]) -> None:
     """Raise `SpecificationError` if a list is empty or contains a name twice."""
     if not names:
         raise SpecificationError(f"{field} must name at least one", field)
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise SpecificationError(f"{field} names {name!r} twice", f"{field}.{place}")
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise SpecificationError(f"{field} names {name!r} twice", f"{field}.{index}")
 
 
 class BlocksMethod(Bounded, Method):
@@ -121,9 +123,13 @@ class BlocksMethod(Bounded, Method):
     def __post_init__(self) -> None:
         """Fill in the attribute's default blocks and check the fields."""
         super().__post_init__()
-        named = self.catalog_attribute
-        object.__setattr__(self, "unbiased", tuple(dict(one) for one in self.unbiased) or default_unbiased(named))
-        object.__setattr__(self, "biased", tuple(dict(one) for one in self.biased) or default_biased(named))
+        tested_attribute = self.catalog_attribute
+        object.__setattr__(
+            self, "unbiased", tuple(dict(shares) for shares in self.unbiased) or default_unbiased(tested_attribute)
+        )
+        object.__setattr__(
+            self, "biased", tuple(dict(shares) for shares in self.biased) or default_biased(tested_attribute)
+        )
         refuse_repeats("languages", self.languages)
 
     @property
@@ -136,8 +142,8 @@ class BlocksMethod(Bounded, Method):
         """The declared distributions as named blocks."""
         return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
 
-    def refuse_oversize(self, most: int, what: str) -> None:
-        """Raise `OutOfBounds` if blocks need more than `most` texts, the number of distinct sentences for a block.
+    def refuse_oversize(self, limit: int, material: str) -> None:
+        """Raise `OutOfBounds` if blocks need more than `limit` texts, the number of distinct sentences for a block.
 
         The error names the field that is too large with its maximum. `max_texts_per_block` may not be below
         `texts_per_block`.
@@ -147,9 +153,10 @@ class BlocksMethod(Bounded, Method):
             raise OutOfBounds(
                 f"max_texts_per_block must be at least texts_per_block ({first}), not {last}", "max_texts_per_block"
             )
-        field, asked = ("max_texts_per_block", last) if self.stop_early else ("texts_per_block", first)
-        if asked > most:
+        field, size = ("max_texts_per_block", last) if self.stop_early else ("texts_per_block", first)
+        if size > limit:
             raise OutOfBounds(
-                f"{field} is {asked}, but there are distinct {what} for {most} texts a block; ask for at most {most}",
+                f"{field} is {size}, but there are distinct {material} for {limit} texts a block; "
+                f"ask for at most {limit}",
                 field,
             )

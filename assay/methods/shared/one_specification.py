@@ -16,14 +16,15 @@ from assay.references import NOTHING, Found, NamedWords, References
 W = TypeVar("W", AssociationWords, ChoiceWords)
 
 
-def refuse_other_attribute(asked: str, about: Sequence[str]) -> str:
+def refuse_other_attribute(requested: str, attributes: Sequence[str]) -> str:
     """Return the attribute that words are about (``several`` for many); refuse a request for another attribute."""
-    named = about[0] if len(about) == 1 else "several"
-    if asked not in {"", named}:
+    attribute = attributes[0] if len(attributes) == 1 else "several"
+    if requested not in {"", attribute}:
         raise SpecificationError(
-            f"these words are about {', '.join(about)}, not about {asked}; leave one of the two out", "attribute"
+            f"these words are about {', '.join(attributes)}, not about {requested}; leave one of the two out",
+            "attribute",
         )
-    return named
+    return attribute
 
 
 class OneSpecification(Bounded, Method, Generic[W]):

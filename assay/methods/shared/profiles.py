@@ -93,19 +93,19 @@ class TextProfiles(Bounded):
 
         Raise `SpecificationError`, which names the field, if one is missing or invalid.
         """
-        listed = self.people or people(attribute_named(attribute))
-        if not listed:
+        words_by_value = self.people or people(attribute_named(attribute))
+        if not words_by_value:
             raise SpecificationError(f"the catalog has no people for {attribute}; name some", "texts.people")
-        whole = replace(
+        profiles = replace(
             self,
             frames=self.frames or frames(),
-            people={name: tuple(words) for name, words in listed.items()},
+            people={name: tuple(words) for name, words in words_by_value.items()},
             contents={side: tuple(words) for side, words in (self.contents or contents()).items()},
         )
-        check_profiles(whole)
-        return whole
+        check_profiles(profiles)
+        return profiles
 
-    def with_held_back(self, held: HeldBack) -> TextProfiles:
+    def with_held_back(self, material: HeldBack) -> TextProfiles:
         """Return the profiles with held-back material; frames and contents of a requester get none."""
         before = frozenset(self.held_back)
 
@@ -118,9 +118,9 @@ class TextProfiles(Bounded):
             return plain
         return replace(
             plain,
-            frames=(*plain.frames, *held.frames),
-            contents={side: (*words, *held.contents.get(side, ())) for side, words in by_side.items()},
-            held_back=(*held.frames, *(word for words in held.contents.values() for word in words)),
+            frames=(*plain.frames, *material.frames),
+            contents={side: (*words, *material.contents.get(side, ())) for side, words in by_side.items()},
+            held_back=(*material.frames, *(word for words in material.contents.values() for word in words)),
         )
 
     def expected(self) -> int:
@@ -144,22 +144,22 @@ def check_profiles(profiles: TextProfiles) -> None:
             _check_listed(f"texts.{group}.{name}", name, words)
 
 
-def check_frames(frames: Sequence[str], where: str) -> None:
-    """Raise `SpecificationError` about an entry of the field `where` if a frame lacks a slot."""
-    for place, frame in enumerate(frames):
+def check_frames(frames: Sequence[str], field_name: str) -> None:
+    """Raise `SpecificationError` about an entry of the field `field_name` if a frame lacks a slot."""
+    for index, frame in enumerate(frames):
         if "{content}" not in frame or not ("{person}" in frame or "{Person}" in frame):
             raise SpecificationError(
-                f"the frame {frame!r} must hold {{person}} or {{Person}}, and {{content}}", f"{where}.{place}"
+                f"the frame {frame!r} must hold {{person}} or {{Person}}, and {{content}}", f"{field_name}.{index}"
             )
 
 
-def _check_listed(where: str, name: str, words: tuple[str, ...]) -> None:
+def _check_listed(field_name: str, name: str, words: tuple[str, ...]) -> None:
     if not words:
-        raise SpecificationError(f"{name} has no words", where)
+        raise SpecificationError(f"{name} has no words", field_name)
     if len(words) > MOST_WORDS or any(len(word) > LONGEST for word in words):
-        raise OutOfBounds(f"at most {MOST_WORDS} words of at most {LONGEST} characters", where)
+        raise OutOfBounds(f"at most {MOST_WORDS} words of at most {LONGEST} characters", field_name)
     if len(set(words)) < len(words):
-        raise SpecificationError(f"{name} names a word twice", where)
+        raise SpecificationError(f"{name} names a word twice", field_name)
 
 
 def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, ...]:
@@ -172,26 +172,26 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
     sides = dict(profiles.contents)
     pairs = rng.permutation(len(next(iter(profiles.people.values()))))
     orders = {side: [rng.permutation(len(words)) for _ in pairs] for side, words in sides.items()}
-    turn = rng.permutation(len(profiles.frames))
+    frame_order = rng.permutation(len(profiles.frames))
     cases: list[Case] = []
-    for again, round_ in product(range(len(turn)), range(max(len(words) for words in sides.values()))):
+    for cycle, round_ in product(range(len(frame_order)), range(max(len(words) for words in sides.values()))):
         if len(cases) >= profiles.most:
             break
-        for place, pair in enumerate(pairs):
-            frame = int(turn[(place + round_ + again) % len(turn)])
+        for position, pair in enumerate(pairs):
+            frame = int(frame_order[(position + round_ + cycle) % len(frame_order)])
             for side, words in sides.items():
                 if round_ < len(words):
-                    cases.append(_text_case(profiles, int(pair), side, int(orders[side][place][round_]), frame))
+                    cases.append(_text_case(profiles, int(pair), side, int(orders[side][position][round_]), frame))
     return tuple(cases[: profiles.most])
 
 
 def _text_case(profiles: TextProfiles, pair: int, side: str, content: int, frame: int) -> Case:
-    who = [words[pair] for words in profiles.people.values()]
+    persons = [words[pair] for words in profiles.people.values()]
     word = profiles.contents[side][content]
     return Case(
         name=f"{pair}/{side}-{content}/{frame}",
-        given=tuple(write_profile(profiles.frames[frame], person, word) for person in who),
-        clusters={"person": JOINED.join(who), "frame": profiles.frames[frame], "content": word},
+        given=tuple(write_profile(profiles.frames[frame], person, word) for person in persons),
+        clusters={"person": JOINED.join(persons), "frame": profiles.frames[frame], "content": word},
         side=side,
     )
 
@@ -245,11 +245,11 @@ class RecordProfiles(Bounded):
         for name, field_ in ((self.column, "column"), (self.cluster, "cluster")):
             if name is not None and name not in columns:
                 raise UnknownName("column", name, columns, f"records.{field_}")
-        for place, row in enumerate(self.rows):
+        for index, row in enumerate(self.rows):
             if set(row) != set(columns):
-                raise SpecificationError("every row must have the same columns as the first", f"records.rows.{place}")
+                raise SpecificationError("every row must have the same columns as the first", f"records.rows.{index}")
             if any(isinstance(cell, float) and not math.isfinite(cell) for cell in row.values()):
-                raise SpecificationError("a cell is NaN or infinite; send null instead", f"records.rows.{place}")
+                raise SpecificationError("a cell is NaN or infinite; send null instead", f"records.rows.{index}")
 
     def with_rows(self, rows: tuple[Mapping[str, Cell], ...]) -> RecordProfiles:
         """Return the profiles with the rows of the upload."""
@@ -265,19 +265,21 @@ def record_cases(profiles: RecordProfiles, rng: np.random.Generator, *, once: bo
 
     If `once`, rows that are equal except in the protected column form one cluster.
     """
-    places = {value: place for place, value in enumerate(profiles.values)}
-    fitting = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in places]
+    index_by_value = {value: index for index, value in enumerate(profiles.values)}
+    fitting = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in index_by_value]
     chosen = rng.permutation(len(fitting))[: profiles.most]
     hidden = {*profiles.leave_out, *(() if profiles.cluster is None else (profiles.cluster,))}
     cases = []
     for at in chosen:
         number = fitting[int(at)]
         row = profiles.rows[number]
-        given = tuple(_alternated(row, profiles.column, value, hidden) for value in profiles.values)
-        clusters = {ROW: repr(given[0])} if once else {}
+        variants = tuple(_alternated(row, profiles.column, value, hidden) for value in profiles.values)
+        clusters = {ROW: repr(variants[0])} if once else {}
         if profiles.cluster is not None:
             clusters[profiles.cluster] = str(row[profiles.cluster])
-        cases.append(Case(name=f"row-{number}", given=given, clusters=clusters, own=places[row[profiles.column]]))
+        cases.append(
+            Case(name=f"row-{number}", given=variants, clusters=clusters, own=index_by_value[row[profiles.column]])
+        )
     return tuple(cases)
 
 
@@ -295,7 +297,7 @@ def like_those_asked(kinds: Iterable[str]) -> str:
 
 
 def record_strata(
-    profiles: RecordProfiles, cases: Sequence[Case], named: tuple[str, ...]
+    profiles: RecordProfiles, cases: Sequence[Case], requested: tuple[str, ...]
 ) -> tuple[dict[str, NDArray[np.str_]], tuple[str, ...]]:
     """Return the stratum of each record in each used column, and the columns with strata that are not used.
 
@@ -303,7 +305,7 @@ def record_strata(
 
     Parameters
     ----------
-    named : tuple of str
+    requested : tuple of str
         Columns to use. Empty: the first columns with at most `MOST_STRATA` strata (of `LEAST_ROWS` rows each) in all.
 
     Raises
@@ -315,49 +317,49 @@ def record_strata(
     sent = [name for name in rows[0] if name != profiles.column] if rows else []
     families: dict[str, NDArray[np.str_]] = {}
     count = 0
-    if unknown := [name for name in named if name not in sent]:
+    if unknown := [name for name in requested if name not in sent]:
         raise UnknownName("column", unknown[0], sent, "strata")
-    left = []
-    for name in (*named, *(one for one in sent if one not in named)):
+    unused = []
+    for name in (*requested, *(column for column in sent if column not in requested)):
         members = _strata([row[name] for row in rows])
-        found = len({*members.tolist()} - {""})
-        if found < 2:
+        new_strata = len({*members.tolist()} - {""})
+        if new_strata < 2:
             continue
-        if count + found <= MOST_STRATA and (not named or name in named):
+        if count + new_strata <= MOST_STRATA and (not requested or name in requested):
             families[name] = members
-            count += found
+            count += new_strata
         else:
-            left.append(name)
-    return families, tuple(left)
+            unused.append(name)
+    return families, tuple(unused)
 
 
 def _strata(cells: list[Cell]) -> NDArray[np.str_]:
     """Return the stratum of each cell: a category, or a half of the numbers; empty if the stratum has too few rows."""
-    named = ["nothing" if cell in (None, "") else str(cell) for cell in cells]
-    few_categories = 2 <= sum(count >= LEAST_ROWS for count in Counter(named).values()) <= MOST_STRATA
+    labels = ["nothing" if cell in (None, "") else str(cell) for cell in cells]
+    few_categories = 2 <= sum(count >= LEAST_ROWS for count in Counter(labels).values()) <= MOST_STRATA
     if not few_categories or not any(isinstance(cell, str) for cell in cells):
-        named = _halves(cells, named)
-    sizes = Counter(named)
-    return np.array([name if sizes[name] >= LEAST_ROWS else "" for name in named])
+        labels = _halves(cells, labels)
+    sizes = Counter(labels)
+    return np.array([name if sizes[name] >= LEAST_ROWS else "" for name in labels])
 
 
-def _halves(cells: list[Cell], named: list[str]) -> list[str]:
-    """Return the half of each cell in a column of numbers or dates, split at the median; otherwise return `named`."""
-    filled = [place for place, cell in enumerate(cells) if cell is not None and cell != ""]
-    text = any(isinstance(cells[place], str) for place in filled)
-    read = _reader([named[place] for place in filled]) if text else _number
-    numbers = {place: number for place in filled if (number := read(cells[place])) is not None}
+def _halves(cells: list[Cell], labels: list[str]) -> list[str]:
+    """Return the half of each cell in a column of numbers or dates, split at the median; otherwise return `labels`."""
+    filled = [index for index, cell in enumerate(cells) if cell is not None and cell != ""]
+    text = any(isinstance(cells[index], str) for index in filled)
+    read_cell = _reader([labels[index] for index in filled]) if text else _number
+    numbers = {index: number for index in filled if (number := read_cell(cells[index])) is not None}
     if len({*numbers.values()}) <= 2 or len(numbers) < (ALL_BUT if text else 1) * len(filled):
-        return named
+        return labels
     middle = float(np.median([*numbers.values()]))
     if middle == max(numbers.values()):  # for example, hours that are capped at 40
         middle = max(number for number in numbers.values() if number < middle)
     limit = f"{middle:.6g}"
     if text:  # a date is read as a number of days, which tells a person nothing, so the limit is a cell's own text
-        limit = named[max((number, place) for place, number in numbers.items() if number <= middle)[1]]
-    halves = list(named)
-    for place, number in numbers.items():
-        halves[place] = f"above {limit}" if number > middle else f"up to {limit}"
+        limit = labels[max((number, index) for index, number in numbers.items() if number <= middle)[1]]
+    halves = list(labels)
+    for index, number in numbers.items():
+        halves[index] = f"above {limit}" if number > middle else f"up to {limit}"
     return halves
 
 
@@ -372,32 +374,32 @@ def _number(cell: Cell) -> float | None:
 
 def _amount(cell: Cell, *, decimal: str) -> float | None:
     """Read a number with a unit, such as $1,234 or 35,5 kg."""
-    other = "," if decimal == "." else r"\."
-    groups = rf"[1-9]\d{{0,2}}(?:{other}\d{{3}})+|\d+"
-    found = re.fullmatch(rf"[$€£¥]?\s?(-?(?:{groups})(?:\{decimal}\d+)?)\s?(?:%|[^\W\d]{{0,6}}|[$€£¥])", str(cell))
-    return None if found is None else float(re.sub(other, "", found[1]).replace(decimal, "."))
+    separator = "," if decimal == "." else r"\."
+    groups = rf"[1-9]\d{{0,2}}(?:{separator}\d{{3}})+|\d+"
+    match = re.fullmatch(rf"[$€£¥]?\s?(-?(?:{groups})(?:\{decimal}\d+)?)\s?(?:%|[^\W\d]{{0,6}}|[$€£¥])", str(cell))
+    return None if match is None else float(re.sub(separator, "", match[1]).replace(decimal, "."))
 
 
-def _day(cell: Cell, *, written: str) -> float | None:
+def _day(cell: Cell, *, date_format: str) -> float | None:
     """Read the day of a date, with or without a time after it."""
     with suppress(ValueError):
         day = re.split(r"T\d| \d\d?:", str(cell), maxsplit=1)[0]
-        return float(datetime.strptime(day, written).toordinal())  # noqa: DTZ007  only days are compared
+        return float(datetime.strptime(day, date_format).toordinal())  # noqa: DTZ007  only days are compared
     return None
 
 
 READERS: tuple[Callable[[Cell], float | None], ...] = (
     _number,
     *(partial(_amount, decimal=point) for point in ".,"),
-    *(partial(_day, written=f) for f in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")),
+    *(partial(_day, date_format=f) for f in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")),
 )
 """Functions that read numbers and dates from text."""
 
 
 def _reader(texts: Sequence[str]) -> Callable[[Cell], float | None]:
     """Return the reader that can read most of the first 100 different texts of a column."""
-    some = list(dict.fromkeys(texts))[:100]
-    return max(READERS, key=lambda read: sum(read(text) is not None for text in some))
+    sample = list(dict.fromkeys(texts))[:100]
+    return max(READERS, key=lambda read: sum(read(text) is not None for text in sample))
 
 
 def _alternated(row: Mapping[str, Any], column: str, value: Cell, hidden: set[str]) -> Record:

@@ -109,8 +109,8 @@ def profiles_table(part: ProfilesComponent) -> Table:
         *((f"clusters: {kind}", number) for kind, number in part.clusters.items()),
         ("standard deviation of the output", part.scale),
     ]
-    written = tuple((title, cells.number(value)) for title, value in rows if value is not None)
-    return Table("Profiles", ("Profiles", "Number"), written)
+    table_rows = tuple((title, cells.number(value)) for title, value in rows if value is not None)
+    return Table("Profiles", ("Profiles", "Number"), table_rows)
 
 
 def coverage_table(part: WordsComponent) -> Table:
@@ -129,27 +129,27 @@ def looks_table(aggregation: ProfilesComponent) -> Table | None:
     rows = []
     for look in aggregation.looks:
         letters = {name: letter for name, letter in look.letters.items() if letter is not None}
-        named = [letter if len(look.letters) == 1 else f"{name}: {letter}" for name, letter in letters.items()]
-        rows.append((str(look.profiles or cells.ABSENT), listed(named) or NOT_MEASURED))
+        labels = [letter if len(look.letters) == 1 else f"{name}: {letter}" for name, letter in letters.items()]
+        rows.append((str(look.profiles or cells.ABSENT), listed(labels) or NOT_MEASURED))
     return Table("Looks at the evidence", ("Profiles", "Likeliest"), tuple(rows)) if rows else None
 
 
 def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str) -> Room | None:
     """Return how many more questions about the given words or rows a larger value of `field` would ask."""
-    experiment, asked = read_json(ProfilesExperiment, document.experiment), part.profiles.asked
+    experiment, profiles_asked = read_json(ProfilesExperiment, document.experiment), part.profiles.asked
     texts, records = experiment.texts, experiment.records
-    if asked is None or (texts is None and records is None):
+    if profiles_asked is None or (texts is None and records is None):
         return None
     if records is not None:
-        every, field, material = len(records.rows), "records.most", "records.rows"
+        available, field, material = len(records.rows), "records.most", "records.rows"
     elif texts is not None:
         pairs = min(map(len, texts.people.values()), default=0)
         contents = sum(map(len, texts.contents.values()))
         # the effect varies between people and words: more sentences with the same people and words hardly help
         exhausted = part.clusters.get("person", 0) >= pairs and part.clusters.get("content", 0) >= contents
-        every = 0 if exhausted else pairs * contents * len(texts.frames)
+        available = 0 if exhausted else pairs * contents * len(texts.frames)
         material = "texts.people and texts.contents"
-    return Room(max(0, every - asked) * len(part.values), field, material)
+    return Room(max(0, available - profiles_asked) * len(part.values), field, material)
 
 
 def sides(part: WordsComponent) -> tuple[str, str]:

@@ -105,71 +105,73 @@ class _Wanted:
 
 def write_sentences(
     words: StereotypeWords,
-    kept: Iterable[Sentence],
+    stored: Iterable[Sentence],
     per_term: int,
     rng: np.random.Generator,
     *,
     family: Family = "nothing-else",
     tries: int = 3,
-    place: str = "writing",
+    prefix: str = "writing",
 ) -> Generator[Sequence[Probe], Sequence[Reply], Written]:
     """Ask an author for the missing sentences.
 
-    Each attribute term should have `per_term` sentences; unusable sentences in `kept` do not count. `family` and
-    `tries` are those of `Writing`. `place` is the prefix of every probe's id (`Probe.unit`), which must differ between
+    Each attribute term should have `per_term` sentences; unusable sentences in `stored` do not count. `family` and
+    `tries` are those of `Writing`. `prefix` begins every probe's id (`Probe.unit`), which must differ between
     several calls within one experiment.
     """
-    of_use = [pair for one in kept if not isinstance(pair := read(one, words), str)]
-    known = {text for pair in of_use for text in (pair.first, pair.second)}
+    of_use = [pair for sentence in stored if not isinstance(pair := read(sentence, words), str)]
+    known_texts = {text for pair in of_use for text in (pair.first, pair.second)}
     open_slots = _lacking(words, Counter(pair.term for pair in of_use), per_term, rng)
-    written = Written(wanted=len(open_slots))
+    outcome = Written(wanted=len(open_slots))
     numbers: Counter[str] = Counter()
     for _ in range(tries):
-        if not open_slots or written.unasked:
+        if not open_slots or outcome.unasked:
             break
-        again: list[_Wanted] = []
+        retry_slots: list[_Wanted] = []
         for start in range(0, len(open_slots), BATCH):
-            some = open_slots[start : start + BATCH]
+            batch = open_slots[start : start + BATCH]
             probes = []
-            for slot in some:
+            for slot in batch:
                 prompt = write_prompt(words, slot.group, slot.term, family)
                 probes.append(
-                    Probe(f"{place}/{slot.group}/{slot.term}/{numbers[prompt]}", Write(prompt, numbers[prompt]))
+                    Probe(f"{prefix}/{slot.group}/{slot.term}/{numbers[prompt]}", Write(prompt, numbers[prompt]))
                 )
                 numbers[prompt] += 1
             replies = yield probes
-            for slot, probe, reply in zip(some, probes, replies, strict=True):
-                if not _take(written, words, known, slot, probe, reply):
-                    again.append(slot)
-        open_slots = again
-    return written
+            for slot, probe, reply in zip(batch, probes, replies, strict=True):
+                if not _take(outcome, words, known_texts, slot, probe, reply):
+                    retry_slots.append(slot)
+        open_slots = retry_slots
+    return outcome
 
 
 def written_items(record: Iterable[Observation], words: StereotypeWords) -> tuple[CorpusItem, ...]:
     """Return the sentences in an author's replies that are usable with `words`, as items of a corpus."""
     items = []
-    for each in record:
-        text = _cleaned(each.reply.value) if isinstance(each.probe.ask, Write) else ""
-        if isinstance(each.probe.ask, Write) and _unreadable(text) is None:
-            item = item_of(Sentence(text, source="written", id=each.probe.unit), words, each.probe.ask.prompt)
+    for observation in record:
+        text = _cleaned(observation.reply.value) if isinstance(observation.probe.ask, Write) else ""
+        if isinstance(observation.probe.ask, Write) and _unreadable(text) is None:
+            item = item_of(
+                Sentence(text, source="written", id=observation.probe.unit), words, observation.probe.ask.prompt
+            )
             if isinstance(item, CorpusItem):
                 items.append(item)
     return tuple(items)
 
 
 def reusable(
-    words: StereotypeWords, own: Iterable[Sentence], others: Iterable[Sentence], per_term: int
+    words: StereotypeWords, own_sentences: Iterable[Sentence], others: Iterable[Sentence], per_term: int
 ) -> Iterator[Sentence]:
-    """Yield usable sentences of `others` until each term has `per_term` sentences together with `own`."""
-    own = list(own)
-    have = Counter(pair.term for each in own if not isinstance(pair := read(each, words), str))
-    known = {normalised(each.text) for each in own}
-    for other in others:
-        pair, text = read(other, words), normalised(other.text)
-        if not isinstance(pair, str) and have[pair.term] < per_term and text not in known:
-            have[pair.term] += 1
-            known.add(text)
-            yield other
+    """Yield usable sentences of `others` until each term has `per_term` sentences together with `own_sentences`."""
+    own_sentences = list(own_sentences)
+    counts = Counter(pair.term for sentence in own_sentences if not isinstance(pair := read(sentence, words), str))
+    known_texts = {normalised(sentence.text) for sentence in own_sentences}
+    for candidate in others:
+        pair, text = read(candidate, words), normalised(candidate.text)
+        if not isinstance(pair, str) and counts[pair.term] < per_term and text not in known_texts:
+            counts[pair.term] += 1
+            known_texts.add(text)
+            yield candidate
 
 
 def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Family) -> str:
@@ -186,38 +188,42 @@ def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Fam
     )
 
 
-def _lacking(words: StereotypeWords, have: Mapping[str, int], per_term: int, rng: np.random.Generator) -> list[_Wanted]:
+def _lacking(
+    words: StereotypeWords, counts: Mapping[str, int], per_term: int, rng: np.random.Generator
+) -> list[_Wanted]:
     """List the missing sentences in rounds over the terms; the pairs of group terms and both groups take turns."""
-    turn = rng.permutation(len(words.pairs))
+    pair_order = rng.permutation(len(words.pairs))
     lacking = []
     for number in range(per_term):
-        for at, term in enumerate(words.roles):
-            if number >= have.get(term, 0):
-                pair = words.pairs[turn[(at + number) % len(turn)]]
-                lacking.append(_Wanted(pair[(at + number // len(turn)) % 2], term))
+        for term_index, term in enumerate(words.roles):
+            if number >= counts.get(term, 0):
+                pair = words.pairs[pair_order[(term_index + number) % len(pair_order)]]
+                lacking.append(_Wanted(pair[(term_index + number // len(pair_order)) % 2], term))
     return lacking
 
 
-def _take(written: Written, words: StereotypeWords, known: set[str], slot: _Wanted, probe: Probe, reply: Reply) -> bool:
+def _take(
+    outcome: Written, words: StereotypeWords, known_texts: set[str], slot: _Wanted, probe: Probe, reply: Reply
+) -> bool:
     """Store a usable sentence, or count an unusable one; return whether it was stored."""
-    if not written.answered(reply):
+    if not outcome.answered(reply):
         return False
     text = _cleaned(reply.value)
-    why = _unreadable(text)
-    if why is None:
+    reason = _unreadable(text)
+    if reason is None:
         sentence = Sentence(text, slot.group, slot.term, "written", probe.unit)
         pair = read(sentence, words)
         if isinstance(pair, str):
-            why = pair
-        elif pair.first in known or pair.second in known:
-            why = "repeated"
+            reason = pair
+        elif pair.first in known_texts or pair.second in known_texts:
+            reason = "repeated"
         else:
-            known.update((pair.first, pair.second))
-            written.sentences.append(sentence)
+            known_texts.update((pair.first, pair.second))
+            outcome.sentences.append(sentence)
             return True
-    written.refused[why] += 1
-    if len(written.examples) < SHOWN:
-        written.examples.append({"text": text[:LONGEST], "why": why})
+    outcome.refused[reason] += 1
+    if len(outcome.examples) < SHOWN:
+        outcome.examples.append({"text": text[:LONGEST], "why": reason})
     return False
 
 

@@ -113,8 +113,8 @@ def check(sentence: Sentence, words: StereotypeWords) -> str | None:
         ``counterpart-differs`` (the counterpart is not the same sentence about the other group: it lacks a term,
         or too many of its other words differ).
     """
-    found = _reader(words).find(sentence)
-    return found if isinstance(found, str) else None
+    terms = _reader(words).find(sentence)
+    return terms if isinstance(terms, str) else None
 
 
 def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
@@ -127,10 +127,10 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted[Pair]:
     pairs: dict[tuple[str, str], Pair] = {}
     refused: Counter[str] = Counter()
     for sentence in sentences:
-        found = read(sentence, words)
-        if isinstance(found, str):
-            refused[found] += 1
-        elif pairs.setdefault((found.first, found.second), found) is not found:
+        pair = read(sentence, words)
+        if isinstance(pair, str):
+            refused[pair] += 1
+        elif pairs.setdefault((pair.first, pair.second), pair) is not pair:
             refused["repeated"] += 1
     return Sorted(tuple(pairs.values()), dict(refused))
 
@@ -145,7 +145,7 @@ def _reader(words: StereotypeWords) -> _Reader:
 class _Found:
     """Terms of a sentence: the group term (index of its pair, side, match) and the attribute term with its role."""
 
-    place: int
+    pair_index: int
     side: int
     mark: re.Match[str]
     term: str
@@ -158,7 +158,7 @@ class _Reader:
     def __init__(self, words: StereotypeWords) -> None:
         self.words = words
         self.groups = {
-            folded(term): (place, side) for place, pair in enumerate(words.pairs) for side, term in enumerate(pair)
+            folded(term): (index, side) for index, pair in enumerate(words.pairs) for side, term in enumerate(pair)
         }
         self.roles = {folded(term): (term, role) for term, role in words.roles.items()}
 
@@ -175,36 +175,36 @@ class _Reader:
         return _terms_of(self.words.telling) if self.words.telling else None
 
     def read(self, sentence: Sentence) -> Pair | str:
-        found = self.find(sentence)
-        if isinstance(found, str):
-            return found
-        text, other = spelt(sentence.text), spelt(sentence.counterpart)
-        listed = self.words.pairs[found.place]
-        if not other:
-            other = _swapped(text, found.mark, listed[found.side], listed[1 - found.side])
-        first, second = (text, other) if found.side == 0 else (other, text)
-        written = "first" if found.side == 0 else "second"
-        frame = _frame(found)
-        return Pair(first, second, found.term, found.role, found.place, written, sentence.source, sentence.id, frame)
+        terms = self.find(sentence)
+        if isinstance(terms, str):
+            return terms
+        text, counterpart = spelt(sentence.text), spelt(sentence.counterpart)
+        group_terms = self.words.pairs[terms.pair_index]
+        if not counterpart:
+            counterpart = _swapped(text, terms.mark, group_terms[terms.side], group_terms[1 - terms.side])
+        first, second = (text, counterpart) if terms.side == 0 else (counterpart, text)
+        group = "first" if terms.side == 0 else "second"
+        frame = _frame(terms)
+        return Pair(first, second, terms.term, terms.role, terms.pair_index, group, sentence.source, sentence.id, frame)
 
     def find(self, sentence: Sentence) -> _Found | str:
         """Find both terms of a sentence, or return the reason why the sentence is unusable."""
-        found = self._terms(spelt(sentence.text))
-        if isinstance(found, str):
-            return found
-        listed = self.words.pairs[found.place][found.side]
-        for said, seen in ((sentence.group_term, listed), (sentence.attribute_term, found.term)):
-            if said and folded(said) != folded(seen):
+        terms = self._terms(spelt(sentence.text))
+        if isinstance(terms, str):
+            return terms
+        group_term = self.words.pairs[terms.pair_index][terms.side]
+        for declared, actual in ((sentence.group_term, group_term), (sentence.attribute_term, terms.term)):
+            if declared and folded(declared) != folded(actual):
                 return "wrong-term"
-        if sentence.counterpart and self._differs(spelt(sentence.counterpart), found):
+        if sentence.counterpart and self._differs(spelt(sentence.counterpart), terms):
             return "counterpart-differs"
-        return found
+        return terms
 
     def _terms(self, text: str) -> _Found | str:
         """Find the group term and the attribute term, or return the reason why there is no single one."""
         # IGNORECASE matches "sİster" with "sister", but its folded form is a different word and must not count
-        groups = [one for one in self.group_terms.finditer(text) if folded(one.group()) in self.groups]
-        attributes = [one for one in self.attribute_terms.finditer(text) if folded(one.group()) in self.roles]
+        groups = [match for match in self.group_terms.finditer(text) if folded(match.group()) in self.groups]
+        attributes = [match for match in self.attribute_terms.finditer(text) if folded(match.group()) in self.roles]
         # a match within a longer one is dropped: the "man" in "family man" names no group
         groups, attributes = _outside(groups, attributes), _outside(attributes, groups)
         if not groups:
@@ -217,31 +217,33 @@ class _Reader:
             return "no-attribute-term"
         if len(attributes) > 1:
             return "several-attribute-terms"
-        place, side = self.groups[folded(groups[0].group())]
+        pair_index, side = self.groups[folded(groups[0].group())]
         term, role = self.roles[folded(attributes[0].group())]
-        return _Found(place, side, groups[0], term, role)
+        return _Found(pair_index, side, groups[0], term, role)
 
     def _differs(self, counterpart: str, text: _Found) -> bool:
-        found = self._terms(counterpart)
-        due = (text.place, 1 - text.side, text.term)
-        if isinstance(found, str) or (found.place, found.side, found.term) != due:
+        terms = self._terms(counterpart)
+        expected = (text.pair_index, 1 - text.side, text.term)
+        if isinstance(terms, str) or (terms.pair_index, terms.side, terms.term) != expected:
             return True
-        return _differing(_others(text.mark), _others(found.mark)) > DIFFERING
+        return _differing(_others(text.mark), _others(terms.mark)) > DIFFERING
 
 
 def _terms_of(terms: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern for the terms in any case and in folded form: "Straße" also matches STRASSE."""
-    return any_of({way for term in terms for way in (term, folded(term))}, re.IGNORECASE)
+    return any_of({spelling for term in terms for spelling in (term, folded(term))}, re.IGNORECASE)
 
 
-def _outside(some: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    """Drop matches of `some` that overlap with an equally long or longer match of `others`."""
+def _outside(matches: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    """Drop those of `matches` that overlap with an equally long or longer match of `others`."""
     return [
-        one
-        for one in some
+        match
+        for match in matches
         if not any(
-            other.start() < one.end() and one.start() < other.end() and len(other.group()) >= len(one.group())
-            for other in others
+            other_match.start() < match.end()
+            and match.start() < other_match.end()
+            and len(other_match.group()) >= len(match.group())
+            for other_match in others
         )
     ]
 
@@ -252,42 +254,42 @@ def _others(mark: re.Match[str]) -> list[str]:
     return re.findall(rf"[\w{marks()}]+", folded(f"{before} {after}"))
 
 
-def _frame(found: _Found) -> str:
+def _frame(terms: _Found) -> str:
     """Write a sentence without its terms and their articles."""
-    before, after = _ANY_ARTICLE.sub("", found.mark.string[: found.mark.start()]), found.mark.string[found.mark.end() :]
-    term = rf"(?<!\w)(?:an? )?{re.escape(folded(found.term))}(?!\w)"
+    before, after = _ANY_ARTICLE.sub("", terms.mark.string[: terms.mark.start()]), terms.mark.string[terms.mark.end() :]
+    term = rf"(?<!\w)(?:an? )?{re.escape(folded(terms.term))}(?!\w)"
     return re.sub(term, "…", folded(f"{before}…{after}"))
 
 
-def _differing(one: Sequence[str], other: Sequence[str]) -> float:
+def _differing(words: Sequence[str], other_words: Sequence[str]) -> float:
     """Return the share of words that differ between two sentences; the removed group term counts as one equal word."""
-    changes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    changes = SequenceMatcher(None, words, other_words, autojunk=False).get_opcodes()
     changed = sum(max(end - start, until - since) for kind, start, end, since, until in changes if kind != "equal")
-    return changed / (max(len(one), len(other)) + 1)
+    return changed / (max(len(words), len(other_words)) + 1)
 
 
 _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 _ANY_ARTICLE = re.compile(r"(?<!\w)(an?|the)\s+$", re.IGNORECASE)
 
 
-def _swapped(text: str, mark: re.Match[str], listed: str, other: str) -> str:
+def _swapped(text: str, mark: re.Match[str], term: str, replacement: str) -> str:
     """Replace the group term by the other group's, in the same case, and correct the article before it."""
     before, after = text[: mark.start()], text[mark.end() :]
     if article := _ARTICLE.search(before):
-        due = indefinite(other).split(" ", 1)[0]
-        due = due.capitalize() if article[1][0].isupper() else due
-        before = before[: article.start()] + due + article[2]
+        new_article = indefinite(replacement).split(" ", 1)[0]
+        new_article = new_article.capitalize() if article[1][0].isupper() else new_article
+        before = before[: article.start()] + new_article + article[2]
     begins = not any(map(str.isalnum, before))
-    return before + _in_case_of(mark.group(), listed, other, begins=begins) + after
+    return before + _in_case_of(mark.group(), term, replacement, begins=begins) + after
 
 
-def _in_case_of(seen: str, listed: str, other: str, *, begins: bool) -> str:
-    if seen == listed:
+def _in_case_of(written_term: str, listed_term: str, replacement: str, *, begins: bool) -> str:
+    if written_term == listed_term:
         # a term in its listed spelling may be a name with its own capital: capitalise only at the beginning
-        return _capitalised(other) if begins and seen[:1].isupper() else other
-    if len(seen) > 1 and seen.isupper():
-        return other.upper()
-    return _capitalised(other) if seen[:1].isupper() else other
+        return _capitalised(replacement) if begins and written_term[:1].isupper() else replacement
+    if len(written_term) > 1 and written_term.isupper():
+        return replacement.upper()
+    return _capitalised(replacement) if written_term[:1].isupper() else replacement
 
 
 def _capitalised(term: str) -> str:
@@ -302,16 +304,16 @@ def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Gen
     of sentences of a term with each pair of group terms differ by one at most.
     """
     frames = words.frames or tuple(read_table("words/stereotypes")["frames"]["any"])
-    pairs, turn = rng.permutation(len(words.pairs)), rng.permutation(len(frames))
-    made = []
-    for at, term in enumerate(words.roles):
-        for number in range(min(per_term, len(pairs) * len(frames))):
-            again, which = divmod(number, len(pairs))
-            pair = words.pairs[pairs[(at + which) % len(pairs)]]
-            frame = frames[turn[(at + which + again) % len(frames)]]
-            group = pair[(at + number) % 2]
-            made.append(Sentence(fill(frame, group, term), group, term, "template", f"template/{term}/{number}"))
-    return tuple(made)
+    pair_order, frame_order = rng.permutation(len(words.pairs)), rng.permutation(len(frames))
+    sentences = []
+    for term_index, term in enumerate(words.roles):
+        for number in range(min(per_term, len(pair_order) * len(frames))):
+            cycle, offset = divmod(number, len(pair_order))
+            pair = words.pairs[pair_order[(term_index + offset) % len(pair_order)]]
+            frame = frames[frame_order[(term_index + offset + cycle) % len(frames)]]
+            group = pair[(term_index + number) % 2]
+            sentences.append(Sentence(fill(frame, group, term), group, term, "template", f"template/{term}/{number}"))
+    return tuple(sentences)
 
 
 def fill(frame: str, group: str, attribute: str) -> str:

@@ -56,9 +56,9 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
         words = self.words if self.words is not None else self._shipped()
         if words is None:
             return  # the words come from the caller's own specification, which Assay's API fills in later
-        refuse_repeats("words", [one.name for one in words])
-        about = list(dict.fromkeys(one.attribute for one in words))
-        object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, about))
+        refuse_repeats("words", [word_list.name for word_list in words])
+        attributes = list(dict.fromkeys(word_list.attribute for word_list in words))
+        object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, attributes))
         object.__setattr__(self, "words", words)
         self.refuse_useless(words)
 
@@ -87,13 +87,13 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
         """Return the names of the specifications to look up; ``None`` if the words are known."""
         return None if self.words is not None else NamedWords(self.named, str(self.specification_kind))
 
-    def with_words(self, found: Sequence[FoundWords]) -> Self:
+    def with_words(self, word_lists: Sequence[FoundWords]) -> Self:
         """Return the method with the words, and with the references to their versions."""
-        if not found:
+        if not word_lists:
             return self
-        names = tuple(one.reference for one in found)
-        named = names[0] if isinstance(self.specification, str) else names
-        return self.changed(words=tuple(one.words for one in found), specification=named)
+        names = tuple(word_list.reference for word_list in word_lists)
+        specification = names[0] if isinstance(self.specification, str) else names
+        return self.changed(words=tuple(word_list.words for word_list in word_lists), specification=specification)
 
     def changed(self, **fields: Any) -> Self:
         """Return the method with other values in some fields."""
@@ -119,19 +119,21 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
 
     def planned_looks(self) -> Looks | None:
         """Count the answers about neutral terms at each look, for the specification with the fewest neutral terms."""
-        neutral = min((sum(role == "neutral" for role in one.roles.values()) for one in self.words or ()), default=0)
+        neutral = min(
+            (sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()), default=0
+        )
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
         return Looks(tuple(neutral * size for size in sizes), neutral) if neutral else None
 
-    def tolerance(self, doubt: float = 1.0) -> Tolerance:
-        """Return the limits of the effects; `doubt` multiplies the permitted error."""
-        each = 1 / len(self.known_words)
-        confidence: float = (1 - doubt * (1 - self.confidence)) ** each
-        return Tolerance.around(self.delta, confidence, largest=0.5, hidden=self.confidence**each)
+    def tolerance(self, error_fraction: float = 1.0) -> Tolerance:
+        """Return the limits of the effects; `error_fraction` multiplies the permitted error."""
+        exponent = 1 / len(self.known_words)
+        confidence: float = (1 - error_fraction * (1 - self.confidence)) ** exponent
+        return Tolerance.around(self.delta, confidence, largest=0.5, hidden=self.confidence**exponent)
 
     def look(
         self,
-        found: TermScores[Any, Any, Any],
+        scores: TermScores[Any, Any, Any],
         rounds: Sequence[Sequence[Any]],
         ask: Callable[[int, int], Asking],
         rng: np.random.Generator,
@@ -142,17 +144,17 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
         `start` up to `end`.
         """
         if not rounds:
-            return found.judge(self.tolerance(), rng)
-        asked = 0
+            return scores.judge(self.tolerance(), rng)
+        rounds_asked = 0
         for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
-            yield from ask(asked, size)
-            asked = size
-            last = size == len(rounds) or not self.stop_early or found.tally.unasked > 0
-            look, again = deepcopy(own := rng.spawn(1)[0]), own
+            yield from ask(rounds_asked, size)
+            rounds_asked = size
+            last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
+            interim_rng, final_rng = deepcopy(child_rng := rng.spawn(1)[0]), child_rng
             tolerance = self.tolerance(1.0 if last else EARLY)
-            component = found.judge(tolerance, look, brief=True)
-            found.looks.append(found.looked(size, component))
+            component = scores.judge(tolerance, interim_rng, letter_only=True)
+            scores.looks.append(scores.looked(size, component))
             if last or component.declared or (component.letter is None and not has_too_few(component)):
                 break
         # judge again with a copy of the generator: the letter is the same, and the details are added
-        return found.judge(tolerance, again)
+        return scores.judge(tolerance, final_rng)

@@ -78,8 +78,8 @@ class StereotypeEffects:
 
 def _size(score: Floats) -> Interval:
     """Return a score's distance from 1/2 with its interval, which ends at 1/2."""
-    found = size_interval(score - NO_PREFERENCE)
-    return replace(found, high=min(found.high, NO_PREFERENCE))
+    interval = size_interval(score - NO_PREFERENCE)
+    return replace(interval, high=min(interval.high, NO_PREFERENCE))
 
 
 def stereotype_effects(
@@ -104,5 +104,5 @@ def stereotype_effects(
     if not stereotyped:
         raise TooFewObservations("step 2 needs a score of stereotype attributes")
     of_neutral = neutral.draw_overall(rng, draws)
-    of_lists = tuple(one.draw_overall(rng, draws) for one in stereotyped)
+    of_lists = tuple(score.draw_overall(rng, draws) for score in stereotyped)
     return StereotypeEffects(of_neutral, np.mean(of_lists, axis=0), of_lists)

@@ -120,11 +120,11 @@ def looks_sheet(items: str, key: str) -> Sheet:
     return Sheet("looks", "Looks at the evidence", (*columns, ("Likeliest", "letter", cells.texts)))
 
 
-def scores_sheet(title: str, head: str, own: Sequence[tuple[str, str]], interval: str, items: str) -> Sheet:
-    """Describe the table of P4's score and other scores of each list; `own` are the method's own columns."""
+def scores_sheet(title: str, head: str, own_columns: Sequence[tuple[str, str]], interval: str, items: str) -> Sheet:
+    """Describe the table of P4's score and other scores of each list; `own_columns` are the method's own columns."""
     columns = (
         (head, "list", cells.texts),
-        *((title, key, cells.numbers) for title, key in own),
+        *((title, key, cells.numbers) for title, key in own_columns),
         (interval, "posterior", cells.intervals),
         ("Pooled, Wilson", "pooled", cells.intervals),
         ("Terms", "terms", cells.numbers),
@@ -167,18 +167,22 @@ def _farthest_terms(part: TermsComponent) -> list[TermScore]:
 
 
 def sources_table(
-    source: Source, made: Mapping[str, float | None], kept: Shares, items: str, vocabulary: Vocabulary
+    source: Source, prompt_counts: Mapping[str, float | None], unused: Shares, items: str, vocabulary: Vocabulary
 ) -> Table:
     """Show the counts of prompts to an author, and of stored items that could not be used.
 
-    `made` has the author's numbers by their titles. `kept` counts the unusable stored items by reason. `items` is the
-    plural noun for what the author makes.
+    `prompt_counts` has the author's numbers by their titles. `unused` counts the unusable stored items by reason.
+    `items` is the plural noun for what the author makes.
     """
-    rows = [(title, number) for title, number in made.items() if number is not None]
-    losses = (("not used", source.refused), ("failed", source.failed), ("kept but not used", kept))
-    rows += [(f"{what}: {vocabulary.cause(why)}", number) for what, counts in losses for why, number in counts.items()]
-    written = tuple((title, cells.number(number)) for title, number in rows)
-    return Table(f"Where the {items.lower()} come from", (items, "Number"), written)
+    rows = [(title, number) for title, number in prompt_counts.items() if number is not None]
+    losses = (("not used", source.refused), ("failed", source.failed), ("kept but not used", unused))
+    rows += [
+        (f"{outcome}: {vocabulary.cause(reason)}", number)
+        for outcome, counts in losses
+        for reason, number in counts.items()
+    ]
+    table_rows = tuple((title, cells.number(number)) for title, number in rows)
+    return Table(f"Where the {items.lower()} come from", (items, "Number"), table_rows)
 
 
 def model_table(aggregation: TermsComponent) -> Table | None:
@@ -187,8 +191,8 @@ def model_table(aggregation: TermsComponent) -> Table | None:
     if len(model.by_bias) < 2:
         return None
     rows = [(name, f"{score:.3f}") for name, score in model.by_bias.items()]
-    whole, ends = model.over_terms, cells.interval(model.posterior)
-    rows += [("all, every term alike (BiasTestGPT)", cells.ABSENT if whole is None else f"{whole:.3f}")]
+    overall, ends = model.over_terms, cells.interval(model.posterior)
+    rows += [("all, every term alike (BiasTestGPT)", cells.ABSENT if overall is None else f"{overall:.3f}")]
     rows += [] if ends is None else [("all, by the hierarchy", ends)]
     return Table("Stereotype scores", ("Specification", "Score"), tuple(rows))
 
@@ -206,10 +210,10 @@ def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Pi
 
 def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) -> Picture | None:
     """Draw the terms whose scores lie farthest from 1/2."""
-    every = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
-    shown = every[: charts.MOST_MARKS]
-    rows = [(row.term or "term", charts.span(row.posterior)) for row in shown]
-    return charts.forest(title + _some_terms(shown, every), axis, rows, reference=0.5, head="Term")
+    terms = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
+    visible = terms[: charts.MOST_MARKS]
+    rows = [(row.term or "term", charts.span(row.posterior)) for row in visible]
+    return charts.forest(title + _some_terms(visible, terms), axis, rows, reference=0.5, head="Term")
 
 
 def squares_figure(
@@ -219,36 +223,36 @@ def squares_figure(
 
     `title` has two placeholders: the number of cases on the first of `sides`, and the number of all cases.
     """
-    known = [
+    scored_cases = [
         (case, case.term, min(1.0, max(0.0, case.towards)))
         for case in cases
         if (case.list == "neutral") is neutral and case.towards is not None
     ]
-    if not known:
+    if not scored_cases:
         return None
-    by = "term" if len({term for _, term, _ in known}) <= charts.MOST_MARKS else "list"
+    by = "term" if len({term for _, term, _ in scored_cases}) <= charts.MOST_MARKS else "list"
     rows: dict[str, list[float]] = {}
-    for case, term, share in known:
+    for case, term, share in scored_cases:
         name = (term if by == "term" else case.list) or by
         rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(share)
     ordered = sorted(
         ((name, tuple(sorted(shares, reverse=True))) for name, shares in rows.items()),
         key=lambda row: -sum(row[1]) / len(row[1]),
     )
-    written = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in ordered)
-    counted = title.format(sum(share > 0.5 for _, _, share in known), len(known))
-    twin = Table(counted, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), written)
-    return Squares(counted, tuple(ordered), *sides, twin, partial(_cases, part, known))
+    table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in ordered)
+    counted = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
+    twin = Table(counted, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), table_rows)
+    return Squares(counted, tuple(ordered), *sides, twin, partial(_cases, part, scored_cases))
 
 
 def _cases(
-    part: TermsComponent, known: Sequence[tuple[CaseDocument, str | None, float]]
+    part: TermsComponent, scored_cases: Sequence[tuple[CaseDocument, str | None, float]]
 ) -> tuple[tuple[str, tuple[Case, ...]], ...]:
     """Group the cases by term; cases with the largest share, and terms with the largest mean share, come first."""
     names = sides(part)
     groups = {"first_terms": f"Said of {names[0]}", "second_terms": f"Said of {names[1]}"}
     by_term: dict[str, list[Case]] = {}
-    for case, term, share in known:
+    for case, term, share in scored_cases:
         group = groups.get(case.list or "", "Neutral")
         by_term.setdefault(term or "term", []).append(Case(share, group, partial(_in_words, names, case)))
     rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in by_term.items()]
@@ -270,8 +274,8 @@ def _in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
     return CaseWords((term, *lines), texts[0] if texts else image or term, image or "")
 
 
-def _some_terms(shown: Sequence[Any], every: Sequence[Any]) -> str:
-    return f": the {len(shown)} farthest of {len(every)}" if len(shown) < len(every) else ""
+def _some_terms(visible: Sequence[Any], terms: Sequence[Any]) -> str:
+    return f": the {len(visible)} farthest of {len(terms)}" if len(visible) < len(terms) else ""
 
 
 # ---------------------------------------------------------------------------- words

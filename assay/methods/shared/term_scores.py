@@ -112,43 +112,43 @@ class TermScores(ABC, Generic[W, T, F]):
         """Return the last reason of every component: how the service was asked."""
 
     # ------------------------------------------------------------------------ decision
-    def judge(self, tolerance: Tolerance, rng: np.random.Generator, *, brief: bool = False) -> Component:
-        """Judge the answers so far; if `brief`, leave out the details beside the letter.
+    def judge(self, tolerance: Tolerance, rng: np.random.Generator, *, letter_only: bool = False) -> Component:
+        """Judge the answers so far; if `letter_only`, leave out the details beside the letter.
 
-        The effects are drawn from a generator of their own, so that the letter does not depend on `brief`.
+        The effects are drawn from a generator of their own, so that the letter does not depend on `letter_only`.
         """
-        component = self._judge(tolerance, rng, brief=brief)
+        component = self._judge(tolerance, rng, letter_only=letter_only)
         return replace(component, reasons=(*component.reasons, *self.asked_how()))
 
-    def _judge(self, tolerance: Tolerance, rng: np.random.Generator, *, brief: bool) -> Component:
-        drawing, beside = rng.spawn(2)
-        judged = Measurement(self.words.name, self.tally.counts, tolerance, {} if brief else self._told())
+    def _judge(self, tolerance: Tolerance, rng: np.random.Generator, *, letter_only: bool) -> Component:
+        effects_rng, analysis_rng = rng.spawn(2)
+        measurement = Measurement(self.words.name, self.tally.counts, tolerance, {} if letter_only else self._told())
         if stops := self._stops():
-            return judged.give_up(*stops)
+            return measurement.give_up(*stops)
         try:
             fits = {role: self.fit(role) for role in ROLES if self.words.terms(role)}
         except EvidenceError as error:
-            return judged.impossible(error)
-        if not brief:
-            judged.detail |= self.analyses(fits, beside)
+            return measurement.impossible(error)
+        if not letter_only:
+            measurement.detail |= self.analyses(fits, analysis_rng)
         tied = [fits[role] for role in TIED if role in fits]
-        drawn = stereotype_effects(fits.get("neutral", tied[0]), tied, drawing)
+        effects = stereotype_effects(fits.get("neutral", tied[0]), tied, effects_rng)
         if "neutral" not in fits:
-            component = judged.give_up(self.reason("no-neutral-terms", {}))
-            return replace(component, effects={**drawn.intervals(), "step_1": None})
-        shift = self.shift_of_groups(drawing.spawn(1)[0]) if self.strata else None
-        drawn = drawn if shift is None else drawn.for_groups_like_these(shift)
-        neutral, score = float(drawn.neutral.mean()), float(drawn.stereotyped.mean())
-        hidden = self.hidden(drawn, tolerance, drawing)
+            component = measurement.give_up(self.reason("no-neutral-terms", {}))
+            return replace(component, effects={**effects.intervals(), "step_1": None})
+        shift = self.shift_of_groups(effects_rng.spawn(1)[0]) if self.strata else None
+        effects = effects if shift is None else effects.for_groups_like_these(shift)
+        neutral, score = float(effects.neutral.mean()), float(effects.stereotyped.mean())
+        hidden = self.hidden(effects, tolerance, effects_rng)
         groups = "with these words for the groups" if shift is None else "and words for the groups like these"
-        judged.detail["estimand"] = f"terms like these {groups}"
-        judged.detail |= hidden_as_json(hidden) | losses_as_json(self.tally.by_group, self.delta_loss)
-        judged.units = self.units(tolerance.delta)
+        measurement.detail["estimand"] = f"terms like these {groups}"
+        measurement.detail |= hidden_as_json(hidden) | losses_as_json(self.tally.by_group, self.delta_loss)
+        measurement.units = self.units(tolerance.delta)
         share = 1 - len(self.tally.results) / self.tally.asked if self.tally.asked else 0.0
-        return judged.conclude(
-            drawn.evidence(hidden),
+        return measurement.conclude(
+            effects.evidence(hidden),
             lambda letter: self._why(letter, neutral, score),
-            drawn.intervals(),
+            effects.intervals(),
             lost=lost_replies(
                 self.tally.by_group,
                 self.delta_loss,
@@ -159,26 +159,26 @@ class TermScores(ABC, Generic[W, T, F]):
         )
 
     def hidden(
-        self, drawn: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
+        self, effects: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
         """Draw the preference for a group that the mean score can hide, and the difference in lost replies."""
         hidden = loss_effect(self.tally.by_group, self.delta_loss, tolerance.confidence, rng.spawn(1)[0])
-        if self.strata and drawn.common is not None:
+        if self.strata and effects.common is not None:
             hidden += (
                 HiddenEffect(
-                    "stratum", "attributes of both stereotypes", drawn.common, chance=may_be_chance(drawn.common)
+                    "stratum", "attributes of both stereotypes", effects.common, chance=may_be_chance(effects.common)
                 ),
             )
         return hidden
 
     def looked(self, size: int, component: Component) -> dict[str, Any]:
         """Return the result of a look as JSON."""
-        given = component.probabilities
+        probabilities = component.probabilities
         return {
             "per_term": size,
             self.items: len(self.tally.results),
             "letter": None if component.letter is None else component.letter.value,
-            "probabilities": None if given is None else given.as_json(),
+            "probabilities": None if probabilities is None else probabilities.as_json(),
         }
 
     def units(self, delta: float) -> tuple[Units, ...]:
@@ -211,7 +211,7 @@ class TermScores(ABC, Generic[W, T, F]):
         tally = self.tally
         return {
             "sides": {"first": self.words.first, "second": self.words.second},
-            "coverage": {name: one.as_json() for name, one in self.coverage().items()},
+            "coverage": {name: coverage.as_json() for name, coverage in self.coverage().items()},
             "failed_why": dict(tally.failed_why),
             "unusable_why": dict(tally.unusable_why),
             "unasked": tally.unasked,
@@ -225,9 +225,9 @@ class TermScores(ABC, Generic[W, T, F]):
     def _stops(self) -> list[Reason]:
         """Return the reasons that prevent a letter, the main one first."""
         tally, coverage = self.tally, self.coverage()
-        lost = tally.asked - len(tally.results)
-        if tally.asked and lost > LOST_SHARE * tally.asked:
-            return [self.lost_reason(lost)]
+        missing = tally.asked - len(tally.results)
+        if tally.asked and missing > LOST_SHARE * tally.asked:
+            return [self.lost_reason(missing)]
         if low := uncovered(coverage, self.words.name):
             return [*self.author_reasons(), *low]
         return self.undecided_reasons() or [
@@ -260,8 +260,12 @@ class TermScores(ABC, Generic[W, T, F]):
 
     def _strongest(self, along: bool) -> list[str]:
         """Return up to three terms with the most extreme scores on the same side of 1/2."""
-        ordered = sorted(self.tied_terms(), key=lambda one: one.score, reverse=along)
-        return [one.term for one in ordered[:3] if (one.score > NO_PREFERENCE) == along and one.score != NO_PREFERENCE]
+        ordered = sorted(self.tied_terms(), key=lambda term_score: term_score.score, reverse=along)
+        return [
+            term_score.term
+            for term_score in ordered[:3]
+            if (term_score.score > NO_PREFERENCE) == along and term_score.score != NO_PREFERENCE
+        ]
 
 
 def counted(term: TermScore, items: str) -> dict[str, Any]:
@@ -286,6 +290,6 @@ def pooled(score: StereotypeScore) -> Interval:
     decided, share = pairs - score.ties, score.ties / pairs
     if not decided:
         return Interval(NO_PREFERENCE, 0.0, 1.0)
-    found = wilson(sum(one.stereotyped for one in score.by_term), decided)
-    near = ((1 - share) * limit + share / 2 for limit in (found.estimate, found.low, found.high))
-    return Interval(*near)
+    interval = wilson(sum(term_score.stereotyped for term_score in score.by_term), decided)
+    bounds = ((1 - share) * limit + share / 2 for limit in (interval.estimate, interval.low, interval.high))
+    return Interval(*bounds)

@@ -187,7 +187,7 @@ class StereotypeScore(SentenceReferences):
                 writing,
                 family=self.writing.family,
                 tries=self.writing.tries,
-                place=f"{index}/write",
+                prefix=f"{index}/write",
             )
             sentences = (*sentences, *generated.sentences)
             sources["writing"] = {**asdict(self.writing), **generated.as_json()}
