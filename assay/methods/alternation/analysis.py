@@ -54,65 +54,67 @@ LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 """Share of labels without scores that may change with the attribute if `delta_individual` is `USUAL_LIMIT`."""
 
 
-def judge_answers(judged: Judged, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
+def judge_answers(task: Judged, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
     """Judge each output: the number of a regressor, or each label's score."""
-    answers = judged.answers
+    answers = task.answers
     answers.complete_top_labels()
-    judged.again.complete_top_labels()
-    whole = judged.whole
+    task.repeated_answers.complete_top_labels()
+    complete = task.whole
     labels: dict[str, str | None] = (
-        {"output": None} if answers.numbers else {label: label for label in _labels(answers, judged.rules.labels)}
+        {"output": None} if answers.numbers else {label: label for label in _labels(answers, task.rules.labels)}
     )
-    detail = _common(answers, whole) | ({"not_within": list(judged.not_within)} if judged.not_within else {})
-    if not labels or not whole or too_few(answers, len(whole)):
-        return [Measurement("output", answers.counts, tolerance, detail).give_up(lost_reason(answers, len(whole)))]
+    detail = _common(answers, complete) | ({"not_within": list(task.not_within)} if task.not_within else {})
+    if not labels or not complete or too_few(answers, len(complete)):
+        return [Measurement("output", answers.counts, tolerance, detail).give_up(lost_reason(answers, len(complete)))]
     if (reason := too_many_labels(labels)) is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
-    sure, hidden = tolerance.confidence, tolerance.hidden_confidence
-    each = 1 / len(labels)
-    tolerance = replace(tolerance, confidence=sure**each, hidden_confidence=None if hidden is None else hidden**each)
-    made = []
-    for (name, label), own in zip(labels.items(), rng.spawn(len(labels)), strict=True):
-        made.append(_judge_output(name, label, judged, tolerance, dict(detail), own, len(labels)))
-    return made
+    confidence, hidden = tolerance.confidence, tolerance.hidden_confidence
+    exponent = 1 / len(labels)
+    tolerance = replace(
+        tolerance, confidence=confidence**exponent, hidden_confidence=None if hidden is None else hidden**exponent
+    )
+    components = []
+    for (name, label), output_rng in zip(labels.items(), rng.spawn(len(labels)), strict=True):
+        components.append(_judge_output(name, label, task, tolerance, dict(detail), output_rng, len(labels)))
+    return components
 
 
 def _judge_output(
     name: str,
     label: str | None,
-    judged: Judged,
+    task: Judged,
     tolerance: Tolerance,
     detail: dict[str, Any],
     rng: np.random.Generator,
     outputs: int,
 ) -> Component:
     """Judge one of the service's `outputs` outputs; withhold its letter if another fitting scale declares another."""
-    everything = judged.table(judged.answers, label)
-    table = everything[judged.whole]
-    measurement = Measurement(name, judged.answers.counts, tolerance, detail)
+    everything = task.table(task.answers, label)
+    table = everything[task.whole]
+    measurement = Measurement(name, task.answers.counts, tolerance, detail)
     try:
-        scales = scales_of(table, judged.rules.scale, probabilities=not judged.answers.numbers)
+        scales = scales_of(table, task.rules.scale, probabilities=not task.answers.numbers)
     except EvidenceError as error:
         return measurement.impossible(error)
-    many = judged.rules.most_weights is not None and outputs * math.comb(table.shape[1], 2) > MOST_PAIRS
+    many = task.rules.most_weights is not None and outputs * math.comb(table.shape[1], 2) > MOST_PAIRS
     draws = DRAWS // 2 if many else DRAWS
-    first, *rest = (
-        _Output(name, on_scale(table, one), judged, one, label, everything, judged.brief, outputs, draws)
-        for one in scales
+    first, *alternatives = (
+        _Output(name, on_scale(table, scale), task, scale, label, everything, task.letter_only, outputs, draws)
+        for scale in scales
     )
     component = first.judge(tolerance, detail, rng)
-    if judged.brief and not component.declared:  # other scales can only withdraw a declared letter
+    if task.letter_only and not component.declared:  # other scales can only withdraw a declared letter
         return component
-    brief = [replace(one, brief=True, draws=draws // 2) for one in rest]
-    others = [one.judge(tolerance, dict(detail), rng.spawn(1)[0]) for one in brief]
+    letter_only_outputs = [replace(output, letter_only=True, draws=draws // 2) for output in alternatives]
+    others = [output.judge(tolerance, dict(detail), rng.spawn(1)[0]) for output in letter_only_outputs]
     return component if len(scales) == 1 else _on_all_scales(component, others, scales)
 
 
 def _on_all_scales(component: Component, others: Sequence[Component], scales: Sequence[Scale]) -> Component:
     """Add the letters on the other scales to a component; if two declared letters differ, none is declared."""
     rows = [
-        {"scale": scale, "letter": one.letter, "declared": one.declared}
-        for scale, one in zip(scales, (component, *others), strict=True)
+        {"scale": scale, "letter": variant.letter, "declared": variant.declared}
+        for scale, variant in zip(scales, (component, *others), strict=True)
     ]
     component = replace(component, detail={**component.detail, "scales": rows})
     if not component.declared or len({row["letter"] for row in rows if row["declared"]}) == 1:
@@ -127,36 +129,36 @@ class _Output:
     """One output on one scale: `table` has a row for each completely answered profile, a column for each value.
 
     `everything` holds the original outputs of all profiles, with NaN for missing answers. A letter on another scale,
-    which is only compared, is `brief` and has half as many `draws`. `outputs` is the service's number of outputs.
+    which is only compared, is `letter_only` and has half as many `draws`. `outputs` is the service's number of outputs.
     """
 
     name: str
     table: Floats
-    judged: Judged
+    task: Judged
     scale: Scale
     label: str | None
     everything: Floats
-    brief: bool
+    letter_only: bool
     outputs: int
     draws: int
 
     def judge(self, tolerance: Tolerance, detail: dict[str, Any], rng: np.random.Generator) -> Component:
-        judged = self.judged
-        measurement = Measurement(self.name, judged.answers.counts, tolerance, detail)
+        task = self.task
+        measurement = Measurement(self.name, task.answers.counts, tolerance, detail)
         first, second, third = rng.spawn(3)
         try:
-            profiles = Profiles(self.table, judged.answers.values, judged.clusters, judged.rules.most_weights)
+            profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.most_weights)
             pairs = paired_draws(profiles, first, self.draws)
             gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
-            noise = judged.rules.most_weights is not None and may_be_chance(gaps["step_1"], SURE)
+            noise = task.rules.most_weights is not None and may_be_chance(gaps["step_1"], SURE)
             hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
         except EvidenceError as error:
             return measurement.impossible(error)
         published = self._published(measurement.detail)
-        measurement = replace(measurement, tolerance=tolerance, published=published, units=_units(judged.cases))
+        measurement = replace(measurement, tolerance=tolerance, published=published, units=_units(task.cases))
         worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
-        leverage = Leverage(profiles, judged.cases, worst)
+        leverage = Leverage(profiles, task.cases, worst)
         measurement.detail |= {
             "scale": profiles.scale,
             "means": dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
@@ -164,14 +166,15 @@ class _Output:
             "clusters": {kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
             "pairs": [self._pair(a, b, pairs[a, b], profiles) for a, b in pairs],
         }
-        if not self.brief:
-            beside = {"leverage": leverage.as_json(), "divergence": self._divergences(profiles.clusters, third)}
-            by_group = losses_as_json(judged.answers.by_group, judged.rules.delta_loss)
-            measurement.detail |= beside | self._as_given(third) | hidden_as_json(hidden) | by_group
+        if not self.letter_only:
+            analyses = {"leverage": leverage.as_json(), "divergence": self._divergences(profiles.clusters, third)}
+            by_group = losses_as_json(task.answers.by_group, task.rules.delta_loss)
+            measurement.detail |= analyses | self._as_given(third) | hidden_as_json(hidden) | by_group
             measurement.detail |= {"changes": self.changes} if self.changes else {}
         carrier = leverage.carrier()
         largest = {
-            step: np.abs(each).max(axis=1) for step, each in self._fitted(gaps, tolerance, rng.spawn(1)[0]).items()
+            step: np.abs(step_draws).max(axis=1)
+            for step, step_draws in self._fitted(gaps, tolerance, rng.spawn(1)[0]).items()
         }
         evidence = Evidence(
             largest["step_1"],
@@ -184,7 +187,7 @@ class _Output:
         component = measurement.conclude(
             evidence,
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
-            {name: largest_interval(drawn) for name, drawn in gaps.items()},
+            {name: largest_interval(samples) for name, samples in gaps.items()},
             lost=self._lost(profiles),
         )
         reasons = [self._counted(reason) for reason in component.reasons]
@@ -197,17 +200,17 @@ class _Output:
         """Add the counted change of labels to the reason about single cases, whose effect is an estimate."""
         if reason.code != HIDDEN["individual"] or not self.bare:
             return reason
-        of_pairs = self.changes[:1] or self.judged.label_changes
+        of_pairs = self.changes[:1] or self.task.label_changes
         counts = {"changed": max(row["changed"] for row in of_pairs), "of": len(self.table)}
         return replace(reason, facts={**reason.facts, **counts})
 
     def _published(self, detail: dict[str, Any]) -> Mapping[str, str | None]:
         """Return the letter of the published rule if it is requested, and add its tests to `detail`."""
-        rules = self.judged.rules
-        if rules.alpha is None or self.brief:
+        rules = self.task.rules
+        if rules.alpha is None or self.letter_only:
             return {}
-        side = np.unique([str(case.side) for case in self.judged.cases], return_inverse=True)[1]
-        blocks = Blocks(self.table, self.judged.answers.values, self.judged.groups, side, rules.tie)
+        side = np.unique([str(case.side) for case in self.task.cases], return_inverse=True)[1]
+        blocks = Blocks(self.table, self.task.answers.values, self.task.groups, side, rules.tie)
         letters, detail["analyses"] = kolmogorov_smirnov_letter(blocks, rules.alpha, rules.join)
         return letters
 
@@ -215,22 +218,22 @@ class _Output:
     def _fitted(self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator) -> dict[str, Floats]:
         """Fit the differences between several values together (since 1.3.0), except the step-2 gaps of sentences."""
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
-        if self.judged.rules.most_weights is None:
+        if self.task.rules.most_weights is None:
             return dict(gaps)
-        fits = ("step_1",) if self.judged.groups is None else ("step_1", "step_2")
+        fits = ("step_1",) if self.task.groups is None else ("step_1", "step_2")
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fits}}
 
     def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
         """Draw the gaps between groups with tied content: sentences tied by `tie`, records by original value."""
-        groups = self.judged.groups
+        groups = self.task.groups
         if groups is not None:
             present = np.unique(groups)
             if len(present) < 2:
                 raise TooFewObservations(f"all records have the value {profiles.values[present[0]]!r}; groups need two")
             return group_draws(profiles, groups, rng, self.draws)
-        sides = sorted({str(case.side) for case in self.judged.cases})
-        places = [sides.index(str(case.side)) for case in self.judged.cases]
-        return tied_draws(profiles, places, self.judged.rules.tie, rng, self.draws)
+        sides = sorted({str(case.side) for case in self.task.cases})
+        places = [sides.index(str(case.side)) for case in self.task.cases]
+        return tied_draws(profiles, places, self.task.rules.tie, rng, self.draws)
 
     def _hidden(
         self,
@@ -242,22 +245,22 @@ class _Output:
         noise: bool,
     ) -> tuple[HiddenEffect, ...]:
         """Draw the effects that the mean over all profiles can hide; `noise`: the mean may be noise alone."""
-        whole = np.array(self.judged.whole)
-        families = {family: members[whole] for family, members in self.judged.families.items()}
-        rules = self.judged.rules
+        complete = np.array(self.task.whole)
+        families = {family: members[complete] for family, members in self.task.families.items()}
+        rules = self.task.rules
         hidden = (
             *stratum_effects(profiles, families, tolerance.of_step_1, rng, self.draws),
-            *loss_effect(self.judged.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
+            *loss_effect(self.task.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
-        outputs = self.everything[whole]  # original outputs: a change of amounts counts on every scale
-        if rules.scale == "auto" and (found := amounts(outputs)) is not None:
-            name, some = found
-            clusters = {kind: ids[some] for kind, ids in profiles.clusters.items()}
-            amount = Profiles(np.log(outputs[some]), profiles.values, clusters, rules.most_weights)
-            most = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
+        outputs = self.everything[complete]  # original outputs: a change of amounts counts on every scale
+        if rules.scale == "auto" and (amount_rows := amounts(outputs)) is not None:
+            name, selected = amount_rows
+            clusters = {kind: ids[selected] for kind, ids in profiles.clusters.items()}
+            amount = Profiles(np.log(outputs[selected]), profiles.values, clusters, rules.most_weights)
+            limit = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
             gaps = np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1)
-            drawn = np.abs(fitted_together(gaps, most, rng)).max(axis=1)
-            hidden += (HiddenEffect("stratum", name, drawn, most, bound=may_be_chance(gaps, SURE)),)
+            samples = np.abs(fitted_together(gaps, limit, rng)).max(axis=1)
+            hidden += (HiddenEffect("stratum", name, samples, limit, bound=may_be_chance(gaps, SURE)),)
         if rules.delta_individual is None:
             return hidden
         return (*hidden, *self._individual(profiles, pairs, rules.delta_individual, rng, noise=noise))
@@ -272,25 +275,25 @@ class _Output:
         noise: bool,
     ) -> tuple[HiddenEffect, ...]:
         """Draw the effect on a typical profile; of labels without scores, the share of profiles whose label changes."""
-        judged = self.judged
-        if self.bare and noise in judged.of_any_label:
-            return judged.of_any_label[noise]
+        task = self.task
+        if self.bare and noise in task.of_any_label:
+            return task.of_any_label[noise]
         if self.bare:
             limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT
-            cases = SingleCases.of_labels(*judged.label_numbers, profiles.clusters, profiles.most_weights)
+            cases = SingleCases.of_labels(*task.label_numbers, profiles.clusters, profiles.most_weights)
         else:
             cases = SingleCases.of_numbers(profiles, self._repeats())
-        if judged.groups is not None:
+        if task.groups is not None:
             effects: tuple[HiddenEffect, ...] = (item_effect(cases, limit, rng, self.draws),)
         else:
             means = np.stack([*pairs.values()], axis=1) ** 2
             if self.bare:  # of several labels, each has a mean difference
                 means = cases.mean_squares(rng, self.draws)
             means = np.zeros_like(means) if noise else means
-            effects = text_effect(cases, judged.cells, means, limit, rng)
+            effects = text_effect(cases, task.cells, means, limit, rng)
         if not self.bare:
             return effects
-        judged.of_any_label[noise] = tuple(
+        task.of_any_label[noise] = tuple(
             replace(
                 effect,
                 name=LABELS + effect.name.removeprefix(TEXT).removeprefix(RECORD),
@@ -299,110 +302,110 @@ class _Output:
             )
             for effect in effects
         )
-        return judged.of_any_label[noise]
+        return task.of_any_label[noise]
 
     @cached_property
     def changes(self) -> list[dict[str, Any]]:
         """Counts of answers to sentences that differ (`changes`); empty if effects on single cases are not judged."""
-        judged = self.judged
-        if self.brief or judged.rules.delta_individual is None or judged.groups is not None:
+        task = self.task
+        if self.letter_only or task.rules.delta_individual is None or task.groups is not None:
             return []
         if self.bare:
-            labels, again = judged.label_numbers
-            return changes(labels, judged.answers.values, again, judged.cells[0], labels=True)
-        return changes(self.table, judged.answers.values, self._repeats(), judged.cells[0], labels=False)
+            labels, repeats = task.label_numbers
+            return changes(labels, task.answers.values, repeats, task.cells[0], labels=True)
+        return changes(self.table, task.answers.values, self._repeats(), task.cells[0], labels=False)
 
     @cached_property
     def bare(self) -> bool:
         """Whether the answers are labels without scores."""
-        return not self.judged.answers.numbers and bool(np.isin(self.table, (0.0, 1.0)).all())
+        return not self.task.answers.numbers and bool(np.isin(self.table, (0.0, 1.0)).all())
 
     def _repeats(self) -> Floats | None:
         """Return the outputs of the profiles that were asked several times, shape (items, values, times)."""
-        if self.scale == "rank" or not self.judged.repeated:
+        if self.scale == "rank" or not self.task.repeated:
             return None
         with np.errstate(all="ignore"):  # repeated answers may be outside the range of the scale: not compared
-            outputs = on_scale(
-                self.judged.times(lambda of, places: self.judged.table(of, self.label)[places]), self.scale
-            )
+            outputs = on_scale(self.task.times(lambda of, places: self.task.table(of, self.label)[places]), self.scale)
         outputs = outputs[np.isfinite(outputs).all(axis=(1, 2))]
         return outputs if len(outputs) else None
 
     def _lost(self, profiles: Profiles) -> Lost:
         """Return the largest change that lost replies could make, if they lay at the ends of the range of outputs."""
-        share = 1 - len(self.judged.cases) / len(self.judged.answers.cases)
+        share = 1 - len(self.task.cases) / len(self.task.answers.cases)
         low, high = (
             (0.0, 1.0)
-            if not self.judged.answers.numbers and self.scale == "linear"
+            if not self.task.answers.numbers and self.scale == "linear"
             else np.quantile(self.table, [0.025, 0.975])
         )
-        most = share * float(high - low) / profiles.scale
-        rules = self.judged.rules
-        return lost_replies(self.judged.answers.by_group, rules.delta_loss, most, (2 * rules.tie - 1) * most)
+        largest_change = share * float(high - low) / profiles.scale
+        rules = self.task.rules
+        return lost_replies(
+            self.task.answers.by_group, rules.delta_loss, largest_change, (2 * rules.tie - 1) * largest_change
+        )
 
     # -------------------------------------------------------------------- details beside the letter
-    def _pair(self, a: str, b: str, drawn: Floats, profiles: Profiles) -> dict[str, Any]:
+    def _pair(self, a: str, b: str, samples: Floats, profiles: Profiles) -> dict[str, Any]:
         first, second = (self.table[:, profiles.values.index(name)] for name in (a, b))
         difference = second - first
         return {
             "from": a,
             "to": b,
             "shift": float(difference.mean()),
-            "effect": asdict(interval_of(drawn)),
+            "effect": asdict(interval_of(samples)),
             **numbers_or_why({"d_z": lambda: d_z(difference)}),
             "changed": int(np.count_nonzero(difference)),
         }
 
     def _divergences(self, clusters: Mapping[str, Integers], rng: np.random.Generator) -> list[dict[str, Any]]:
         """Return the divergences of outputs between ordered pairs of values; of many pairs, those furthest apart."""
-        written = []
+        rows = []
         # the first kind of cluster is the person (if any); the test flips all signs of a person together
         together = next(iter(clusters.values()), None)
-        pairs = list(combinations(range(len(self.judged.answers.values)), 2))
+        pairs = list(combinations(range(len(self.task.answers.values)), 2))
         means = self.table.mean(axis=0)
-        if self.judged.rules.most_weights is not None:
+        if self.task.rules.most_weights is not None:
             apart = np.array([abs(means[b] - means[a]) for a, b in pairs])
-            shown = furthest(apart, max(1, MOST_TESTED // self.outputs))
-            pairs = [pairs[place] for place in shown.tolist()]
+            furthest_pairs = furthest(apart, max(1, MOST_TESTED // self.outputs))
+            pairs = [pairs[index] for index in furthest_pairs.tolist()]
         for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
             x, y = self.table[:, a], self.table[:, b]
-            row: dict[str, Any] = {"from": self.judged.answers.values[a], "to": self.judged.answers.values[b]}
+            row: dict[str, Any] = {"from": self.task.answers.values[a], "to": self.task.answers.values[b]}
             row |= numbers_or_why({"kl": lambda x=x, y=y: gaussian_kl(x, y)})
             try:
                 row["kl_interval"] = asdict(gaussian_kl_interval(x, y))
             except EvidenceError as error:
                 row["kl_interval"] = {"why": str(error)}
-            row["kl_by_fold"] = [dict(vars(fold)) for fold in kl_by_fold(x, y, self.judged.rules.folds, rng)]
+            row["kl_by_fold"] = [dict(vars(fold)) for fold in kl_by_fold(x, y, self.task.rules.folds, rng)]
             if a < b:
                 row |= numbers_or_why({"sign_flip_p": lambda x=x, y=y: sign_flip_test(y - x, rng, clusters=together).p})
-            written.append(row)
-        return written
+            rows.append(row)
+        return rows
 
     def _as_given(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the sizes, means and disparate impact of the groups, each record with its original value."""
-        told: dict[str, Any] = {}
-        if not self.judged.answers.numbers:
-            told["labels"] = self.judged.label_changes
-        groups = self.judged.groups
+        detail: dict[str, Any] = {}
+        if not self.task.answers.numbers:
+            detail["labels"] = self.task.label_changes
+        groups = self.task.groups
         if groups is None:
-            return told
+            return detail
         as_given = self.table[np.arange(len(groups)), groups]
-        told["groups"] = [
+        detail["groups"] = [
             {
                 "value": name,
-                "records": int((groups == place).sum()),
-                "mean": float(as_given[groups == place].mean()) if (groups == place).any() else None,
-                "small": bool((groups == place).sum() < SMALL_GROUP),
+                "records": int((groups == value).sum()),
+                "mean": float(as_given[groups == value].mean()) if (groups == value).any() else None,
+                "small": bool((groups == value).sum() < SMALL_GROUP),
             }
-            for place, name in enumerate(self.judged.answers.values)
+            for value, name in enumerate(self.task.answers.values)
         ]
-        if not self.judged.answers.numbers:
+        if not self.task.answers.numbers:
             positive = as_given >= 0.5
             try:
-                told["disparate_impact"] = asdict(disparate_impact(positive, groups, self.judged.answers.values, rng))
+                detail["disparate_impact"] = asdict(disparate_impact(positive, groups, self.task.answers.values, rng))
             except EvidenceError as error:
-                told["disparate_impact"] = {"why": str(error)}
-        return told
+                detail["disparate_impact"] = {"why": str(error)}
+        return detail
 
     # -------------------------------------------------------------------- reasons
     def _why(
@@ -425,8 +428,8 @@ class _Output:
             **({} if self.scale == "linear" else {"scale": NAMES[self.scale]}),
         }
         if letter is Letter.BS:
-            named = {} if carrier is None else {"carrier": carrier.member or carrier.name, "kind": carrier.kind}
-            return Reason("responds-to-attribute", facts | named, self.name)
+            carrier_facts = {} if carrier is None else {"carrier": carrier.member or carrier.name, "kind": carrier.kind}
+            return Reason("responds-to-attribute", facts | carrier_facts, self.name)
         code = "follows-tied-content" if letter is Letter.DSBS else "even-handed"
         return Reason(code, facts, self.name)
 
@@ -437,32 +440,32 @@ def _units(cases: Sequence[Case]) -> tuple[Units, ...]:
     return (Units(kind, len({case.given for case in cases}), LEAST_PROFILES),)
 
 
-def _labels(answers: Answers, wanted: Sequence[str]) -> tuple[str, ...]:
+def _labels(answers: Answers, requested: Sequence[str]) -> tuple[str, ...]:
     """Return the labels to judge."""
-    seen = sorted({label for read in answers.replies.values() for label in read})
-    if wanted:
-        return tuple(label for label in dict.fromkeys(map(answers.spellings.first, wanted)) if label in seen)
-    return tuple(seen[1:] if len(seen) == 2 else seen)
+    returned = sorted({label for scores in answers.replies.values() for label in scores})
+    if requested:
+        return tuple(label for label in dict.fromkeys(map(answers.spellings.first, requested)) if label in returned)
+    return tuple(returned[1:] if len(returned) == 2 else returned)
 
 
-def _common(answers: Answers, whole: Sequence[int]) -> dict[str, Any]:
+def _common(answers: Answers, complete: Sequence[int]) -> dict[str, Any]:
     return {
         "values": list(answers.values),
-        "profiles": {"asked": len(answers.cases), "whole": len(whole)},
+        "profiles": {"asked": len(answers.cases), "whole": len(complete)},
         "failed_why": dict(answers.failed_why),
         "unusable_why": dict(answers.unusable_why),
         "unasked": answers.unasked,
         "examples": [
-            {"asked": _spoken(answers.cases[place].given[0]), "returned": _spoken(answers.replies[place, 0])}
-            for place in whole[:3]
+            {"asked": _spoken(answers.cases[index].given[0]), "returned": _spoken(answers.replies[index, 0])}
+            for index in complete[:3]
         ],
     }
 
 
-def _spoken(told: Any) -> str:
+def _spoken(content: Any) -> str:
     """Format a profile or an answer for people: a record by its columns, scores by their labels."""
-    if isinstance(told, Mapping):
-        return ", ".join(f"{label} {score:.4g}" for label, score in told.items())
-    if isinstance(told, tuple):
-        return ", ".join(f"{column}: {cell}" for column, cell in told)
-    return f"{told:.6g}" if isinstance(told, float) else str(told)
+    if isinstance(content, Mapping):
+        return ", ".join(f"{label} {score:.4g}" for label, score in content.items())
+    if isinstance(content, tuple):
+        return ", ".join(f"{column}: {cell}" for column, cell in content)
+    return f"{content:.6g}" if isinstance(content, float) else str(content)

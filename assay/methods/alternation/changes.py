@@ -60,9 +60,9 @@ def changes(
     return [row for row in rows if row["of"]]
 
 
-def _row(what: str, answers: Answers, *, labels: bool) -> dict[str, Any]:
+def _row(comparison: str, answers: Answers, *, labels: bool) -> dict[str, Any]:
     """Compare every two answers of a row; shape (rows, answers)."""
-    return _total(what, [_differences(answers)], labels=labels)
+    return _total(comparison, [_differences(answers)], labels=labels)
 
 
 def _differences(answers: Answers) -> Floats:
@@ -77,10 +77,10 @@ def _error(answers: Answers, *, labels: bool) -> float:
     return float(of_question.std() / math.sqrt(len(answers)))
 
 
-def _total(what: str, differences: Sequence[Floats], *, labels: bool) -> dict[str, Any]:
-    every = np.concatenate(differences)
-    row: dict[str, Any] = {"what": what, "changed": int(np.count_nonzero(every)), "of": len(every)}
-    return row if labels else row | {"size": math.sqrt(float((every**2).mean())) if len(every) else 0.0}
+def _total(comparison: str, differences: Sequence[Floats], *, labels: bool) -> dict[str, Any]:
+    pooled = np.concatenate(differences)
+    row: dict[str, Any] = {"what": comparison, "changed": int(np.count_nonzero(pooled)), "of": len(pooled)}
+    return row if labels else row | {"size": math.sqrt(float((pooled**2).mean())) if len(pooled) else 0.0}
 
 
 def names_reason(
@@ -91,22 +91,26 @@ def names_reason(
     The differences must exceed the limit of the effect on single cases, without the noise of asking again, and the
     effect itself must not. `unit` is the standard deviation of numbers.
     """
-    named = {row["what"]: row for row in rows}
-    singles = [one for one in hidden if one.kind == "individual" and one.limit is not None]
-    if ANOTHER_PERSON not in named or not singles:
+    row_by_comparison = {row["what"]: row for row in rows}
+    singles = [effect for effect in hidden if effect.kind == "individual" and effect.limit is not None]
+    if ANOTHER_PERSON not in row_by_comparison or not singles:
         return ()
-    swapped, again, person = (_share(named.get(what), unit) for what in (SWAPPED, ASKED_AGAIN, ANOTHER_PERSON))
-    limit = singles[0].limit if "size" not in named[SWAPPED] else float(singles[0].limit or 0) ** 2
-    within = all(float(np.median(one.draws)) <= float(one.limit or 0) for one in singles)
-    error = named.get(ASKED_AGAIN, {}).get("error", 0.0) / (unit**2 if "size" in named[SWAPPED] else 1.0)
+    swapped, repeated, person = (
+        _share(row_by_comparison.get(comparison), unit) for comparison in (SWAPPED, ASKED_AGAIN, ANOTHER_PERSON)
+    )
+    limit = singles[0].limit if "size" not in row_by_comparison[SWAPPED] else float(singles[0].limit or 0) ** 2
+    within = all(float(np.median(effect.draws)) <= float(effect.limit or 0) for effect in singles)
+    error = row_by_comparison.get(ASKED_AGAIN, {}).get("error", 0.0) / (
+        unit**2 if "size" in row_by_comparison[SWAPPED] else 1.0
+    )
     if (
         not within
-        or swapped - again - CLEAR * error <= float(limit or 0)
-        or person - again < AS_MUCH * (swapped - again)
+        or swapped - repeated - CLEAR * error <= float(limit or 0)
+        or person - repeated < AS_MUCH * (swapped - repeated)
     ):
         return ()
     facts: dict[str, Any] = {"output": output}
-    for name, row in (("swapped", named[SWAPPED]), ("person", named[ANOTHER_PERSON])):
+    for name, row in (("swapped", row_by_comparison[SWAPPED]), ("person", row_by_comparison[ANOTHER_PERSON])):
         facts |= {f"{key}_{name}": row[key] for key in ("changed", "of")}
         facts |= {f"size_{name}": row["size"] / unit} if "size" in row else {}
     return (Reason("follows-names", facts, output),)

@@ -37,7 +37,7 @@ class Gaussian:
         """Fit a sample; raise an error of `as_sample` if there are fewer than two values, or one is not finite."""
         return _fitted(as_sample(sample, LEAST))
 
-    def divergence_from(self, other: Gaussian) -> float:
+    def divergence_from(self, reference: Gaussian) -> float:
         """Compute the Kullback-Leibler divergence D(self || other) in nats (P3, equation 3).
 
         ``log(s2 / s1) + (s1**2 + (m1 - m2)**2) / (2 s2**2) - 1/2``
@@ -49,21 +49,21 @@ class Gaussian:
         EvidenceError
             If the divergence is too large for a floating-point number.
         """
-        if self.sd == 0 or other.sd == 0:
-            if self == other:
+        if self.sd == 0 or reference.sd == 0:
+            if self == reference:
                 return 0.0
             raise ZeroVariance(
-                f"no finite divergence exists: means {self.mean:.6g} and {other.mean:.6g} with standard deviations "
-                f"{self.sd:.6g} and {other.sd:.6g}; both must vary, or be one and the same value"
+                f"no finite divergence exists: means {self.mean:.6g} and {reference.mean:.6g} with standard deviations "
+                f"{self.sd:.6g} and {reference.sd:.6g}; both must vary, or be one and the same value"
             )
         with np.errstate(over="ignore"):
-            ratio = np.float64(self.sd) / other.sd
-            shift = np.float64(self.mean - other.mean) / other.sd
+            ratio = np.float64(self.sd) / reference.sd
+            shift = np.float64(self.mean - reference.mean) / reference.sd
             value = float((ratio**2 + shift**2 - 1) / 2 - np.log(ratio))
         if not math.isfinite(value):
             raise EvidenceError(
-                f"the divergence is too large for a number: a shift of {self.mean - other.mean:.6g} between "
-                f"standard deviations of {self.sd:.6g} and {other.sd:.6g}"
+                f"the divergence is too large for a number: a shift of {self.mean - reference.mean:.6g} between "
+                f"standard deviations of {self.sd:.6g} and {reference.sd:.6g}"
             )
         return max(0.0, value)  # rounding can make a value of 0 negative (-1e-17)
 
@@ -199,10 +199,10 @@ def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
     TooFewObservations, EvidenceError, OutOfBounds
         As for `kl_by_fold`.
     """
-    first, second, of = as_sample(x, LEAST), as_sample(y, LEAST), np.asarray(fold)
+    first, second, folds = as_sample(x, LEAST), as_sample(y, LEAST), np.asarray(fold)
     check_paired(first, second)
-    check_paired(first, of)
-    return [_fold(int(one), first[of == one], second[of == one]) for one in np.unique(of)]
+    check_paired(first, folds)
+    return [_fold(int(number), first[folds == number], second[folds == number]) for number in np.unique(folds)]
 
 
 def _fitted(values: Floats) -> Gaussian:
@@ -212,15 +212,15 @@ def _fitted(values: Floats) -> Gaussian:
 
 
 def _fold(number: int, x: Floats, y: Floats) -> Fold:
-    p, q, why = _fitted(x), _fitted(y), None
+    p, q, reason = _fitted(x), _fitted(y), None
     kl_xy: float | None = None
     kl_yx: float | None = None
     try:
         as_sample(x, LEAST)
         kl_xy, kl_yx = p.divergence_from(q), q.divergence_from(p)
     except EvidenceError as error:
-        why = str(error)
-    return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx, why)
+        reason = str(error)
+    return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx, reason)
 
 
 def _influence(x: Floats, y: Floats, p: Gaussian, q: Gaussian) -> Floats:

@@ -70,30 +70,32 @@ class Leverage:
     def as_json(self) -> dict[str, Any]:
         """Return the clusters with the largest leverage, and the `Carrier` if there is one, as JSON."""
         effect = self.effect
-        told: dict[str, Any] = {"pair": list(self.pair), "effect": effect}
+        detail: dict[str, Any] = {"pair": list(self.pair), "effect": effect}
         for kind in self.profiles.clusters:
-            left = without_each(self.profiles, kind, self.pair)
-            order = sorted(left, key=lambda cluster: -abs(left[cluster] - effect))[:LISTED]
-            told[kind] = [{"without": self._names(kind)[cluster], "effect": left[cluster]} for cluster in order]
+            effects_without = without_each(self.profiles, kind, self.pair)
+            order = sorted(effects_without, key=lambda cluster: -abs(effects_without[cluster] - effect))[:LISTED]
+            detail[kind] = [
+                {"without": self._names(kind)[cluster], "effect": effects_without[cluster]} for cluster in order
+            ]
         if (carrier := self.carrier()) is not None:
-            told["carrier"] = asdict(carrier)
-        return told
+            detail["carrier"] = asdict(carrier)
+        return detail
 
     def carrier(self) -> Carrier | None:
         """Return the cluster to which most of the effect is attributed; ``None`` if there is none."""
         for kind, ids in self.profiles.clusters.items():  # the first kind is the person, if there are people
             sums = np.bincount(ids, weights=self._differences)
-            whole = float(np.abs(sums).sum())
-            if len(sums) < LEAST or not whole:
+            total = float(np.abs(sums).sum())
+            if len(sums) < LEAST or not total:
                 continue
-            most = int(np.abs(sums).argmax())
-            share = abs(float(sums[most])) / whole
+            largest = int(np.abs(sums).argmax())
+            share = abs(float(sums[largest])) / total
             if share > CARRIED_BY_ONE:
-                without = without_each(self.profiles, kind, self.pair)[most]
+                without = without_each(self.profiles, kind, self.pair)[largest]
                 return Carrier(
                     kind=kind,
-                    name=self._names(kind)[most],
-                    member=self._member(kind, ids == most),
+                    name=self._names(kind)[largest],
+                    member=self._member(kind, ids == largest),
                     share=share,
                     effect=self.effect,
                     without=round(without, 9) + 0.0,  # a sum that cancels becomes 0 instead of -1e-17 or -0.0
@@ -113,23 +115,23 @@ class Leverage:
     def _names(self, kind: str) -> list[str]:
         return sorted({case.clusters[kind] for case in self.cases})
 
-    def _member(self, kind: str, held: NDArray[np.bool_]) -> str | None:
+    def _member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
         """Return the name in a pair of names (`JOINED`) whose outputs deviate more; ``None`` if there is none."""
         first, second = self._places
-        parts = self.cases[int(held.argmax())].clusters[kind].split(JOINED)
+        parts = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)
         if len(parts) != len(self.profiles.values):
             return None
-        away = [self._distance(kind, held, place) for place in (first, second)]
+        away = [self._distance(kind, in_cluster, value) for value in (first, second)]
         return parts[second if away[1] > away[0] else first] if away[0] != away[1] else None
 
-    def _distance(self, kind: str, held: NDArray[np.bool_], value: int) -> float:
+    def _distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
         """Return the distance of a cluster's mean output from the mean of profiles with the same other clusters."""
-        own = self.profiles.outputs[:, value]
-        added = own - own[~held].mean()
-        for other, ids in self.profiles.clusters.items():
-            if other != kind:
-                added = added - _means(added, ids, ~held)[ids]
-        return abs(float(added[held].mean()))
+        outputs = self.profiles.outputs[:, value]
+        added = outputs - outputs[~in_cluster].mean()
+        for other_kind, ids in self.profiles.clusters.items():
+            if other_kind != kind:
+                added = added - _means(added, ids, ~in_cluster)[ids]
+        return abs(float(added[in_cluster].mean()))
 
 
 def _means(values: Floats, ids: Integers, counted: NDArray[np.bool_]) -> Floats:

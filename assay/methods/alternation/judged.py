@@ -55,17 +55,17 @@ class Rules:
 
 @dataclass(frozen=True)
 class Judged:
-    """Answers to judge, answers to repeated questions (`again`), and the strata of the profiles by family.
+    """Answers to judge, answers to repeated questions (`repeated_answers`), and the strata of the profiles by family.
 
     A family is a column, or the frames, or the sides. `not_within` names columns that could have strata and were left
-    out. If `brief`, the details beside the letter are left out: they take longer to compute than the letter.
+    out. If `letter_only`, the details beside the letter are left out: they take longer to compute than the letter.
     """
 
     answers: Answers
-    again: Answers
+    repeated_answers: Answers
     families: Families
     rules: Rules
-    brief: bool
+    letter_only: bool
     not_within: Sequence[str] = ()
     of_any_label: dict[bool, tuple[HiddenEffect, ...]] = field(default_factory=dict, compare=False)
     """Effects on single items of labels without scores, the same for all labels, by whether a mean may be noise."""
@@ -78,7 +78,7 @@ class Judged:
     @cached_property
     def cases(self) -> list[Case]:
         """Profiles that were answered under every value."""
-        return [self.answers.cases[place] for place in self.whole]
+        return [self.answers.cases[index] for index in self.whole]
 
     @cached_property
     def clusters(self) -> Mapping[str, Integers]:
@@ -96,8 +96,8 @@ class Judged:
     @cached_property
     def groups(self) -> Integers | None:
         """Index of the attribute's original value of each record in `cases`; ``None`` for sentences."""
-        own = [case.own for case in self.cases]
-        return None if own[0] is None else np.array(own, dtype=np.int64)
+        original_values = [case.own for case in self.cases]
+        return None if original_values[0] is None else np.array(original_values, dtype=np.int64)
 
     @cached_property
     def label_changes(self) -> list[dict[str, Any]]:
@@ -111,16 +111,22 @@ class Judged:
     @cached_property
     def repeated(self) -> Sequence[int]:
         """Indices of the profiles that were asked several times and answered each time under every value."""
-        count = len(self.again.cases) // (TIMES - 1)
-        again = {*self.again.whole}
+        count = len(self.repeated_answers.cases) // (TIMES - 1)
+        answered_again = {*self.repeated_answers.whole}
         turns = range(TIMES - 1)
-        return [place for place in self.whole if place < count and all(place + turn * count in again for turn in turns)]
+        return [
+            index
+            for index in self.whole
+            if index < count and all(index + turn * count in answered_again for turn in turns)
+        ]
 
     def times(self, of: Callable[[Answers, Sequence[int]], A]) -> A:
         """Return the results of `of` for the repeated profiles, shape (profiles, values, times)."""
-        count = len(self.again.cases) // (TIMES - 1)
-        later = [of(self.again, [place + turn * count for place in self.repeated]) for turn in range(TIMES - 1)]
-        return np.stack([of(self.answers, self.repeated), *later], axis=2)  # type: ignore[return-value]
+        count = len(self.repeated_answers.cases) // (TIMES - 1)
+        repeats = [
+            of(self.repeated_answers, [index + turn * count for index in self.repeated]) for turn in range(TIMES - 1)
+        ]
+        return np.stack([of(self.answers, self.repeated), *repeats], axis=2)  # type: ignore[return-value]
 
     @cached_property
     def cells(self) -> tuple[Integers, int]:
@@ -132,36 +138,41 @@ class Judged:
     def likeliest(self, answers: Answers, places: Sequence[int]) -> NDArray[np.str_]:
         """Return the likeliest label of profiles under each value, shape (profiles, values)."""
         replies, values = answers.replies, range(len(answers.values))
-        said = [[replies[place, at] for at in values] for place in places]
-        return np.array([[max(sorted(scores), key=scores.__getitem__) for scores in each] for each in said])
+        scores_by_profile = [[replies[index, value] for value in values] for index in places]
+        return np.array(
+            [
+                [max(sorted(scores), key=scores.__getitem__) for scores in profile_scores]
+                for profile_scores in scores_by_profile
+            ]
+        )
 
     @cached_property
     def label_numbers(self) -> tuple[Integers, Integers | None]:
         """Number of the likeliest label, of `cases` and of the repeated profiles; labels not to be judged are one."""
         labels = self.likeliest(self.answers, self.whole)
-        again = self.times(self.likeliest) if self.repeated else labels[:0, :, None]
-        names, numbers = np.unique(np.concatenate([labels.ravel(), again.ravel()]), return_inverse=True)
+        repeats = self.times(self.likeliest) if self.repeated else labels[:0, :, None]
+        names, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)
         if self.rules.labels:
-            wanted = [self.answers.spellings.first(label) for label in self.rules.labels]
-            numbers = np.where(np.isin(names, wanted), np.arange(len(names)) + 1, 0)[numbers]
+            judged_labels = [self.answers.spellings.first(label) for label in self.rules.labels]
+            numbers = np.where(np.isin(names, judged_labels), np.arange(len(names)) + 1, 0)[numbers]
         return numbers[: labels.size].reshape(labels.shape), (
-            numbers[labels.size :].reshape(again.shape) if self.repeated else None
+            numbers[labels.size :].reshape(repeats.shape) if self.repeated else None
         )
 
     def table(self, answers: Answers, label: str | None) -> Floats:
         """Return the outputs of all profiles, shape (profiles, values); NaN where there is no answer."""
         table = np.full((len(answers.cases), len(answers.values)), np.nan)
-        for at, read in answers.replies.items():
-            table[at] = read if label is None else read.get(label, 0.0)
+        for cell, answer in answers.replies.items():
+            table[cell] = answer if label is None else answer.get(label, 0.0)
         return table
 
 
 def numbers_or_why(works: Mapping[str, Any]) -> dict[str, Any]:
     """Compute each number, or the reason why the evidence does not allow it."""
-    made: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for name, work in works.items():
         try:
-            made[name] = float(work())
+            results[name] = float(work())
         except EvidenceError as error:
-            made[name] = {"why": str(error)}
-    return made
+            results[name] = {"why": str(error)}
+    return results

@@ -152,10 +152,10 @@ class Alternation(Bounded, Method):
 
     def for_kind(self, kind: Kind) -> Alternation:
         """Expect numbers of a regressor and labels of a classifier; refuse a request for the other kind of answers."""
-        due: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
-        if self.answers not in {None, due}:
-            raise SpecificationError(f"a {kind} answers with {due}, not with {self.answers}", "answers")
-        return replace(self, answers=due)
+        expected: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
+        if self.answers not in {None, expected}:
+            raise SpecificationError(f"a {kind} answers with {expected}, not with {self.answers}", "answers")
+        return replace(self, answers=expected)
 
     def references(self) -> References:
         """Return the reference to the rows of an upload, if there is one."""
@@ -170,9 +170,9 @@ class Alternation(Bounded, Method):
             return self
         return replace(self, records=self.records.with_rows(found.rows))
 
-    def with_held_back(self, held: HeldBack) -> Alternation:
+    def with_held_back(self, material: HeldBack) -> Alternation:
         """Return the method with held-back frames and contents beside the catalog's."""
-        return self if self.texts is None else replace(self, texts=self.texts.with_held_back(held))
+        return self if self.texts is None else replace(self, texts=self.texts.with_held_back(material))
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look."""
@@ -184,17 +184,17 @@ class Alternation(Bounded, Method):
 
     @property
     def _most(self) -> int:
-        given = self.texts if self.records is None else self.records
-        assert given is not None  # noqa: S101  set by __post_init__
-        return given.expected()
+        profiles = self.texts if self.records is None else self.records
+        assert profiles is not None  # noqa: S101  set by __post_init__
+        return profiles.expected()
 
     def _probes(self, profiles: int) -> int:
         """Count the questions about a number of `profiles`, and the repeated questions about the first of them."""
-        again = min(self.repeats, profiles) * (TIMES - 1)
-        return (profiles + again) * len(self.values)
+        repeated = min(self.repeats, profiles) * (TIMES - 1)
+        return (profiles + repeated) * len(self.values)
 
-    def _first(self, most: int) -> int:
-        return min(self.profiles, most) if self.stop_early else most
+    def _first(self, available: int) -> int:
+        return min(self.profiles, available) if self.stop_early else available
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask about every profile with every value of the attribute, look by look."""
@@ -205,37 +205,48 @@ class Alternation(Bounded, Method):
             assert self.texts is not None  # noqa: S101
             cases = text_cases(self.texts, writing)
         answers = Answers((), self.values, numbers=self.answers == "numbers")
-        again = Answers((), self.values, numbers=answers.numbers, spellings=answers.spellings)
+        repeated_answers = Answers((), self.values, numbers=answers.numbers, spellings=answers.spellings)
         components: list[Component] = []
         looks: list[dict[str, Any]] = []
         for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
             yield from self._ask(answers, cases[:size], ordering)
-            if self.repeats and not again.cases:
-                yield from self._ask(again, cases[: self.repeats], ordering, times=TIMES)
+            if self.repeats and not repeated_answers.cases:
+                yield from self._ask(repeated_answers, cases[: self.repeats], ordering, times=TIMES)
             last = size == len(cases) or not self.stop_early
-            look, whole = deepcopy(own := numbers.spawn(1)[0]), own
-            components = self._judge(answers, again, look, 1.0 if last else EARLY, brief=not last)
-            looks.append({"profiles": size, "letters": {one.name: one.letter for one in components}})
+            interim_rng, final_rng = deepcopy(child_rng := numbers.spawn(1)[0]), child_rng
+            components = self._judge(
+                answers, repeated_answers, interim_rng, 1.0 if last else EARLY, letter_only=not last
+            )
+            looks.append({"profiles": size, "letters": {component.name: component.letter for component in components}})
             if answers.unasked or all(
-                one.declared or (one.letter is None and not has_too_few(one)) for one in components
+                component.declared or (component.letter is None and not has_too_few(component))
+                for component in components
             ):
                 # judge again with a copy of the generator: the letters are the same, and the details are added
-                components = components if last else self._judge(answers, again, whole, EARLY, brief=False)
+                components = (
+                    components if last else self._judge(answers, repeated_answers, final_rng, EARLY, letter_only=False)
+                )
                 break
         return replace(self.finding(components, {"looks": looks}), reasons=answers.spellings.reasons())
 
     def _judge(
-        self, answers: Answers, again: Answers, rng: np.random.Generator, doubt: float, *, brief: bool
+        self,
+        answers: Answers,
+        repeated_answers: Answers,
+        rng: np.random.Generator,
+        error_fraction: float,
+        *,
+        letter_only: bool,
     ) -> list[Component]:
-        """Judge the answers so far; `doubt` multiplies the permitted error probability."""
-        confidence = 1 - doubt * (1 - self.confidence)
+        """Judge the answers so far; `error_fraction` multiplies the permitted error probability."""
+        confidence = 1 - error_fraction * (1 - self.confidence)
         limits = (self.delta_individual, self.delta_loss)
         # ratings of 1.2.0 and before have no strata, and drew a weight for each record
         most_weights = None if self.strata is None else MOST_WEIGHTS
         rules = Rules(self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights)
         families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)
-        judged = Judged(answers, again, families, rules, brief, not_within)
-        return judge_answers(judged, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
+        task = Judged(answers, repeated_answers, families, rules, letter_only, not_within)
+        return judge_answers(task, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
 
     def _families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
         """Return the strata of the profiles by family, and the names of the columns that were left out."""
@@ -253,10 +264,10 @@ class Alternation(Bounded, Method):
         """
         question, count = Regress if self.answers == "numbers" else Classify, len(self.values)
         questions = [
-            ((place + turn * len(cases), value), [probe if times == 1 else probe.repeated(turn + 2)])
+            ((index + turn * len(cases), value), [probe if times == 1 else probe.repeated(turn + 2)])
             for turn in range(max(1, times - 1))
-            for place, case in enumerate(cases)
-            if place >= len(answers.cases)
+            for index, case in enumerate(cases)
+            if index >= len(answers.cases)
             for value in (range(count) if self.strata is None else ordering.permutation(count).tolist())
             for probe in [Probe(f"{case.name}/{answers.values[value]}", question(case.given[value]), (case.name,))]
         ]

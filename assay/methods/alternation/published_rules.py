@@ -64,9 +64,9 @@ class Blocks:
                     (self.outputs[sides[0], a], self.outputs[sides[1], b]),
                 )
 
-    def _tied(self, most: int) -> Integers:
-        """Return the indices of as many profiles as possible, a share `tie` of them on side `most`, evenly spread."""
-        many, few = np.flatnonzero(self.side == most), np.flatnonzero(self.side != most)
+    def _tied(self, majority_side: int) -> Integers:
+        """Return indices of as many profiles as possible, evenly spread, a share `tie` of them on `majority_side`."""
+        many, few = np.flatnonzero(self.side == majority_side), np.flatnonzero(self.side != majority_side)
         size = min(many.size / self.tie, few.size / (1 - self.tie) if self.tie < 1 else np.inf)
         shares = ((many, self.tie), (few, 1 - self.tie))
         return np.concatenate([_evenly(members, round(size * share)) for members, share in shares])

@@ -123,9 +123,9 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     limit = max((hidden.limit or 0.0 for hidden in singles), default=0.0)
     single = template.replace("{persons}", persons).replace("{limit}", hundredths(limit))
     yield from hidden_in_words(part, unit, STRATUM, single, Unit(hundredths, " of 100 inputs") if bare else unit)
-    if left := part.not_within:
-        named = listed([f"“{column}”" for column in left])
-        yield f"Not looked into one by one: {named}. What happens within a column is judged if “strata” names it."
+    if unexamined := part.not_within:
+        columns = listed([f"“{column}”" for column in unexamined])
+        yield f"Not looked into one by one: {columns}. What happens within a column is judged if “strata” names it."
     values = listed([f"“{value}”" for value in part.values])
     yield tested(
         document, part, f"{part.profiles.asked or 0:,} {'records' if records else 'sentences'}, each with {values}"
@@ -159,14 +159,16 @@ def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, Chan
     """Return the counted changes by what was exchanged; of records' labels, that of the value alone."""
     if part.changes:
         return {change.what: change for change in part.changes}
-    changed, of = [row.changed or 0 for row in part.labels], part.profiles.whole
-    return {SWAPPED: ChangeDocument(SWAPPED, of=of, changed=max(changed))} if bare and changed and of else {}
+    changed, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
+    return (
+        {SWAPPED: ChangeDocument(SWAPPED, of=profiles, changed=max(changed))} if bare and changed and profiles else {}
+    )
 
 
 def _counted(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
     """Write what was counted when the value, nothing, or the person was exchanged."""
-    for what, (label, number) in COUNTED.items():
-        row = rows.get(what, ChangeDocument())
+    for comparison, (label, number) in COUNTED.items():
+        row = rows.get(comparison, ChangeDocument())
         if row.changed is None or row.of is None:
             continue
         if row.size is None:
@@ -231,10 +233,11 @@ def _leverage(part: AlternationComponent) -> Table:
     """Table of the largest effect, computed again without each cluster."""
     leverage = part.leverage
     by_kind = {"person": leverage.person, "frame": leverage.frame, "content": leverage.content, "row": leverage.row}
-    of = [(kind, row) for kind, rows in by_kind.items() for row in rows]
-    effects = cells.numbers([row.effect for _, row in of] + [leverage.effect])
+    kinds_and_rows = [(kind, row) for kind, rows in by_kind.items() for row in rows]
+    effects = cells.numbers([row.effect for _, row in kinds_and_rows] + [leverage.effect])
     rows = tuple(
-        (row.without or cells.ABSENT, kind, effect) for (kind, row), effect in zip(of, effects[:-1], strict=True)
+        (row.without or cells.ABSENT, kind, effect)
+        for (kind, row), effect in zip(kinds_and_rows, effects[:-1], strict=True)
     )
     between = " from {} to {}".format(*leverage.pair) if len(leverage.pair) == 2 else ""
     title = f"The effect{between} without one person, frame or content; it is {effects[-1]} with all"
@@ -258,12 +261,12 @@ def _pairs(part: AlternationComponent) -> Picture | None:
 
 def _folds(part: AlternationComponent) -> Picture | None:
     """Gaussian KL divergence of each fold of the data, in both directions."""
-    shown = part.divergence[: charts.MOST_MARKS]
-    numbers = [tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None) for row in shown]
-    rows = [Dots(_direction(row), (values,)) for row, values in zip(shown, numbers, strict=True) if values]
+    visible = part.divergence[: charts.MOST_MARKS]
+    numbers = [tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None) for row in visible]
+    rows = [Dots(_direction(row), (values,)) for row, values in zip(visible, numbers, strict=True) if values]
     if not rows:
         return None
-    title, kind = "Gaussian KL of each fold, in each direction" + some_of(shown, part.divergence), "a fold"
+    title, kind = "Gaussian KL of each fold, in each direction" + some_of(visible, part.divergence), "a fold"
     twin = Table(title, ("Direction", "Folds"), tuple((row.label, cells.several(row.values[0])) for row in rows))
     return Strip(title, "Gaussian KL, in nats", tuple(rows), (kind,), twin)
 

@@ -86,7 +86,7 @@ def judged(cases: tuple[Case, ...], table: np.ndarray):
             answers.take(place, value, Reply(float(number)))
     tolerance = Tolerance(0.1, 0.9)
     rules = Rules(tie=0.9, labels=(), folds=2, delta_individual=None, delta_loss=None, scale="linear")
-    judged = Judged(answers, Answers((), answers.values, numbers=True), {}, rules, brief=False)
+    judged = Judged(answers, Answers((), answers.values, numbers=True), {}, rules, letter_only=False)
     (one,) = judge_answers(judged, tolerance, np.random.default_rng(1))
     return one
 
