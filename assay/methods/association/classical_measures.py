@@ -38,8 +38,8 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
         ``mac``, ``null``, and under ``weat`` a row for every pair of groups: WEAT, and beside it RND, ECT, RIPA, RNSB
         (the classifier between the two stereotype lists) and DirectBias of the control words.
     """
-    protected = {group: _matrix(vectors, listed) for group, listed in words.protected.items()}
-    stereotypes = {group: _matrix(vectors, listed) for group, listed in words.attributes.items()}
+    protected = {group: _matrix(vectors, terms) for group, terms in words.protected.items()}
+    stereotypes = {group: _matrix(vectors, terms) for group, terms in words.attributes.items()}
     controls = _matrix(vectors, (*words.human, *words.neutral))
     pairs = [
         {
@@ -56,23 +56,30 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
     }
 
 
-def _matrix(vectors: Vectors, listed: tuple[str, ...]) -> Matrix:
-    return vectors.matrix(vectors.among(listed))
+def _matrix(vectors: Vectors, terms: tuple[str, ...]) -> Matrix:
+    return vectors.matrix(vectors.among(terms))
 
 
 def _of_pair(
-    first: Matrix, second: Matrix, own: Matrix, other: Matrix, controls: Matrix, rng: np.random.Generator
+    first: Matrix,
+    second: Matrix,
+    stereotypes: Matrix,
+    other_stereotypes: Matrix,
+    controls: Matrix,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
     """Compute the measures of two groups."""
     measures: dict[str, Callable[[], dict[str, Any]]] = {
-        "rnd": lambda: asdict(relative_norm_distance(first, second, own)),
-        "ect": lambda: asdict(embedding_coherence(first, second, own)),
-        "ripa": lambda: _unpaired(first, second) or asdict(relational_inner_product(first, second, own)),
-        "rnsb": lambda: asdict(negative_sentiment_bias(own, other, np.concatenate([first, second]))),
+        "rnd": lambda: asdict(relative_norm_distance(first, second, stereotypes)),
+        "ect": lambda: asdict(embedding_coherence(first, second, stereotypes)),
+        "ripa": lambda: _unpaired(first, second) or asdict(relational_inner_product(first, second, stereotypes)),
+        "rnsb": lambda: asdict(
+            negative_sentiment_bias(stereotypes, other_stereotypes, np.concatenate([first, second]))
+        ),
         "direct_bias": lambda: _unpaired(first, second) or asdict(direct_bias(controls, first, second)),
     }
     return {
-        **result_or_why(lambda: weat(first, second, own, other, rng=rng).as_json()),
+        **result_or_why(lambda: weat(first, second, stereotypes, other_stereotypes, rng=rng).as_json()),
         "beside": {name: result_or_why(work) for name, work in measures.items()},
     }
 
@@ -88,13 +95,13 @@ def _mac(words: AssociationWords, vectors: Vectors) -> dict[str, Any]:
     distance: list[float] = []
     of_word: list[str] = []
     of_set: list[str] = []
-    for listed in words.protected.values():
-        for word in vectors.among(listed):
+    for terms in words.protected.values():
+        for word in vectors.among(terms):
             for name, attributes in words.attributes.items():
-                said = vectors.among(attributes)
-                if said:
-                    between = 1 - cosines(vectors.matrix([word]), vectors.matrix(said))[0]
+                covered = vectors.among(attributes)
+                if covered:
+                    between = 1 - cosines(vectors.matrix([word]), vectors.matrix(covered))[0]
                     distance += between.tolist()
-                    of_word += [word] * len(said)
-                    of_set += [name] * len(said)
+                    of_word += [word] * len(covered)
+                    of_set += [name] * len(covered)
     return asdict(mean_average_cosine(np.array(distance), of_word, of_set))

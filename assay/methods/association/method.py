@@ -138,7 +138,7 @@ class Association(OneSpecification[AssociationWords]):
             tolerance=Tolerance.around(self.delta, self.confidence),
             detail={
                 "dimensions": vectors.dims,
-                "coverage": {name: one.as_json() for name, one in covered.items()},
+                "coverage": {name: coverage.as_json() for name, coverage in covered.items()},
                 "missing": dict(vectors.missing),
                 "estimand": LIKE_THESE if self.strata else THESE,
             },
@@ -155,7 +155,9 @@ class Association(OneSpecification[AssociationWords]):
                 residual=self.residual,
                 prior=self.prior,
             )
-            evidence, stated = effects_of(words, posterior, rows, self.delta, rng.spawn(1)[0] if self.strata else None)
+            evidence, intervals = effects_of(
+                words, posterior, rows, self.delta, rng.spawn(1)[0] if self.strata else None
+            )
         except EvidenceError as error:
             return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
         measurement.units = _units(words, vectors)
@@ -171,8 +173,10 @@ class Association(OneSpecification[AssociationWords]):
         }
         if lacking:
             # some declared words are missing from the posterior, so it must not decide a letter
-            return measurement.give_up(*lacking, measured_effects=stated)
-        return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence, stated["step_2"]), stated)
+            return measurement.give_up(*lacking, measured_effects=intervals)
+        return measurement.conclude(
+            evidence, lambda letter: _why(letter, words, evidence, intervals["step_2"]), intervals
+        )
 
 
 @dataclass(frozen=True)
@@ -186,16 +190,16 @@ class Distances:
 
     def as_json(self) -> dict[str, Any]:
         """Return the distances by protected word and connection."""
-        written: dict[str, Any] = {}
-        for word, other, connection, distance in zip(
+        distances: dict[str, Any] = {}
+        for word, attribute_word, connection, distance in zip(
             self.protected.tolist(),
             self.attribute.tolist(),
             self.connection.tolist(),
             self.distance.tolist(),
             strict=True,
         ):
-            written.setdefault(word, {}).setdefault(connection, {})[other] = round(distance, 5)
-        return written
+            distances.setdefault(word, {}).setdefault(connection, {})[attribute_word] = round(distance, 5)
+        return distances
 
 
 def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
@@ -203,23 +207,25 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
     rows: dict[tuple[str, str], str] = {}
     for group, protected in words.protected.items():
         for word in vectors.among(protected):
-            for other, listed in words.attributes.items():
-                for attribute in vectors.among(listed):
-                    if other == group:
+            for attribute_group, terms in words.attributes.items():
+                for attribute in vectors.among(terms):
+                    if attribute_group == group:
                         rows[word, attribute] = "associated"
                     else:
                         rows.setdefault((word, attribute), "different")
-            for name, listed in (("human", words.human), ("neutral", words.neutral)):
-                for attribute in vectors.among(listed):
+            for name, terms in (("human", words.human), ("neutral", words.neutral)):
+                for attribute in vectors.among(terms):
                     rows.setdefault((word, attribute), name)
     first, second = (list(dict.fromkeys(pair[side] for pair in rows)) for side in (0, 1))
     table = 1 - cosines(vectors.matrix(first), vectors.matrix(second))
-    at_first, at_second = ({word: place for place, word in enumerate(listed)} for listed in (first, second))
+    at_first, at_second = ({word: index for index, word in enumerate(axis_words)} for axis_words in (first, second))
     return Distances(
         protected=np.array([word for word, _ in rows]),
-        attribute=np.array([other for _, other in rows]),
+        attribute=np.array([attribute_word for _, attribute_word in rows]),
         connection=np.array(list(rows.values())),
-        distance=np.array([table[at_first[word], at_second[other]] for word, other in rows], dtype=float),
+        distance=np.array(
+            [table[at_first[word], at_second[attribute_word]] for word, attribute_word in rows], dtype=float
+        ),
     )
 
 
@@ -240,9 +246,7 @@ def effects_of(
     fitted together and compared with `delta`, too (docs/decisions/0081).
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
-    groups = [
-        means for listed in words.protected.values() if (means := _mean_of(posterior, listed, shares)) is not None
-    ]
+    groups = [means for terms in words.protected.values() if (means := _mean_of(posterior, terms, shares)) is not None]
     step_2 = posterior.mean("different") - posterior.mean("associated")
     if len(groups) < 2:
         raise TooFewObservations(f"{len(groups)} groups have distances to control words; a difference needs two")
@@ -251,21 +255,23 @@ def effects_of(
     follows = step_2
     if rng is not None:
         gaps, strata, lists = group_gaps(words, rows, len(step_2), rng)
-        chances = {name: may_be_chance(of) for name, of in {**strata, **lists}.items()}
+        chances = {name: may_be_chance(list_gaps) for name, list_gaps in {**strata, **lists}.items()}
         chances |= chances_of_short_lists(words, rows, lists, rng.spawn(1)[0])
         few = {
             name
-            for name, listed in (("human words", words.human), ("neutral words", words.neutral))
-            if len({*listed} & {*rows.attribute.tolist()}) < LEAST_UNITS
+            for name, terms in (("human words", words.human), ("neutral words", words.neutral))
+            if len({*terms} & {*rows.attribute.tolist()}) < LEAST_UNITS
         }
         hidden = tuple(
-            HiddenEffect("stratum", name, np.abs(of).max(axis=1), bound=name in few, chance=chances[name])
-            for name, of in strata.items()
+            HiddenEffect("stratum", name, np.abs(stratum_gaps).max(axis=1), bound=name in few, chance=chances[name])
+            for name, stratum_gaps in strata.items()
         )
         if len(words.protected) >= MANY_GROUPS:
             hidden += tuple(
-                HiddenEffect("content", name, np.abs(fitted_together(of, delta, rng)).max(axis=1), chance=chances[name])
-                for name, of in lists.items()
+                HiddenEffect(
+                    "content", name, np.abs(fitted_together(list_gaps, delta, rng)).max(axis=1), chance=chances[name]
+                )
+                for name, list_gaps in lists.items()
             )
         follows = np.abs(step_2)
     evidence = Evidence(
@@ -287,14 +293,16 @@ def group_gaps(
     """
     table: dict[str, dict[str, float]] = {}
     for group, protected in words.protected.items():
-        mine = np.isin(rows.protected, protected)
-        for other in np.unique(rows.attribute[mine]):
-            table.setdefault(str(other), {})[group] = float(rows.distance[mine & (rows.attribute == other)].mean())
+        in_group = np.isin(rows.protected, protected)
+        for attribute_word in np.unique(rows.attribute[in_group]):
+            table.setdefault(str(attribute_word), {})[group] = float(
+                rows.distance[in_group & (rows.attribute == attribute_word)].mean()
+            )
 
-    def gaps_of(listed: Sequence[str], least: int = 1) -> Floats:
-        known = [table[word] for word in listed if len(table.get(word, {})) == len(words.protected)]
-        values = [[one[b] - one[a] for a, b in combinations(words.protected, 2)] for one in known]
-        if least <= len(known) < LEAST_CLUSTERS:  # too few to generalise: the distances of these words are known
+    def gaps_of(terms: Sequence[str], least: int = 1) -> Floats:
+        distances = [table[word] for word in terms if len(table.get(word, {})) == len(words.protected)]
+        values = [[by_group[b] - by_group[a] for a, b in combinations(words.protected, 2)] for by_group in distances]
+        if least <= len(distances) < LEAST_CLUSTERS:  # too few to generalise: the distances of these words are known
             return np.tile(np.mean(values, axis=0), (draws, 1))
         width = len(words.protected) * (len(words.protected) - 1) // 2
         return mean_draws(np.array(values, dtype=float).reshape(-1, width), {}, rng, draws)
@@ -303,11 +311,11 @@ def group_gaps(
     strata: dict[str, Floats] = {}
     lists: dict[str, Floats] = {}
     with suppress(TooFewObservations):
-        lists = {name_of_list(name): gaps_of(listed) for name, listed in words.attributes.items()}
+        lists = {name_of_list(name): gaps_of(stereotypes) for name, stereotypes in words.attributes.items()}
         strata[ALL_STEREOTYPES] = shared_lean([*lists.values()])
-    for name, listed in (("human words", words.human), ("neutral words", words.neutral)):
+    for name, control_words in (("human words", words.human), ("neutral words", words.neutral)):
         with suppress(TooFewObservations):
-            strata[name] = gaps_of(listed)
+            strata[name] = gaps_of(control_words)
     return controls, strata, lists
 
 
@@ -325,20 +333,24 @@ def chances_of_short_lists(
     larger than the groups' words differ among themselves proves nothing.
     """
     draws, short = dict(lists), {}
-    for name, listed in words.attributes.items():
-        known = {*listed} & {*rows.attribute.tolist()}
-        if name_of_list(name) in lists and len(known) < LEAST_CLUSTERS:
-            among = np.isin(rows.attribute, [*known])
+    for name, terms in words.attributes.items():
+        covered = {*terms} & {*rows.attribute.tolist()}
+        if name_of_list(name) in lists and len(covered) < LEAST_CLUSTERS:
+            among = np.isin(rows.attribute, [*covered])
             by_group = [
-                np.array([rows.distance[among & (rows.protected == word)].mean() for word in {*rows.protected[own]}])
-                for own in (among & np.isin(rows.protected, spoken) for spoken in words.protected.values())
+                np.array(
+                    [rows.distance[among & (rows.protected == word)].mean() for word in {*rows.protected[members]}]
+                )
+                for members in (
+                    among & np.isin(rows.protected, group_words) for group_words in words.protected.values()
+                )
             ]
             draws[name_of_list(name)] = short[name_of_list(name)] = _mean_gaps(
                 by_group, len(lists[name_of_list(name)]), rng
             )
     if short:
         short[ALL_STEREOTYPES] = shared_lean([*draws.values()])
-    return {name: may_be_chance(of) for name, of in short.items()}
+    return {name: may_be_chance(gaps) for name, gaps in short.items()}
 
 
 def _mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Generator) -> Floats:
@@ -354,7 +366,10 @@ def _mean_gaps(by_group: Sequence[Floats], draws: int, rng: np.random.Generator)
 
 def _units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:
     """Count the independent units: control words, and in the shortest list of stereotypes pairs with a group's word."""
-    groups, lists = ([len(vectors.among(of)) for of in each.values()] for each in (words.protected, words.attributes))
+    groups, lists = (
+        [len(vectors.among(terms)) for terms in lists_by_group.values()]
+        for lists_by_group in (words.protected, words.attributes)
+    )
     controls = len({*vectors.among((*words.human, *words.neutral))})
     return Units("control word", controls), Units("word pair", min(groups) * min(lists), LEAST_WORD_PAIRS)
 
@@ -363,9 +378,9 @@ def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, fl
     """Draw a group's mean distance to the controls; each kind of control is weighted by its share."""
     total, weight = np.zeros(1), 0.0
     for name, share in shares.items():
-        drawn = [posterior.cell_by_itself(name, word) for word in words if share and posterior.has(name, word)]
-        if drawn:
-            total, weight = total + share * np.mean(np.stack(drawn), axis=0), weight + share
+        samples = [posterior.cell_by_itself(name, word) for word in words if share and posterior.has(name, word)]
+        if samples:
+            total, weight = total + share * np.mean(np.stack(samples), axis=0), weight + share
     return None if weight == 0 else np.asarray(total / weight)
 
 
@@ -386,17 +401,17 @@ def _connections(posterior: Posterior) -> list[dict[str, Any]]:
 
 
 def _protected(words: AssociationWords, posterior: Posterior) -> list[dict[str, Any]]:
-    written = []
-    for group, listed in words.protected.items():
-        for word in listed:
+    rows = []
+    for group, terms in words.protected.items():
+        for word in terms:
             cells = {
                 name: _summary(posterior.cell(name, word))
                 for name in posterior.connections
                 if posterior.has(name, word)
             }
             if cells:
-                written.append({"word": word, "group": group, "connections": cells})
-    return written
+                rows.append({"word": word, "group": group, "connections": cells})
+    return rows
 
 
 def _why(letter: Letter, words: AssociationWords, evidence: Evidence, gap: Interval) -> Reason:

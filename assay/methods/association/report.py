@@ -62,19 +62,19 @@ def counted(part: AssociationComponent) -> str:  # noqa: ARG001
 def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[str]:
     """Yield sentences: by how much distances differ, and what was tested."""
     means = {row.connection: row.mean for row in part.connections}
-    own, others = means.get("associated"), means.get("different")
-    if own is not None and others is not None:
+    associated, different = means.get("associated"), means.get("different")
+    if associated is not None and different is not None:
         yield (
-            f"Words for a group are on average an estimated {own:.2f} away from the stereotypes of that group and "
-            f"{others:.2f} from those of other groups, where 0 is the same and 1 has nothing in common."
+            f"Words for a group are on average an estimated {associated:.2f} away from the stereotypes of that group "
+            f"and {different:.2f} from those of other groups, where 0 is the same and 1 has nothing in common."
         )
     if (controls := part.effect("step_1")) is not None:
         yield f"Distances to neutral and human words differ between groups by an estimated {amount(controls)} at most."
     differ = "To {name} they differ by {size}."
     alike = {"words of all stereotypes": "To {name} they differ in the same direction by {size}."}
     yield from hidden_in_words(part, Unit(amount), differ, content=differ, strata=alike)
-    named = {row.group: row.word for row in part.protected}
-    groups = listed([f"{group} (such as “{word}”)" for group, word in named.items()])
+    word_by_group = {row.group: row.word for row in part.protected}
+    groups = listed([f"{group} (such as “{word}”)" for group, word in word_by_group.items()])
     yield tested(
         document,
         part,
@@ -114,9 +114,9 @@ def _protected(part: AssociationComponent) -> Table:
         for name in names
     ]
     words = [(row.word or cells.ABSENT, row.group or cells.ABSENT) for row in rows]
-    written = tuple((*word, *(column[place] for column in columns)) for place, word in enumerate(words))
+    table_rows = tuple((*word, *(column[index] for column in columns)) for index, word in enumerate(words))
     title = "Mean distances of each protected word, with 89 % HPDIs" + some_of(rows, part.protected)
-    return Table(title, ("Word", "Group", *names), written)
+    return Table(title, ("Word", "Group", *names), table_rows)
 
 
 def _of_distances(part: AssociationComponent) -> Iterator[tuple[str, str]]:
@@ -144,9 +144,11 @@ class _Classical:
     @classmethod
     def of(cls, row: WeatDocument) -> _Classical:
         values = [(row.effect_size_ddof1, row.why)]
-        values += [(known.value, known.why) for name in MEASURES for known in [row.beside.get(name, MeasureDocument())]]
-        weat, *beside = (Absent(why) if value is None else value for value, why in values)
-        return cls(" and ".join(row.targets), weat, row.p_one_sided, *beside)
+        values += [
+            (measure.value, measure.why) for name in MEASURES for measure in [row.beside.get(name, MeasureDocument())]
+        ]
+        weat, *other_values = (Absent(why) if value is None else value for value, why in values)
+        return cls(" and ".join(row.targets), weat, row.p_one_sided, *other_values)
 
 
 def _classical(part: AssociationComponent) -> Table | None:
@@ -171,16 +173,16 @@ def _by_word(part: AssociationComponent) -> Picture | None:
         )
         for row in charts.evenly(part.protected, charts.MOST_WORDS)
     ]
-    known = tuple(mark for mark in rows if any(mark.spans))
-    if not known:
+    visible = tuple(mark for mark in rows if any(mark.spans))
+    if not visible:
         return None
-    title = "Mean distances of each protected word, with 89 % HPDIs" + _some(known, part.protected)
-    twin = charts.twin(title, "Word", known, (OWN, OTHERS))
-    return Forest(title, "cosine distance", known, twin, (OWN, OTHERS))
+    title = "Mean distances of each protected word, with 89 % HPDIs" + _some(visible, part.protected)
+    twin = charts.twin(title, "Word", visible, (OWN, OTHERS))
+    return Forest(title, "cosine distance", visible, twin, (OWN, OTHERS))
 
 
-def _some(shown: Sequence[Any], every: Sequence[Any]) -> str:
-    return f" ({len(shown)} of {len(every)} words)" if len(shown) < len(every) else ""
+def _some(visible: Sequence[Any], rows: Sequence[Any]) -> str:
+    return f" ({len(visible)} of {len(rows)} words)" if len(visible) < len(rows) else ""
 
 
 def _densities(part: AssociationComponent) -> Picture | None:
@@ -202,10 +204,10 @@ def _raw(part: AssociationComponent) -> Picture | None:
     """All single distances of each protected word."""
     rows, cells_of = [], []
     for word, by_connection in charts.evenly(list(part.raw.items()), charts.MOST_WORDS):
-        own, others = by_connection.get("associated", {}), by_connection.get("different", {})
-        if own or others:
-            rows.append(Dots(word, (tuple(own.values()), tuple(others.values()))))
-            cells_of.append((word, _distances(own), _distances(others)))
+        associated, different = by_connection.get("associated", {}), by_connection.get("different", {})
+        if associated or different:
+            rows.append(Dots(word, (tuple(associated.values()), tuple(different.values()))))
+            cells_of.append((word, _distances(associated), _distances(different)))
     if not rows:
         return None
     title = "Single distances of each protected word" + _some(rows, list(part.raw))
@@ -213,8 +215,8 @@ def _raw(part: AssociationComponent) -> Picture | None:
     return Strip(title, "cosine distance", tuple(rows), kinds, Table(title, ("Word", *kinds), tuple(cells_of)))
 
 
-def _distances(held: Shares) -> str:
+def _distances(distances: Shares) -> str:
     """List words from the nearest to the farthest."""
-    ordered = sorted(held.items(), key=lambda one: one[1])
+    ordered = sorted(distances.items(), key=lambda entry: entry[1])
     more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
     return ", ".join(f"{word} {value:.2f}" for word, value in ordered[:NAMED]) + more or cells.ABSENT
