@@ -92,7 +92,7 @@ class Questions(Bounded):
         of_second = round(level * self.mixed)
         sides = [1] * of_second + [0] * (self.mixed - of_second)
         mixture = [cues[pair][side] for pair, side in zip(rng.integers(len(cues), size=self.mixed), sides, strict=True)]
-        shuffled = [mixture[place] for place in rng.permutation(self.mixed)]
+        shuffled = [mixture[index] for index in rng.permutation(self.mixed)]
         return self.text.replace("{cues}", " ".join(shuffled)).replace("{word}", word)
 
     def shown(self, level: float) -> float:
@@ -118,26 +118,30 @@ def ask_choices(
     """
     chosen: dict[tuple[str, float], list[bool]] = {}
     tally = Tally()
-    asked: dict[str, tuple[str, float, int]] = {}
+    trial_by_text: dict[str, tuple[str, float, int]] = {}
     for word in (*words.concept_words, *words.controls):
         for level in questions.levels:
             for repeat in range(questions.repeats):
-                asked.setdefault(questions.write(words.cues, word, level, rng), (word, level, repeat))
+                trial_by_text.setdefault(questions.write(words.cues, word, level, rng), (word, level, repeat))
 
-    def take(at: tuple[str, float, int], replies: Sequence[Reply]) -> None:
+    def take(trial: tuple[str, float, int], replies: Sequence[Reply]) -> None:
         second = questions.chose_second(replies[0].value)
         tally.count_reply(replies[0], "no-label" if second is None else None)
         if replies[0].failure is None and second is not None:
-            chosen.setdefault((at[0], questions.shown(at[1])), []).append(second)
+            chosen.setdefault((trial[0], questions.shown(trial[1])), []).append(second)
 
     # all words at one level before the next level, so that questions about one word can be far apart
     levels = {level: index for index, level in enumerate(questions.levels)}
-    spread = sorted(asked.items(), key=lambda item: (item[1][2], levels[item[1][1]]))
+    spread = sorted(trial_by_text.items(), key=lambda item: (item[1][2], levels[item[1][1]]))
     yield from ask_in_batches(
-        ((at, [Probe(f"choice/{at[0]}/{at[1]!r}/{at[2]}", Classify(text), (at[0],))]) for text, at in spread), take
+        (
+            (trial, [Probe(f"choice/{trial[0]}/{trial[1]!r}/{trial[2]}", Classify(text), (trial[0],))])
+            for text, trial in spread
+        ),
+        take,
     )
-    written = dict.fromkeys((word, questions.shown(level)) for word, level, _ in asked.values())
-    trials = tuple(Trials(*key, sum(chosen[key]), len(chosen[key])) for key in written if key in chosen)
+    conditions = dict.fromkeys((word, questions.shown(level)) for word, level, _ in trial_by_text.values())
+    trials = tuple(Trials(*key, sum(chosen[key]), len(chosen[key])) for key in conditions if key in chosen)
     return trials, tally.counts
 
 
@@ -164,7 +168,9 @@ class Judgements:
                 }
             else:
                 row |= {"pse": None, "jnd": None, "jnd_75": None, "why": self.without[word]}
-            row["trials"] = [[one.level, one.chose_second, one.trials] for one in trials]
+            row["trials"] = [
+                [level_trials.level, level_trials.chose_second, level_trials.trials] for level_trials in trials
+            ]
             rows.append(row)
         return rows
 
@@ -172,14 +178,16 @@ class Judgements:
 def judge_trials(trials: Iterable[Trials]) -> Judgements:
     """Fit a curve to the trials of each word."""
     counted: dict[str, list[Trials]] = {}
-    for one in trials:
-        counted.setdefault(one.concept, []).append(one)
+    for level_trials in trials:
+        counted.setdefault(level_trials.concept, []).append(level_trials)
     fits, without = {}, {}
-    for word, listed in counted.items():
+    for word, word_trials in counted.items():
         try:
             fits[word] = fit_psychometric(
-                [one.level for one in listed], [one.chose_second for one in listed], [one.trials for one in listed]
+                [level_trials.level for level_trials in word_trials],
+                [level_trials.chose_second for level_trials in word_trials],
+                [level_trials.trials for level_trials in word_trials],
             )
         except EvidenceError as error:
             without[word] = str(error)
-    return Judgements(fits, without, {word: tuple(listed) for word, listed in counted.items()})
+    return Judgements(fits, without, {word: tuple(word_trials) for word, word_trials in counted.items()})

@@ -128,9 +128,9 @@ def choice_effects(
         If there are fewer concepts or controls than `least`.
     """
     models, pairs, templates, words = points.shape
-    for what, count in (("concepts", concepts), ("controls", words - concepts)):
+    for kind, count in (("concepts", concepts), ("controls", words - concepts)):
         if count < least:
-            raise TooFewObservations(f"{count} {what} have vectors; a spread over words needs {least}")
+            raise TooFewObservations(f"{count} {kind} have vectors; a spread over words needs {least}")
     over = [rng.dirichlet(np.ones(count), draws) for count in (models, pairs, templates)]
     mean = np.einsum("dm,dp,dt,mptw->dw", *over, points, optimize=True)
     of_concepts, of_controls = mean[:, :concepts], mean[:, concepts:]
@@ -141,8 +141,8 @@ def choice_effects(
     beyond = _variance(of_concepts, concept_weights) - _variance(of_controls, control_weights)
     leans = []
     if sides:
-        own = rng.spawn(1)[0]
-        of_sides = [(_over_words(len(side), own, draws), points[..., side]) for side in sides]
+        sides_rng = rng.spawn(1)[0]
+        of_sides = [(_over_words(len(side), sides_rng, draws), points[..., side]) for side in sides]
         leans = [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) - 0.5 for side in of_sides]
     return _effects_of(lean, beyond, points.mean(axis=(0, 1, 2)), concepts, leans)
 
@@ -166,7 +166,10 @@ def _mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) 
     """Draw the mean point of words like these, or of these words only if there are fewer than eight."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
-    mean, variance = np.mean([one.mean for one in points]), sum(one.variance for one in points) / len(points) ** 2
+    mean, variance = (
+        np.mean([point.mean for point in points]),
+        sum(point.variance for point in points) / len(points) ** 2,
+    )
     return np.asarray(mean + math.sqrt(variance) * rng.standard_normal(draws))
 
 
@@ -201,8 +204,8 @@ def _variance(values: Floats, weights: Floats) -> Floats:
     mean = np.sum(weights * values, axis=1, keepdims=True)
     count = values.shape[1]
     weighed = np.sum(weights * (values - mean) ** 2, axis=1) * (count + 1) / (count - 1)
-    found = values.var(axis=1, ddof=1)
-    return np.asarray(np.divide(found**2, weighed, out=np.zeros_like(found), where=weighed > 0))
+    variance = values.var(axis=1, ddof=1)
+    return np.asarray(np.divide(variance**2, weighed, out=np.zeros_like(variance), where=weighed > 0))
 
 
 def trial_effects(
@@ -234,12 +237,12 @@ def trial_effects(
     Concepts and controls are modelled as two normal populations. The spread of fitted points would include the noise
     of the fits, and subtracting their variance would not remove their skew: points near the last level are too extreme.
     """
-    for what, count in (("concepts", concepts), ("controls", len(points) - concepts)):
+    for kind, count in (("concepts", concepts), ("controls", len(points) - concepts)):
         if count < least:
-            raise TooFewObservations(f"{count} {what} have a fitted curve; a spread over words needs {least}")
+            raise TooFewObservations(f"{count} {kind} have a fitted curve; a spread over words needs {least}")
     of_concepts = draw_population(points[:concepts], rng, draws)
     of_controls = draw_population(points[concepts:], rng, draws)
-    own = rng.spawn(1)[0] if sides else rng
-    leans = [_mean_point([points[at] for at in side], own, draws) - 0.5 for side in sides]
+    sides_rng = rng.spawn(1)[0] if sides else rng
+    leans = [_mean_point([points[index] for index in side], sides_rng, draws) - 0.5 for side in sides]
     beyond = of_concepts.sd**2 - of_controls.sd**2
-    return _effects_of(of_controls.mean - 0.5, beyond, np.array([one.mean for one in points]), concepts, leans)
+    return _effects_of(of_controls.mean - 0.5, beyond, np.array([point.mean for point in points]), concepts, leans)

@@ -112,10 +112,10 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         refuse_repeats("templates", self.templates)
         if self.models:
             refuse_repeats("models", self.models)
-        for place, template in enumerate(self.templates):
+        for index, template in enumerate(self.templates):
             if template.count("{word}") != 1 or "{" in template.replace("{word}", ""):
                 raise SpecificationError(
-                    f"the template {template!r} must hold {{word}} once and no other braces", f"templates.{place}"
+                    f"the template {template!r} must hold {{word}} once and no other braces", f"templates.{index}"
                 )
 
     def for_kind(self, kind: Kind) -> ForcedChoice:
@@ -124,12 +124,14 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
             if self.questions is not None:
                 raise SpecificationError("an embedder is asked for vectors, not questions; leave them out", "questions")
             return self
-        asked = self.questions or Questions()
+        questions = self.questions or Questions()
         words = self.known_words
         return replace(
             self,
             questions=replace(
-                asked, first_label=asked.first_label or words.first, second_label=asked.second_label or words.second
+                questions,
+                first_label=questions.first_label or words.first,
+                second_label=questions.second_label or words.second,
             ),
         )
 
@@ -148,16 +150,16 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         if self.trials or self.words is None:
             return 0
         if self.questions is not None:
-            spoken = len(self.known_words.concepts) + len(self.known_words.controls)
-            return spoken * len(self.questions.levels) * self.questions.repeats
+            word_count = len(self.known_words.concepts) + len(self.known_words.controls)
+            return word_count * len(self.questions.levels) * self.questions.repeats
         return len(dict.fromkeys(self._texts())) * max(1, len(self.models))
 
     def _texts(self) -> list[str]:
         words = self.known_words
-        spoken = [
+        phrases = [
             phrase for word in (*words.concept_words, *words.controls) for phrase in self.replicates.phrases(word)
         ]
-        return [cue for pair in words.cues for cue in pair] + spoken
+        return [cue for pair in words.cues for cue in pair] + phrases
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask for every vector or choice, then judge the points of the words."""
@@ -178,7 +180,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Judge the uploaded choices, or ask for choices and judge those."""
         trials: Sequence[Trials] = self.trials
-        counts = Counts(sum(one.trials for one in trials))
+        counts = Counts(sum(level_trials.trials for level_trials in trials))
         if not trials:
             assert self.questions is not None  # noqa: S101  either trials or questions are given
             trials, counts = yield from ask_choices(self.questions, self.known_words, rng)

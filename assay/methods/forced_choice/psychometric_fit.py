@@ -94,13 +94,13 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
     .. [1] "Artificial mental phenomena" (FAT* 2020), Psychophysics and the 2AFC task.
     .. [2] Kuss, Jaekel & Wichmann (2005), "Bayesian inference for psychometric functions", J. Vision 5.
     """
-    at, chose, shown = _counted(level, chose_second, trials)
-    grid = _refined(at, chose, shown)
-    (low, high), sigmas, lapses = (grid.quantiles(place, limits) for place, limits in enumerate(LIMITS))
+    levels, chose, totals = _counted(level, chose_second, trials)
+    grid = _refined(levels, chose, totals)
+    (low, high), sigmas, lapses = (grid.quantiles(axis, limits) for axis, limits in enumerate(LIMITS))
     mu, over_mu = grid.middles(0), grid.margin(0)
     pse = float(mu @ over_mu)
     lapse = float(grid.middles(2) ** 2 @ grid.margin(2))
-    sigma = Interval(*(float(np.exp(sigmas[place])) for place in (1, 0, 2)))
+    sigma = Interval(*(float(np.exp(sigmas[index])) for index in (1, 0, 2)))
     return PsychometricFit(
         pse=Interval(pse, float(low), float(high)),
         sigma=sigma,
@@ -112,58 +112,58 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
 
 def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Validate the counts and add up the counts of each level."""
-    at, chose, shown = (np.asarray(each, dtype=float) for each in (level, chose_second, trials))
-    if not at.shape == chose.shape == shown.shape or at.ndim != 1:
+    levels, chose, totals = (np.asarray(column, dtype=float) for column in (level, chose_second, trials))
+    if not levels.shape == chose.shape == totals.shape or levels.ndim != 1:
         raise OutOfBounds("levels, choices and trials must be as many", "trials")
-    if not (np.isfinite(at).all() and ((chose >= 0) & (chose <= shown)).all()):
+    if not (np.isfinite(levels).all() and ((chose >= 0) & (chose <= totals)).all()):
         raise OutOfBounds("levels must be finite, and choices between 0 and the trials of their level", "trials")
-    held = shown > 0
-    distinct, where = np.unique(at[held], return_inverse=True)
+    has_trials = totals > 0
+    distinct, where = np.unique(levels[has_trials], return_inverse=True)
     if len(distinct) < 2:
         raise TooFewObservations(f"{len(distinct)} levels were shown; a curve needs two at least")
-    chose, shown = (np.asarray(np.bincount(where, counts[held]), dtype=float) for counts in (chose, shown))
-    if chose.sum() in {0, shown.sum()}:
+    chose, totals = (np.asarray(np.bincount(where, counts[has_trials]), dtype=float) for counts in (chose, totals))
+    if chose.sum() in {0, totals.sum()}:
         side = "second" if chose.sum() else "first"
-        raise NoTransition(f"all {int(shown.sum())} answers chose the {side} cue, so that no finite point exists")
-    return distinct, chose, shown
+        raise NoTransition(f"all {int(totals.sum())} answers chose the {side} cue, so that no finite point exists")
+    return distinct, chose, totals
 
 
-def _refined(at: Floats, chose: Floats, shown: Floats) -> Grid:
+def _refined(levels: Floats, chose: Floats, totals: Floats) -> Grid:
     """Narrow the grid while counting more and more of the answers; then compute it with fine cells."""
-    low, high = float(at[0]), float(at[-1])
+    low, high = float(levels[0]), float(levels[-1])
     span = high - low
-    within: Sequence[Range] = (
+    ranges: Sequence[Range] = (
         (low - span, high + span),
         (math.log(span / 200), math.log(5 * span)),
         (0.0, math.sqrt(MOST_LAPSES)),
     )
-    counted, every = 0.0, float(shown.sum())
-    while counted < every:
-        counted = min(every, counted * MORE or FIRST_TRIALS)
-        within = _posterior(at, chose, shown - chose, within, COARSE, share=counted / every).narrowed(NEGLIGIBLE)
-    return _posterior(at, chose, shown - chose, within, FINE)
+    counted, total = 0.0, float(totals.sum())
+    while counted < total:
+        counted = min(total, counted * MORE or FIRST_TRIALS)
+        ranges = _posterior(levels, chose, totals - chose, ranges, COARSE, share=counted / total).narrowed(NEGLIGIBLE)
+    return _posterior(levels, chose, totals - chose, ranges, FINE)
 
 
 def _posterior(
-    at: Floats,
+    levels: Floats,
     second: Floats,
     first: Floats,
-    within: Sequence[Range],
+    ranges: Sequence[Range],
     cells: tuple[int, int, int],
     share: float = 1.0,
 ) -> Grid:
     """Compute each cell's posterior mass at its middle; each answer counts as `share` of an answer."""
     from scipy.special import ndtr
 
-    grid = Grid.over(within, cells)
+    grid = Grid.over(ranges, cells)
     mu, sigma, lapse = grid.middles(0), np.exp(grid.middles(1)), grid.middles(2) ** 2
-    for start in range(0, len(at), LEVELS_AT_ONCE):
-        some = slice(start, start + LEVELS_AT_ONCE)
-        away = (at[some] - mu[:, None, None]) / sigma[:, None]  # shape (mu, sigma, levels)
-        above, below = ndtr(away), ndtr(-away)
-        for place, one in enumerate(lapse):  # every lapse rate is above 0, so both logarithms are finite
-            said_second, said_first = (np.log(one / 2 + (1 - one) * side) for side in (above, below))
-            grid.mass[:, :, place] += said_second @ second[some] + said_first @ first[some]
+    for start in range(0, len(levels), LEVELS_AT_ONCE):
+        block = slice(start, start + LEVELS_AT_ONCE)
+        z = (levels[block] - mu[:, None, None]) / sigma[:, None]  # shape (mu, sigma, levels)
+        above, below = ndtr(z), ndtr(-z)
+        for index, rate in enumerate(lapse):  # every lapse rate is above 0, so both logarithms are finite
+            said_second, said_first = (np.log(rate / 2 + (1 - rate) * side) for side in (above, below))
+            grid.mass[:, :, index] += said_second @ second[block] + said_first @ first[block]
     # the axis is the root of the lapse rate, which is finer near 0, where lapse rates mostly lie; the density on this
     # axis is the prior's density times twice the root
     return grid.weighed(share * grid.mass + (LAPSES_PRIOR - 1) * np.log1p(-lapse) + np.log(grid.middles(2)))

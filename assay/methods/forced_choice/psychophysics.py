@@ -117,8 +117,8 @@ def _measurement_of(
         tolerance=tolerance,
         detail={
             "dimensions": spaces[0].dims,
-            "coverage": {name: one.as_json() for name, one in covered.items()},
-            "missing": {text: why for space in spaces for text, why in space.missing.items()},
+            "coverage": {name: coverage.as_json() for name, coverage in covered.items()},
+            "missing": {text: reason for space in spaces for text, reason in space.missing.items()},
             "cues": [list(pair) for pair in cues],
             "sides": {"first": words.first, "second": words.second},
         },
@@ -130,10 +130,10 @@ def _points(
     cues: Sequence[tuple[str, str]],
     words: Sequence[str],
     replicates: Replicates,
-    kept: Integers | None = None,
+    selected: Integers | None = None,
 ) -> Floats:
     """Compute the points of subjective equality in some or all dimensions; shape (cue pairs, templates, words)."""
-    dims = np.arange(space.dims) if kept is None else kept
+    dims = np.arange(space.dims) if selected is None else selected
 
     def said_of(texts: Sequence[str]) -> Floats:
         vectors = space.matrix(texts)
@@ -143,7 +143,9 @@ def _points(
 
     first, second = (said_of([pair[side] for pair in cues]) for side in (0, 1))
     phrased = [said_of([template.replace("{word}", word) for word in words]) for template in replicates.templates]
-    of_phrases = [indifference_points(first, second, said, weight=replicates.weight) for said in phrased]
+    of_phrases = [
+        indifference_points(first, second, phrase_vectors, weight=replicates.weight) for phrase_vectors in phrased
+    ]
     return np.stack(of_phrases, axis=1)
 
 
@@ -162,12 +164,12 @@ def _halves(
     if not replicates.half_samples:
         return _points(space, cues, words, replicates)[:, :, None]
     size = max(1, space.dims // 2)
-    drawn = [np.sort(rng.permutation(space.dims)[:size]) for _ in range(replicates.half_samples)]
+    halves = [np.sort(rng.permutation(space.dims)[:size]) for _ in range(replicates.half_samples)]
     try:
-        return np.stack([_points(space, cues, words, replicates, kept) for kept in drawn], axis=2)
+        return np.stack([_points(space, cues, words, replicates, half) for half in halves], axis=2)
     except ZeroVariance as error:
-        why = f"in one of the random halves of the dimensions {error}; half_samples = 0 uses all of them"
-        raise ZeroVariance(why) from error
+        message = f"in one of the random halves of the dimensions {error}; half_samples = 0 uses all of them"
+        raise ZeroVariance(message) from error
 
 
 def _table(
@@ -183,17 +185,17 @@ def _table(
     clusters = points.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     moved = halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     table = []
-    for place, word in enumerate((*concepts, *controls)):
-        one = summarise(clusters[:, :, place], moved[:, :, place], rng, LEVELS)
+    for index, word in enumerate((*concepts, *controls)):
+        summary = summarise(clusters[:, :, index], moved[:, :, index], rng, LEVELS)
         table.append(
             {
                 "word": word,
-                "role": "concept" if place < len(concepts) else "control",
+                "role": "concept" if index < len(concepts) else "control",
                 "share": words.concepts.get(word),
-                "pse": asdict(one.pse),
-                "jnd": one.jnd,
-                "jnd_75": one.jnd_75,
-                "curve": [round(level, 4) for level in one.curve],
+                "pse": asdict(summary.pse),
+                "jnd": summary.jnd,
+                "jnd_75": summary.jnd_75,
+                "curve": [round(level, 4) for level in summary.curve],
             }
         )
     return table
@@ -213,14 +215,18 @@ def judge_choices(
 
     All words that are not among the controls count as concepts, even words that `words` does not list.
     """
-    made = judge_trials(trials)
-    roles = {word: "control" if word in words.controls else "concept" for word in made.counted}
-    table = made.table(roles, words.concepts)
+    judgements = judge_trials(trials)
+    roles = {word: "control" if word in words.controls else "concept" for word in judgements.counted}
+    table = judgements.table(roles, words.concepts)
     measurement = Measurement(
         name=words.name,
         counts=counts,
         tolerance=tolerance,
-        detail={"words": table, "sides": {"first": words.first, "second": words.second}, "without": dict(made.without)},
+        detail={
+            "words": table,
+            "sides": {"first": words.first, "second": words.second},
+            "without": dict(judgements.without),
+        },
     )
     if not trials:
         return measurement.give_up(Reason("no-usable-observations", {}, words.name))
@@ -228,15 +234,15 @@ def judge_choices(
         code = "target-output-unusable" if counts.unusable > counts.failed else "target-calls-failed"
         facts = {"total": counts.asked, "share": 1 - counts.usable / counts.asked, "why": {}}
         return measurement.give_up(Reason(code, facts, words.name))
-    concepts = [word for word in made.fits if roles[word] == "concept"]
-    controls = [word for word in made.fits if roles[word] == "control"]
+    concepts = [word for word in judgements.fits if roles[word] == "concept"]
+    controls = [word for word in judgements.fits if roles[word] == "control"]
     groups = {name: [word for word in roles if roles[word] == role] for name, role in GROUPS.items()}
-    covered = cover(groups, made.fits)
-    measurement.detail["coverage"] = {name: one.as_json() for name, one in covered.items()}
-    if low := uncovered({name: one for name, one in covered.items() if one.words}, words.name):
+    covered = cover(groups, judgements.fits)
+    measurement.detail["coverage"] = {name: coverage.as_json() for name, coverage in covered.items()}
+    if low := uncovered({name: coverage for name, coverage in covered.items() if coverage.words}, words.name):
         return measurement.give_up(*low)
     try:
-        points = [made.fits[word].point for word in (*concepts, *controls)]
+        points = [judgements.fits[word].point for word in (*concepts, *controls)]
         effects = trial_effects(
             points, len(concepts), rng, least=LEAST, sides=_sides(words, concepts) if strata else ()
         )
@@ -244,7 +250,7 @@ def judge_choices(
         return measurement.impossible(error)
     measurement.detail |= _beside(table, effects, rng) | hidden_as_json(effects.hidden)
     measurement.detail["estimand"] = "words like these"
-    mean = np.array([made.fits[word].pse.estimate for word in concepts])
+    mean = np.array([judgements.fits[word].pse.estimate for word in concepts])
     measurement.units = _units(words, concepts, controls)
     return measurement.conclude(
         effects.evidence(),
@@ -280,11 +286,11 @@ def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> d
     }
     if effects.apart is not None:
         detail["apart"] = asdict(size_interval(effects.apart))
-    known = [row for row in table if row["share"] is not None and row["pse"] is not None]
-    if len(known) < LEAST:
+    comparable = [row for row in table if row["share"] is not None and row["pse"] is not None]
+    if len(comparable) < LEAST:
         return detail
-    points = np.array([row["pse"]["estimate"] for row in known], dtype=float)
-    shares, jnds = (np.array([row[key] for row in known], dtype=float) for key in ("share", "jnd"))
+    points = np.array([row["pse"]["estimate"] for row in comparable], dtype=float)
+    shares, jnds = (np.array([row[key] for row in comparable], dtype=float) for key in ("share", "jnd"))
     detail["correlation"] = result_or_why(lambda: asdict(pearson(shares, points)))
     detail["slope"] = result_or_why(lambda: asdict(slope(shares, points, rng)))
     # paper P1 correlates the JND with the standard deviation of the declared share, the square root below

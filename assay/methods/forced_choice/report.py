@@ -97,17 +97,17 @@ def _words(part: ForcedChoiceComponent) -> Table | None:
     return Table(title, table.columns, table.rows)
 
 
-def foremost(rows: Sequence[WordDocument], most: int) -> list[WordDocument]:
-    """Return at most `most` words, the most extreme on both sides, ordered from the first side to the second.
+def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
+    """Return at most `limit` words, the most extreme on both sides, ordered from the first side to the second.
 
     Words without a ``pse`` come last.
     """
-    known = sorted((row for row in rows if row.place is not None), key=lambda row: -(row.place or 0.0))
-    without = [row for row in rows if row.place is None][: max(most - len(known), most // 6)]
-    room = most - len(without)
-    if len(known) > room:
-        known = [*known[: room // 2], *known[len(known) - (room - room // 2) :]]
-    return [*known, *without]
+    placed = sorted((row for row in rows if row.place is not None), key=lambda row: -(row.place or 0.0))
+    without = [row for row in rows if row.place is None][: max(limit - len(placed), limit // 6)]
+    room = limit - len(without)
+    if len(placed) > room:
+        placed = [*placed[: room // 2], *placed[len(placed) - (room - room // 2) :]]
+    return [*placed, *without]
 
 
 def _of_choices(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
@@ -119,20 +119,20 @@ def _of_choices(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
     yield from ((title, f"{number:.3f}") for title, number in numbers if number is not None)
     if (apart := cells.interval(part.apart)) is not None:
         yield "Half the distance between the words of both sides", apart
-    for title, known in (
+    for title, correlation in (
         ("Correlation of PSE and declared share", part.correlation),
         ("Correlation of JND and the share's own sd", part.jnd_correlation),
     ):
-        if known.r is not None and known.p is not None and known.n is not None:
-            ends = "" if known.low is None else f" ({known.low:.2f} to {known.high:.2f})"
-            yield title, f"r = {known.r:.2f}{ends}, {known.n:.0f} words, p {_equal(known.p)}"
+        if correlation.r is not None and correlation.p is not None and correlation.n is not None:
+            ends = "" if correlation.low is None else f" ({correlation.low:.2f} to {correlation.high:.2f})"
+            yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {_equal(correlation.p)}"
     if (line := cells.interval(part.slope)) is not None:
         yield "Slope of PSE on declared share", line
 
 
 def _equal(p: float) -> str:
-    written = cells.p_value(p)
-    return written if written.startswith("<") else f"= {written}"
+    text = cells.p_value(p)
+    return text if text.startswith("<") else f"= {text}"
 
 
 # ---------------------------------------------------------------------------- figures
@@ -140,7 +140,7 @@ def _curves(part: ForcedChoiceComponent) -> Picture | None:
     """Psychometric curves of words at evenly spaced ranks, and of one control word."""
     rows, levels = _spread_out(part.words), part.levels
     if any(row.trials for row in rows):
-        levels = tuple(place / 50 for place in range(51))
+        levels = tuple(step / 50 for step in range(51))
     series = tuple(curve for row in rows if (curve := _curve(row, levels)) is not None)
     if len(levels) < 2 or not series:
         return None
@@ -155,7 +155,7 @@ def _curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
     if row.curve and len(row.curve) == len(levels):
         return Series(_word(row), row.curve, int(control), dashed=control)
     fitted = _fitted(row, levels)
-    points = tuple((level, chosen / shown) for level, chosen, shown in row.trials if shown > 0)
+    points = tuple((level, chosen / total) for level, chosen, total in row.trials if total > 0)
     return None if fitted is None else Series(_word(row), fitted, int(control), dashed=control, points=points)
 
 
@@ -174,7 +174,7 @@ def _spread_out(rows: Sequence[WordDocument]) -> list[WordDocument]:
     concepts = [row for row in ordered if row.role != "control"]
     controls = [row for row in ordered if row.role == "control"]
     if len(concepts) > CURVES:
-        concepts = [concepts[round(place * (len(concepts) - 1) / (CURVES - 1))] for place in range(CURVES)]
+        concepts = [concepts[round(rank * (len(concepts) - 1) / (CURVES - 1))] for rank in range(CURVES)]
     picked = [*concepts, *controls[len(controls) // 2 : len(controls) // 2 + 1]]
     return sorted(picked, key=lambda row: row.place or 0.0)
 
@@ -198,8 +198,8 @@ def _farthest(rows: Sequence[WordDocument]) -> list[WordDocument]:
     return [row for row in foremost(rows, charts.MOST_MARKS) if row.place is not None]
 
 
-def _of(shown: Sequence[Any], every: Sequence[Any]) -> str:
-    return f": the {len(shown)} farthest of {len(every)} words" if len(shown) < len(every) else ""
+def _of(visible: Sequence[Any], rows: Sequence[Any]) -> str:
+    return f": the {len(visible)} farthest of {len(rows)} words" if len(visible) < len(rows) else ""
 
 
 def _word(row: WordDocument) -> str:
@@ -208,16 +208,18 @@ def _word(row: WordDocument) -> str:
 
 def _shares(part: ForcedChoiceComponent) -> Picture | None:
     """Points of subjective equality against the declared shares."""
-    known = [
+    points = [
         Point(_word(row), row.share, row.place) for row in part.words if row.share is not None and row.place is not None
     ]
-    if len(known) < 3:
+    if len(points) < 3:
         return None
     slope, r = part.slope.estimate, part.correlation.r
-    middle = [sum(axis) / len(known) for axis in (([point.x for point in known]), ([point.y for point in known]))]
+    middle = [sum(axis) / len(points) for axis in (([point.x for point in points]), ([point.y for point in points]))]
     intercept = None if slope is None else middle[1] - slope * middle[0]
     title = "Points of subjective equality and declared shares" + ("" if r is None else f" (r = {r:.2f})")
-    ordered = sorted(known, key=lambda point: point.x)
-    shown = [ordered[round(place * (len(ordered) - 1) / 59)] for place in range(60)] if len(ordered) > 60 else ordered
-    twin = Table(title, ("Word", "Declared share", "PSE"), tuple((p.label, f"{p.x:.3f}", f"{p.y:.3f}") for p in shown))
-    return Scatter(title, "declared share", "PSE", tuple(known), twin, slope, intercept, level=0.5)
+    ordered = sorted(points, key=lambda point: point.x)
+    visible = [ordered[round(rank * (len(ordered) - 1) / 59)] for rank in range(60)] if len(ordered) > 60 else ordered
+    twin = Table(
+        title, ("Word", "Declared share", "PSE"), tuple((p.label, f"{p.x:.3f}", f"{p.y:.3f}") for p in visible)
+    )
+    return Scatter(title, "declared share", "PSE", tuple(points), twin, slope, intercept, level=0.5)
