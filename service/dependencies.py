@@ -58,12 +58,12 @@ def service_of(request: Request) -> Service:
     return service
 
 
-async def here(request: Request) -> Service:
+async def get_service(request: Request) -> Service:
     """Return the service that answers this request (a coroutine, so that FastAPI uses no thread)."""
     return service_of(request)
 
 
-Here = Annotated[Service, Depends(here)]
+ServiceDependency = Annotated[Service, Depends(get_service)]
 
 LONGEST_WAIT_S = 30
 

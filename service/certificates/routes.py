@@ -19,7 +19,7 @@ from service.certificates.schemas import (
     SigningKeyView,
 )
 from service.certificates.signatures import certificate_of, published_keys
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.authentication import DEFAULT_TENANT, DOWNLOAD, Admin, Caller
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat, answer_once
@@ -41,7 +41,7 @@ MAX_SEQ = 2**31 - 1
 
 @router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView)
 async def get_attestation(
-    request: Request, rating: FoundRating, service: Here, query: Annotated[AttestationQuery, Query()]
+    request: Request, rating: FoundRating, service: ServiceDependency, query: Annotated[AttestationQuery, Query()]
 ) -> Response:
     """Read a rating's certificate: an in-toto statement in a DSSE envelope, signed with Ed25519.
 
@@ -56,7 +56,7 @@ async def get_attestation(
 
 
 @router.get(f"{RATINGS}/export.jsonl", response_class=Response, dependencies=DOWNLOAD)
-async def export_rating(rating: FoundRating, service: Here) -> Response:
+async def export_rating(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download a rating with all its evidence as one signed file, for offline verification with `assay verify`.
 
     It holds the rating, its certificate, the public keys and every observation in the order of the evidence.
@@ -70,7 +70,7 @@ async def export_rating(rating: FoundRating, service: Here) -> Response:
 async def prove_observation(
     request: Request,
     rating: FoundRating,
-    service: Here,
+    service: ServiceDependency,
     seq: Annotated[str, Path(description="Number (`seq`) of the observation in the job's list.", examples=["1"])],
 ) -> Response:
     """Read one observation with the proof that it is part of the evidence, without the other observations."""
@@ -81,7 +81,7 @@ async def prove_observation(
 
 
 @router.get("/.well-known/jwks.json", response_model=JwksView)
-async def get_jwks(request: Request, service: Here) -> Response:
+async def get_jwks(request: Request, service: ServiceDependency) -> Response:
     """Read the agency's public keys, retired ones included, as a JSON Web Key Set."""
     keys = {"keys": [key.as_jwk() for key in await published_keys(service)]}
     etag = hashlib.sha256(write_json(keys)).hexdigest()[:32]
@@ -100,14 +100,14 @@ AgencyAdmin = Annotated[Caller, Depends(agency_admin)]
 
 
 @router.get(KEYS, response_model=SigningKeyList)
-async def list_signing_keys(service: Here, caller: AgencyAdmin) -> Response:  # noqa: ARG001
+async def list_signing_keys(service: ServiceDependency, caller: AgencyAdmin) -> Response:  # noqa: ARG001
     """List the agency's signing keys, newest first: one per rotation."""
     view = SigningKeyList(items=[SigningKeyView.of(key) for key in await published_keys(service)])
     return json_response(view, headers={"Cache-Control": "no-store"})
 
 
 @router.post(f"{KEYS}/rotate", status_code=201, response_model=SigningKeyView, response_description="Created.")
-async def rotate_signing_key(service: Here, caller: AgencyAdmin, repeat: Repeat) -> Response:
+async def rotate_signing_key(service: ServiceDependency, caller: AgencyAdmin, repeat: Repeat) -> Response:
     """Retire the current signing key and create a new one. Certificates signed before stay valid."""
 
     def rotate(c: Any) -> Answer:

@@ -10,7 +10,7 @@ import assay
 from assay.reports.pages import PageFormat
 from service.compositions.inference import compose
 from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, shown
-from service.dependencies import Here, Service
+from service.dependencies import Service, ServiceDependency
 from service.http.authentication import PublicReader, Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
@@ -28,7 +28,7 @@ router = APIRouter(prefix="/v1/compositions", tags=["compositions"], route_class
 @router.post("", status_code=201, response_model=CompositionView, response_description="Inferred and stored.")
 async def create_composition(
     body: Annotated[CompositionRequest, Body(openapi_examples=COMPOSITIONS)],
-    service: Here,
+    service: ServiceDependency,
     caller: Writer,
     _: Reader,
     repeat: Repeat,
@@ -48,7 +48,7 @@ async def create_composition(
 
 
 @router.get("", response_model=CompositionList)
-async def list_compositions(request: Request, service: Here, caller: Reader, query: Paging) -> Response:
+async def list_compositions(request: Request, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List your compositions, newest first."""
     return await read_list(
         request, service, query, "compositions", lambda row: shown(row, is_owner=True), compositions.page, caller.tenant
@@ -56,7 +56,9 @@ async def list_compositions(request: Request, service: Here, caller: Reader, que
 
 
 @router.get("/{composition_id}", response_model=CompositionView)
-async def get_composition(request: Request, composition_id: str, service: Here, caller: PublicReader) -> Response:
+async def get_composition(
+    request: Request, composition_id: str, service: ServiceDependency, caller: PublicReader
+) -> Response:
     """Read a composition, which never changes. Those of other tenants require that you can read all their ratings."""
     row = await _found(service, composition_id, caller.tenant)
     headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache", "Vary": "Authorization"}
@@ -66,7 +68,7 @@ async def get_composition(request: Request, composition_id: str, service: Here, 
 
 
 @router.delete("/{composition_id}", status_code=204, response_description="Removed.")
-async def remove_composition(composition_id: str, service: Here, caller: Writer) -> Response:
+async def remove_composition(composition_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Remove a composition. The ratings that it was inferred from stay."""
     return removed(
         await service.database.write(compositions.remove, composition_id, caller.tenant), "composition", composition_id
@@ -75,7 +77,7 @@ async def remove_composition(composition_id: str, service: Here, caller: Writer)
 
 @router.get("/{composition_id}/report.html", response_class=Response)
 async def get_composition_report_html(
-    request: Request, composition_id: str, service: Here, caller: PublicReader
+    request: Request, composition_id: str, service: ServiceDependency, caller: PublicReader
 ) -> Response:
     """Download a composition as an HTML report, with links to the reports of its ratings."""
     return _report(request, await _found(service, composition_id, caller.tenant), "html")
@@ -83,7 +85,7 @@ async def get_composition_report_html(
 
 @router.get("/{composition_id}/report.md", response_class=Response)
 async def get_composition_report_markdown(
-    request: Request, composition_id: str, service: Here, caller: PublicReader
+    request: Request, composition_id: str, service: ServiceDependency, caller: PublicReader
 ) -> Response:
     """Download a composition as a Markdown report."""
     return _report(request, await _found(service, composition_id, caller.tenant), "markdown")

@@ -14,7 +14,7 @@ from service.corpora.routes import FoundCorpus, OwnCorpus, keep_items
 from service.corpora.schemas import ItemView, KeptItemsView, SentenceItem
 from service.corpora.tables import sentences_of_csv
 from service.corpora.validation import checked_sentences, edit_item
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.authentication import Writer
 from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat
@@ -39,7 +39,7 @@ _TABLE: dict[str, Any] = {
 
 
 @router.get("/{corpus_id}/coverage", response_model=CoverageView)
-async def get_corpus_coverage(row: FoundCorpus, service: Here) -> Response:
+async def get_corpus_coverage(row: FoundCorpus, service: ServiceDependency) -> Response:
     """Count the items of a corpus by term and by source. Terms of its specification without items count 0."""
     counted = await service.database.read(corpus_items.counts, row.id)
     return json_response(CoverageView.of(counted, None if row.rules is None else row.rules.words))
@@ -47,7 +47,10 @@ async def get_corpus_coverage(row: FoundCorpus, service: Here) -> Response:
 
 @router.patch("/{corpus_id}/items", response_model=ChangedItemsView)
 async def change_corpus_items(
-    body: Annotated[ItemsChange, Body(openapi_examples=ITEMS_CHANGES)], row: OwnCorpus, service: Here, caller: Writer
+    body: Annotated[ItemsChange, Body(openapi_examples=ITEMS_CHANGES)],
+    row: OwnCorpus,
+    service: ServiceDependency,
+    caller: Writer,
 ) -> Response:
     """Edit and remove several items: all of the changes are made, or none if one is refused."""
 
@@ -73,7 +76,7 @@ async def change_corpus_items(
     openapi_extra=_TABLE,
 )
 async def import_corpus_items(
-    request: Request, row: OwnCorpus, service: Here, caller: Writer, repeat: Repeat
+    request: Request, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:
     """Add the sentences of a table to your corpus: all of them, or none if one is refused."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != CSV:

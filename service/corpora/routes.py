@@ -27,7 +27,7 @@ from service.corpora.schemas import (
 )
 from service.corpora.writing_jobs import writing_order
 from service.corpora.writing_schemas import WritingRequest
-from service.dependencies import Here, Service, Wait
+from service.dependencies import Service, ServiceDependency, Wait
 from service.http.authentication import Reader, Writer
 from service.http.conditional import IfMatch, entity_tag, must_match, not_modified
 from service.http.idempotency import Repeat, answer_once, once
@@ -59,7 +59,10 @@ _PICTURE: dict[str, Any] = {
 # ---------------------------------------------------------------------------- corpora
 @router.post("", status_code=201, response_model=CorpusView, response_description="Created.")
 async def create_corpus(
-    body: Annotated[CorpusRequest, Body(openapi_examples=CORPORA)], service: Here, caller: Writer, repeat: Repeat
+    body: Annotated[CorpusRequest, Body(openapi_examples=CORPORA)],
+    service: ServiceDependency,
+    caller: Writer,
+    repeat: Repeat,
 ) -> Response:
     """Create a corpus. If it names a specification, every sentence must follow its rules."""
     with located():
@@ -77,7 +80,7 @@ async def create_corpus(
 
 @router.get("", response_model=CorpusList)
 async def list_corpora(
-    request: Request, service: Here, caller: Reader, query: Annotated[CorpusQuery, Query()]
+    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[CorpusQuery, Query()]
 ) -> Response:
     """List your corpora and those that others share, newest first."""
     filters, before = query.filters(), query.before("corpora")
@@ -91,12 +94,12 @@ async def list_corpora(
     return list_response(request, query, "corpora", page, items)
 
 
-async def found_corpus(corpus_id: str, service: Here, caller: Reader) -> StoredCorpus:
+async def found_corpus(corpus_id: str, service: ServiceDependency, caller: Reader) -> StoredCorpus:
     """Return the corpus in the path: the caller's own, or a shared one."""
     return existing(await service.database.read(corpora.find, corpus_id, caller.tenant), "corpus", corpus_id)
 
 
-async def own_corpus(corpus_id: str, service: Here, caller: Writer) -> StoredCorpus:
+async def own_corpus(corpus_id: str, service: ServiceDependency, caller: Writer) -> StoredCorpus:
     """Return the corpus in the path, if it is the caller's own."""
     row = await service.database.read(corpora.find, corpus_id, caller.tenant)
     if row is None or row.tenant != caller.tenant:
@@ -109,7 +112,7 @@ OwnCorpus = Annotated[StoredCorpus, Depends(own_corpus)]
 
 
 @router.get("/{corpus_id}", response_model=CorpusView)
-async def get_corpus(request: Request, row: FoundCorpus, service: Here, caller: Reader) -> Response:
+async def get_corpus(request: Request, row: FoundCorpus, service: ServiceDependency, caller: Reader) -> Response:
     """Read a corpus, with the words of its specification."""
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or await _shown(service, row, caller.tenant, headers)
@@ -119,7 +122,7 @@ async def get_corpus(request: Request, row: FoundCorpus, service: Here, caller: 
 async def change_corpus(
     body: Annotated[CorpusChange, Body(openapi_examples=CORPUS_CHANGES)],
     row: OwnCorpus,
-    service: Here,
+    service: ServiceDependency,
     caller: Writer,
     if_match: IfMatch = None,
 ) -> Response:
@@ -133,7 +136,7 @@ async def change_corpus(
 
 
 @router.delete("/{corpus_id}", status_code=204, response_description="Removed.")
-async def remove_corpus(corpus_id: str, service: Here, caller: Writer) -> Response:
+async def remove_corpus(corpus_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Remove your corpus. Jobs and ratings have their own copy of its sentences."""
     return removed(await service.database.write(corpora.remove, corpus_id, caller.tenant), "corpus of yours", corpus_id)
 
@@ -141,7 +144,7 @@ async def remove_corpus(corpus_id: str, service: Here, caller: Writer) -> Respon
 # ---------------------------------------------------------------------------- items
 @router.get("/{corpus_id}/items", response_model=ItemList)
 async def list_corpus_items(
-    request: Request, row: FoundCorpus, service: Here, query: Annotated[ItemQuery, Query()]
+    request: Request, row: FoundCorpus, service: ServiceDependency, query: Annotated[ItemQuery, Query()]
 ) -> Response:
     """List the sentences or pictures of a corpus, in the order of their addition."""
     name = f"items of {row.id}"
@@ -157,7 +160,7 @@ async def list_corpus_items(
 async def add_corpus_items(
     body: Annotated[ItemsRequest, Body(openapi_examples=ITEMS)],
     row: OwnCorpus,
-    service: Here,
+    service: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
 ) -> Response:
@@ -183,7 +186,7 @@ async def add_corpus_items(
 async def add_corpus_picture(
     request: Request,
     row: OwnCorpus,
-    service: Here,
+    service: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
     form: Annotated[PictureForm, Query()],
@@ -203,7 +206,7 @@ async def change_corpus_item(
     item_id: str,
     body: Annotated[ItemChange, Body(openapi_examples=ITEM_CHANGES)],
     row: OwnCorpus,
-    service: Here,
+    service: ServiceDependency,
     caller: Writer,
     if_match: IfMatch = None,
 ) -> Response:
@@ -215,7 +218,7 @@ async def change_corpus_item(
 
 
 @router.get("/{corpus_id}/items/{item_id}", response_model=ItemView)
-async def get_corpus_item(request: Request, item_id: str, row: FoundCorpus, service: Here) -> Response:
+async def get_corpus_item(request: Request, item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
     """Read a sentence, or the description of a picture."""
     item = await service.database.read(corpus_items.find, row.id, item_id)
     view = ItemView.of(existing(item, "item of this corpus", item_id))
@@ -224,7 +227,7 @@ async def get_corpus_item(request: Request, item_id: str, row: FoundCorpus, serv
 
 
 @router.delete("/{corpus_id}/items/{item_id}", status_code=204, response_description="Removed.")
-async def remove_corpus_item(item_id: str, row: OwnCorpus, service: Here, caller: Writer) -> Response:
+async def remove_corpus_item(item_id: str, row: OwnCorpus, service: ServiceDependency, caller: Writer) -> Response:
     """Remove a sentence or a picture from your corpus."""
     return removed(
         await service.database.write(corpus_items.remove, row.id, caller.tenant, item_id),
@@ -234,7 +237,7 @@ async def remove_corpus_item(item_id: str, row: OwnCorpus, service: Here, caller
 
 
 @router.get("/{corpus_id}/items/{item_id}/image", response_class=Response)
-async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, service: Here) -> Response:
+async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
     """Download the file of a picture."""
     item = await service.database.read(corpus_items.find, row.id, item_id)
     image = None
@@ -260,7 +263,7 @@ async def write_sentences(
     request: Request,
     body: Annotated[WritingRequest, Body(openapi_examples=WRITING)],
     row: OwnCorpus,
-    service: Here,
+    service: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
     wait: Wait,
@@ -279,7 +282,9 @@ async def write_sentences(
 
 
 @router.get("/{corpus_id}/export", response_class=Response)
-async def export_corpus(row: FoundCorpus, service: Here, query: Annotated[ExportQuery, Query()]) -> Response:
+async def export_corpus(
+    row: FoundCorpus, service: ServiceDependency, query: Annotated[ExportQuery, Query()]
+) -> Response:
     """Download a corpus as CSV (a `'` precedes cells that a spreadsheet would run) or as JSON lines with all fields."""
     return corpus_csv(service.database, row) if query.format == "csv" else corpus_jsonl(service.database, row)
 

@@ -16,7 +16,7 @@ from service.corpora.specification_schemas import (
     SpecificationView,
     as_specification,
 )
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
@@ -34,7 +34,7 @@ Version = Annotated[str, Path(description="Number of the version, from 1.")]
 
 
 @router.post("", status_code=201, response_model=SpecificationView, response_description="Stored as version 1.")
-async def create_specification(body: Written, service: Here, caller: Writer, repeat: Repeat) -> Response:
+async def create_specification(body: Written, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Store your own specification, for use in jobs as `experiment.specification`."""
     new = as_specification(body)
 
@@ -47,7 +47,7 @@ async def create_specification(body: Written, service: Here, caller: Writer, rep
 
 @router.get("", response_model=SpecificationList)
 async def list_specifications(
-    request: Request, service: Here, caller: Reader, query: Annotated[SpecificationQuery, Query()]
+    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[SpecificationQuery, Query()]
 ) -> Response:
     """List the newest version of every specification: your own, newest first, then the shipped ones."""
     read, key = specifications.page, attrgetter("created_at", "name")
@@ -57,7 +57,9 @@ async def list_specifications(
 
 
 @router.get("/{specification_name}", response_model=SpecificationView)
-async def get_specification(request: Request, specification_name: str, service: Here, caller: Reader) -> Response:
+async def get_specification(
+    request: Request, specification_name: str, service: ServiceDependency, caller: Reader
+) -> Response:
     """Read the newest version of a specification."""
     row = await service.database.read(specifications.find, caller.tenant, specification_name)
     return _shown(request, row, specification_name)
@@ -65,7 +67,7 @@ async def get_specification(request: Request, specification_name: str, service: 
 
 @router.get("/{specification_name}/versions/{version}", response_model=SpecificationView)
 async def get_specification_version(
-    request: Request, specification_name: str, version: Version, service: Here, caller: Reader
+    request: Request, specification_name: str, version: Version, service: ServiceDependency, caller: Reader
 ) -> Response:
     """Read one version of a specification, which never changes."""
     reference = f"{specification_name}@{version}"
@@ -78,7 +80,9 @@ async def get_specification_version(
     response_model=SpecificationView,
     response_description="Stored as the newest version.",
 )
-async def add_specification_version(specification_name: str, body: Written, service: Here, caller: Writer) -> Response:
+async def add_specification_version(
+    specification_name: str, body: Written, service: ServiceDependency, caller: Writer
+) -> Response:
     """Add a version to your specification. If the newest version is equal, none is added, and the answer is 200."""
     if body.name != specification_name:
         with located():
@@ -91,7 +95,7 @@ async def add_specification_version(specification_name: str, body: Written, serv
 
 
 @router.delete("/{specification_name}", status_code=204, response_description="Removed.")
-async def remove_specification(specification_name: str, service: Here, caller: Writer) -> Response:
+async def remove_specification(specification_name: str, service: ServiceDependency, caller: Writer) -> Response:
     """Remove your specification with all its versions. Jobs and ratings have their own copy of the words."""
     if not await service.database.write(specifications.remove, caller.tenant, specification_name):
         raise _no_such(specification_name)

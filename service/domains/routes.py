@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Request, Response
 
-from service.dependencies import Here, Wait
+from service.dependencies import ServiceDependency, Wait
 from service.domains.schemas import DomainChange, DomainList, DomainRequest, DomainView
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
@@ -33,7 +33,10 @@ CHALLENGE_DEADLINE_S = 120
     response_description="Stored; the answer has the token and its place.",
 )
 async def add_domain(
-    body: Annotated[DomainRequest, Body(openapi_examples=DOMAINS)], service: Here, caller: TargetWriter, repeat: Repeat
+    body: Annotated[DomainRequest, Body(openapi_examples=DOMAINS)],
+    service: ServiceDependency,
+    caller: TargetWriter,
+    repeat: Repeat,
 ) -> Response:
     """Claim a host; the answer explains how to verify it. A host that you claimed before is returned with 200."""
     with located():
@@ -48,12 +51,12 @@ async def add_domain(
 
 
 @router.get("", response_model=DomainList)
-async def list_domains(request: Request, service: Here, caller: Reader, query: Paging) -> Response:
+async def list_domains(request: Request, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List the hosts that you have claimed, newest first."""
     return await read_list(request, service, query, "domains", DomainView.of, domains.page, caller.tenant)
 
 
-async def found_domain(domain_id: str, service: Here, caller: Reader) -> Domain:
+async def found_domain(domain_id: str, service: ServiceDependency, caller: Reader) -> Domain:
     """Return the domain in the path."""
     return existing(await service.database.read(domains.find, domain_id, caller.tenant), "domain", domain_id)
 
@@ -69,7 +72,9 @@ async def get_domain(request: Request, row: FoundDomain) -> Response:
 
 
 @router.patch("/{domain_id}", response_model=DomainView)
-async def change_domain(domain_id: str, body: DomainChange, service: Here, caller: TargetWriter) -> Response:
+async def change_domain(
+    domain_id: str, body: DomainChange, service: ServiceDependency, caller: TargetWriter
+) -> Response:
     """Refuse ratings of a verified host, or allow them again. You may still rate the host yourself."""
     row = await found_domain(domain_id, service, caller)
     changed = existing(await service.database.write(refusals.set_policy, row, body.ratings), "domain", domain_id)
@@ -77,7 +82,7 @@ async def change_domain(domain_id: str, body: DomainChange, service: Here, calle
 
 
 @router.delete("/{domain_id}", status_code=204, response_description="Removed.")
-async def remove_domain(domain_id: str, service: Here, caller: TargetWriter) -> Response:
+async def remove_domain(domain_id: str, service: ServiceDependency, caller: TargetWriter) -> Response:
     """Remove a domain and its verification. Replies stay."""
     return removed(await service.database.write(domains.remove, domain_id, caller.tenant), "domain", domain_id)
 
@@ -91,7 +96,7 @@ async def remove_domain(domain_id: str, service: Here, caller: TargetWriter) -> 
 async def verify_domain(
     request: Request,
     domain_id: str,
-    service: Here,
+    service: ServiceDependency,
     caller: TargetWriter,
     repeat: Repeat,
     wait: Wait,

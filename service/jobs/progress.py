@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.authentication import Reader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import ResponseModel
@@ -43,7 +43,7 @@ class ProgressView(ResponseModel):
 
 
 @router.get("/{job_id}/progress", response_model=ProgressView)
-async def get_job_progress(job_id: str, here: Here, caller: Reader) -> Response:
+async def get_job_progress(job_id: str, here: ServiceDependency, caller: Reader) -> Response:
     """Read how many questions of each language were asked, and the newest exchanges. May be 2 seconds old."""
     read = partial(here.database.read, _progress, job_id, caller.tenant)
     return json_response(existing(await here.progress.get((caller.tenant, job_id), read), "job", job_id))

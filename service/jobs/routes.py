@@ -13,7 +13,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from service.dependencies import Here, Service, Wait, service_of
+from service.dependencies import Service, ServiceDependency, Wait, service_of
 from service.http.authentication import Caller, Poller, Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat, Repeatable, store_answer
@@ -65,7 +65,7 @@ class JobQuery(PageQuery):
 async def request_rating(
     request: Request,
     body: Annotated[RatingRequest, Body(openapi_examples=RATING_REQUESTS)],
-    here: Here,
+    here: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
     wait: Wait,
@@ -82,7 +82,7 @@ async def request_rating(
 
 @router.post("/plan", response_model=PlanView, response_description="The plan.")
 async def plan_rating(
-    body: Annotated[PlanRequest, Body(openapi_examples=RATING_REQUESTS)], here: Here, caller: Writer
+    body: Annotated[PlanRequest, Body(openapi_examples=RATING_REQUESTS)], here: ServiceDependency, caller: Writer
 ) -> Response:
     """Plan a rating: questions, calls, seconds, cost, and the chance of a declared letter.
 
@@ -95,7 +95,9 @@ async def plan_rating(
 
 
 @router.get("", response_model=JobList)
-async def list_jobs(request: Request, here: Here, caller: Reader, query: Annotated[JobQuery, Query()]) -> Response:
+async def list_jobs(
+    request: Request, here: ServiceDependency, caller: Reader, query: Annotated[JobQuery, Query()]
+) -> Response:
     """List your jobs, newest first. Lists of an experiment with more than 8 entries are left out.
 
     With `fields=full`, only lists with more than 100 entries are left out; `left_out` has their sizes.
@@ -122,14 +124,14 @@ async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, res
 
 
 @router.post("/{job_id}/cancel", response_model=JobView)
-async def cancel_job(request: Request, job_id: str, here: Here, caller: Writer) -> Response:
+async def cancel_job(request: Request, job_id: str, here: ServiceDependency, caller: Writer) -> Response:
     """Cancel a job: at once if it is queued, within seconds if it is running. 409 if it has ended."""
     existing(await here.database.write(jobs.request_cancel, job_id, caller.tenant), "job", job_id)
     here.statuses.forget(job_id)
     return (await _read_status(here, caller.tenant, job_id, base_url(request))).answer.response()
 
 
-async def found_job(job_id: str, here: Here, caller: Reader) -> Job:
+async def found_job(job_id: str, here: ServiceDependency, caller: Reader) -> Job:
     """Return the job in the path."""
     return existing(await here.database.read(jobs.find, job_id, caller.tenant), "job", job_id)
 
@@ -144,7 +146,7 @@ RETRY_MS = 2_000
 
 async def stream_start(
     job: FoundJob,
-    here: Here,
+    here: ServiceDependency,
     last_event_id: Annotated[
         str | None,
         Header(max_length=18, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
@@ -159,7 +161,7 @@ async def stream_start(
     return after
 
 
-async def counted_stream(request: Request, caller: Reader, here: Here) -> AsyncIterator[None]:
+async def counted_stream(request: Request, caller: Reader, here: ServiceDependency) -> AsyncIterator[None]:
     """Count an event stream towards the limits of its caller until it ends."""
     with nullcontext() if "assay.head" in request.scope else here.open_streams.held(caller.tenant, caller.key_id):
         yield
@@ -172,7 +174,7 @@ async def counted_stream(request: Request, caller: Reader, here: Here) -> AsyncI
     response_description="Server-sent events; `data` is an event as JSON, `id` goes into `Last-Event-ID`.",
 )
 async def follow_job(
-    request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], here: Here
+    request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], here: ServiceDependency
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the events of a job, from its beginning or after `Last-Event-ID`, until it has ended."""
     if "assay.head" in request.scope:
@@ -185,7 +187,7 @@ async def follow_job(
 
 # ---------------------------------------------------------------------------- observations
 @router.get("/{job_id}/observations", response_model=ObservationList)
-async def list_observations(request: Request, job: FoundJob, here: Here, query: Paging) -> Response:
+async def list_observations(request: Request, job: FoundJob, here: ServiceDependency, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
     name = f"observations of {job.id}"
     after, _ = query.before(name) or (0, "")
@@ -195,13 +197,13 @@ async def list_observations(request: Request, job: FoundJob, here: Here, query: 
 
 
 @router.get("/{job_id}/observations.csv", response_class=Response)
-async def download_observations_csv(job: FoundJob, here: Here) -> Response:
+async def download_observations_csv(job: FoundJob, here: ServiceDependency) -> Response:
     """Download all observations as CSV. Cells that a spreadsheet would run as a formula begin with `'`."""
     return ledger_csv(here.database, job.id)
 
 
 @router.get("/{job_id}/observations.jsonl", response_class=Response)
-async def download_observations_jsonl(job: FoundJob, here: Here) -> Response:
+async def download_observations_jsonl(job: FoundJob, here: ServiceDependency) -> Response:
     """Download all observations exactly as recorded, one JSON object per line."""
     return ledger_jsonl(here.database, job.id)
 

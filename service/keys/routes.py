@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.authentication import Admin
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.examples import KEYS
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
 
 @router.post("", status_code=201, response_model=NewKeyView, response_description="Created.")
 async def create_key(
-    body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], service: Here, caller: Admin
+    body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], service: ServiceDependency, caller: Admin
 ) -> Response:
     """Create a key. It is shown in this answer and never again."""
     key, plain = await service.database.write(_create, caller.tenant, body)
@@ -32,13 +32,13 @@ async def create_key(
 
 
 @router.get("", response_model=KeyList)
-async def list_keys(request: Request, service: Here, caller: Admin, query: Paging) -> Response:
+async def list_keys(request: Request, service: ServiceDependency, caller: Admin, query: Paging) -> Response:
     """List your tenant's keys, newest first, revoked ones included. The keys themselves are not stored."""
     return await read_list(request, service, query, "keys", KeyView.from_row, keys.page, caller.tenant)
 
 
 @router.delete("/{key_id}", status_code=204, response_description="Revoked.")
-async def revoke_key(key_id: str, service: Here, caller: Admin) -> Response:
+async def revoke_key(key_id: str, service: ServiceDependency, caller: Admin) -> Response:
     """Revoke a key, immediately and permanently."""
     if not await service.database.write(keys.revoke, key_id, caller.tenant):
         raise not_found("key", key_id)

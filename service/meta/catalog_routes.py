@@ -15,7 +15,7 @@ from assay.catalog import attribute, attributes
 from assay.catalog.languages import COMMON, languages
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod, every_method, method_name
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.json import StrictRoute
 from service.http.problems import Problem
 from service.meta.catalog_schemas import (
@@ -74,7 +74,7 @@ async def list_attributes() -> AttributeList:
 
 
 @router.get("/protocols")
-async def list_protocols(service: Here) -> ProtocolList:
+async def list_protocols(service: ServiceDependency) -> ProtocolList:
     """List the protocols of targets, with the schemas of their `settings`."""
     return await asyncio.to_thread(_protocols, service.target_validator)  # type: ignore[arg-type]  # hashed by identity
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.authentication import Reader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import ResponseModel
@@ -67,7 +67,7 @@ class OverviewView(ResponseModel):
 
 
 @router.get("", response_model=OverviewView)
-async def get_overview(service: Here, caller: Reader) -> Response:
+async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
     newest, standing, failed, queue = await service.database.read(_read, caller.tenant)
     view = OverviewView(

@@ -12,7 +12,7 @@ from fastapi.responses import FileResponse, HTMLResponse
 import assay
 from assay.methods import every_method, method_name
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
-from service.dependencies import LONGEST_WAIT_S, Here
+from service.dependencies import LONGEST_WAIT_S, ServiceDependency
 from service.http.authentication import MetricsReader, Reader
 from service.http.json import StrictRoute, json_response
 from service.http.pagination import MAX_ROWS
@@ -54,7 +54,7 @@ async def livez() -> Health:
 
 
 @router.get("/readyz")
-async def readyz(service: Here) -> Health:
+async def readyz(service: ServiceDependency) -> Health:
     """Check that requests can be served: the database has the schema of this version and can be written.
 
     Reads still work while it cannot be written, for instance because its disk is full. A later schema is accepted too,
@@ -71,7 +71,7 @@ async def readyz(service: Here) -> Health:
 
 
 @router.get("/metrics", response_class=Response, dependencies=[Depends(MetricsReader())])
-async def metrics(service: Here) -> Response:
+async def metrics(service: ServiceDependency) -> Response:
     """Read the service's metrics in Prometheus's text format.
 
     Processes on the service's own machine need no key, unless they come through a proxy; others need a key with the
@@ -82,7 +82,7 @@ async def metrics(service: Here) -> Response:
 
 
 @router.get("/v1/info")
-async def get_info(service: Here) -> InfoView:
+async def get_info(service: ServiceDependency) -> InfoView:
     """Read the version, the methodology and the features of this service."""
     return InfoView(
         name="Assay",
@@ -98,7 +98,7 @@ async def get_info(service: Here) -> InfoView:
 
 
 @router.get("/v1/limits")
-async def get_limits(service: Here, caller: Reader) -> LimitsView:
+async def get_limits(service: ServiceDependency, caller: Reader) -> LimitsView:
     """Read your limits, and how much of them is left."""
     remaining = await service.rate_limiter.left(caller.tenant)
     active_limit = service.settings.max_active_jobs

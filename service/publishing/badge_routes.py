@@ -15,7 +15,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from assay.reports import EMBEDS, Embed
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.authentication import PublicReader
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute
@@ -53,7 +53,7 @@ class AddressQuery(RatingFilter):
 
 
 def _of_rating(form: Embed) -> Route:
-    async def of_rating(request: Request, rating_id: str, here: Here, caller: PublicReader) -> Response:
+    async def of_rating(request: Request, rating_id: str, here: ServiceDependency, caller: PublicReader) -> Response:
         async def read() -> DatedRating:
             seen = await here.database.read(published.rating, rating_id, caller.tenant)
             if seen.rating is None:
@@ -68,7 +68,7 @@ def _of_rating(form: Embed) -> Route:
 
 def _of_target(form: Embed) -> Route:
     async def of_target(
-        request: Request, target_id: str, here: Here, query: Annotated[RatingFilter, Query()]
+        request: Request, target_id: str, here: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
         read = partial(here.database.read, published.of_target, target_id, **query.model_dump())
         key = ("target", target_id, query.attribute, query.method)
@@ -78,7 +78,9 @@ def _of_target(form: Embed) -> Route:
 
 
 def _of_address(form: Embed) -> Route:
-    async def of_address(request: Request, here: Here, query: Annotated[AddressQuery, Query()]) -> Response:
+    async def of_address(
+        request: Request, here: ServiceDependency, query: Annotated[AddressQuery, Query()]
+    ) -> Response:
         read = partial(here.database.read, published.of_address, **query.model_dump())
         key = ("address", query.target_url, query.attribute, query.method, query.model)
         return _sent(request, await here.embed_cache.get(key, read, form, base_url(request)))

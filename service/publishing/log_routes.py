@@ -15,7 +15,7 @@ from fastapi import APIRouter, Query, Request, Response
 from assay.evidence.checkpoint import ED25519, Checkpoint
 from assay.evidence.cosignature import VerifierKey
 from service.certificates.signatures import signing_key
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
 from service.publishing.log_schemas import (
@@ -41,7 +41,7 @@ CACHED_FOREVER = "public, max-age=31536000, immutable"
 
 
 @router.get("", response_model=HeadView)
-async def get_log_head(request: Request, here: Here) -> Response:
+async def get_log_head(request: Request, here: ServiceDependency) -> Response:
     """Read the size of the log and its signed root hash."""
     key, origin = await signing_key(here), witnessing.log_name(here.settings.public_url)
     found, cosigned = await here.database.read(_head, origin)
@@ -60,7 +60,7 @@ async def get_log_head(request: Request, here: Here) -> Response:
 
 
 @router.get("/checkpoint", response_class=Response)
-async def get_checkpoint(request: Request, here: Here) -> Response:
+async def get_checkpoint(request: Request, here: ServiceDependency) -> Response:
     """Read the newest checkpoint that a witness cosigned, or else the current checkpoint, as a signed note."""
     key, origin = await signing_key(here), witnessing.log_name(here.settings.public_url)
     found, cosigned = await here.database.read(_cosigned_head, origin)
@@ -71,14 +71,16 @@ async def get_checkpoint(request: Request, here: Here) -> Response:
 
 
 @router.get("/entries", response_model=EntryList)
-async def list_log_entries(here: Here, query: Annotated[EntriesQuery, Query()]) -> Response:
+async def list_log_entries(here: ServiceDependency, query: Annotated[EntriesQuery, Query()]) -> Response:
     """List entries in the order of logging."""
     rows = await here.database.read(log.entries, query.start, query.limit + 1, rating_id=query.rating)
     return json_response(EntryList.of(rows, query.limit), headers={"Cache-Control": CACHED_BRIEFLY})
 
 
 @router.get("/proof/inclusion", response_model=InclusionView)
-async def prove_inclusion(request: Request, here: Here, query: Annotated[InclusionQuery, Query()]) -> Response:
+async def prove_inclusion(
+    request: Request, here: ServiceDependency, query: Annotated[InclusionQuery, Query()]
+) -> Response:
     """Prove that an entry is in the log."""
     proof = await here.database.read(log.inclusion, query.position, query.size)
     headers = _tree_headers(f"{proof.position}-{proof.head.size}", fixed=query.size is not None)
@@ -86,7 +88,9 @@ async def prove_inclusion(request: Request, here: Here, query: Annotated[Inclusi
 
 
 @router.get("/proof/consistency", response_model=ConsistencyView)
-async def prove_consistency(request: Request, here: Here, query: Annotated[ConsistencyQuery, Query()]) -> Response:
+async def prove_consistency(
+    request: Request, here: ServiceDependency, query: Annotated[ConsistencyQuery, Query()]
+) -> Response:
     """Prove that the log only grew since it had `first` entries."""
     proof = await here.database.read(log.consistency, query.first, query.second)
     headers = _tree_headers(f"{proof.first.size}-{proof.second.size}", fixed=query.second is not None)

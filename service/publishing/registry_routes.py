@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from service.dependencies import Here, Service
+from service.dependencies import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
@@ -33,7 +33,7 @@ LICENCE = {
 
 
 @router.get("/distribution", response_model=DistributionView)
-async def letter_distribution(here: Here, query: Annotated[DistributionQuery, Query()]) -> Response:
+async def letter_distribution(here: ServiceDependency, query: Annotated[DistributionQuery, Query()]) -> Response:
     """Count targets by letter, for each kind of service, attribute and method.
 
     Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
@@ -43,7 +43,7 @@ async def letter_distribution(here: Here, query: Annotated[DistributionQuery, Qu
 
 
 @router.get("/dump.jsonl", response_class=Response, dependencies=DOWNLOAD)
-async def download_registry(request: Request, here: Here) -> Response:
+async def download_registry(request: Request, here: ServiceDependency) -> Response:
     """Download every public rating that is not withdrawn, oldest first, one per line.
 
     The first line has the licence, the methodology versions, and the size of the log at the time of the download.

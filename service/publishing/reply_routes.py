@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Request, Response
 
 from assay.canonical import digest_of
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.domains.schemas import AnswerRequest, ReplyRequest, ReplyView
 from service.http.authentication import TargetWriter, Writer
 from service.http.conditional import entity_tag, not_modified
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/ratings/{rating_id}/reply", tags=["replies"], rou
 
 
 @router.get("", response_model=ReplyView)
-async def get_reply(request: Request, rating: FoundRating, here: Here) -> Response:
+async def get_reply(request: Request, rating: FoundRating, here: ServiceDependency) -> Response:
     """Read the reply to a rating; 404 if there is none."""
     reply = await here.database.read(replies.find, rating.id)
     if reply is None:
@@ -34,7 +34,10 @@ async def get_reply(request: Request, rating: FoundRating, here: Here) -> Respon
 
 @router.put("", response_model=ReplyView, response_description="Stored.")
 async def put_reply(
-    rating_id: str, body: Annotated[ReplyRequest, Body(openapi_examples=REPLIES)], here: Here, caller: TargetWriter
+    rating_id: str,
+    body: Annotated[ReplyRequest, Body(openapi_examples=REPLIES)],
+    here: ServiceDependency,
+    caller: TargetWriter,
 ) -> Response:
     """Reply to a rating of a service at a host that you have verified, whoever requested the rating.
 
@@ -50,7 +53,7 @@ async def put_reply(
 
 
 @router.delete("", status_code=204, response_description="Removed.")
-async def remove_reply(rating_id: str, here: Here, caller: TargetWriter) -> Response:
+async def remove_reply(rating_id: str, here: ServiceDependency, caller: TargetWriter) -> Response:
     """Remove your reply."""
     return removed(
         await here.database.write(replies.remove, rating_id, caller.tenant), "reply of yours to the rating", rating_id
@@ -59,7 +62,10 @@ async def remove_reply(rating_id: str, here: Here, caller: TargetWriter) -> Resp
 
 @router.put("/answer", response_model=ReplyView, response_description="The reply with the answer.")
 async def answer_reply(
-    rating_id: str, body: Annotated[AnswerRequest, Body(openapi_examples=ANSWERS)], here: Here, caller: Writer
+    rating_id: str,
+    body: Annotated[AnswerRequest, Body(openapi_examples=ANSWERS)],
+    here: ServiceDependency,
+    caller: Writer,
 ) -> Response:
     """Answer the owner's reply in public, if you requested the rating or are the agency's operator.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query, Request, Response
 
 from assay.rating.difference import difference
-from service.dependencies import Here, Service
+from service.dependencies import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, Caller, PublicReader, Writer
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat, RequestFingerprint, answer_once
@@ -30,7 +30,7 @@ router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRou
 async def set_visibility(
     rating_id: str,
     body: Annotated[VisibilityRequest, Body(openapi_examples=VISIBILITIES)],
-    here: Here,
+    here: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
 ) -> Response:
@@ -47,7 +47,7 @@ async def set_visibility(
 async def withdraw_rating(
     rating_id: str,
     body: Annotated[WithdrawalRequest, Body(openapi_examples=WITHDRAWALS)],
-    here: Here,
+    here: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
 ) -> Response:
@@ -62,7 +62,11 @@ async def withdraw_rating(
 
 @router.get("/{rating_id}/difference", response_model=RatingDifferenceView, dependencies=DOWNLOAD)
 async def differ_ratings(
-    request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[DifferenceQuery, Query()]
+    request: Request,
+    rating: FoundRating,
+    here: ServiceDependency,
+    caller: PublicReader,
+    query: Annotated[DifferenceQuery, Query()],
 ) -> Response:
     """Compare this rating with a later one: the changes, and whether the letter changed.
 

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request, Response
 from assay.evidence.checkpoint import BadCheckpoint, Checkpoint, is_signed_by, read_note
 from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
 from service.certificates.signatures import signing_key
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.json import StrictRoute, json_response
 from service.http.problems import Problem, not_found
 from service.http.rate_limit import VISITS, address_of
@@ -52,7 +52,7 @@ _CONFLICT: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("", response_model=WitnessView)
-async def get_witness(here: Here) -> Response:
+async def get_witness(here: ServiceDependency) -> Response:
     """Read the name and key of this witness, and the logs that it witnesses."""
     key, heads = await signing_key(here), await here.database.read(witnessing.heads)
     mine = VerifierKey(witnessing.witness_name(here.settings.public_url), COSIGNATURE, key.public_key)
@@ -68,7 +68,7 @@ async def get_witness(here: Here) -> Response:
     openapi_extra=_BODY,
     responses=_CONFLICT,
 )
-async def add_checkpoint(request: Request, here: Here) -> Response:
+async def add_checkpoint(request: Request, here: ServiceDependency) -> Response:
     """Cosign the checkpoint of a witnessed log, if it extends the latest cosigned checkpoint."""
     path = f"{router.prefix}/add-checkpoint"
     (await here.rate_limiter.take(address_of(request), work=VISITS)).check()

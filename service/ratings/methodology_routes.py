@@ -10,7 +10,7 @@ from assay.canonical import digest_of
 from assay.errors import UnknownName
 from assay.rating.methodology import Methodology
 from assay.rating.rerating import check_knows, rules_of
-from service.dependencies import Here, Service, Wait
+from service.dependencies import Service, ServiceDependency, Wait
 from service.http.authentication import Writer
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat
@@ -42,7 +42,7 @@ Version = Annotated[str, Path(description="A version such as `1.3.0`, or `curren
 
 
 @router.get("", response_model=MethodologyList)
-async def list_methodologies(request: Request, here: Here) -> Response:
+async def list_methodologies(request: Request, here: ServiceDependency) -> Response:
     """List every version of the methodology, newest first, with what changed."""
     every = here.methodologies
     items = [MethodologyLine.of(one) for one in reversed(every.versions)]
@@ -52,7 +52,7 @@ async def list_methodologies(request: Request, here: Here) -> Response:
 
 
 @router.get("/{version}.md", response_class=Response)
-async def get_methodology_text(request: Request, version: Version, here: Here) -> Response:
+async def get_methodology_text(request: Request, version: Version, here: ServiceDependency) -> Response:
     """Download the frozen document of a version, byte for byte: ratings made under it name its SHA-256 digest."""
     one = _named(here, version)
     headers = _headers(one)
@@ -62,7 +62,7 @@ async def get_methodology_text(request: Request, version: Version, here: Here) -
 
 
 @router.get("/{version}", response_model=MethodologyView)
-async def get_methodology(request: Request, version: Version, here: Here) -> Response:
+async def get_methodology(request: Request, version: Version, here: ServiceDependency) -> Response:
     """Read a version: its document, its digest, its changes, and the methods that it rates."""
     one = _named(here, version)
     headers = _headers(one) | {"Content-Location": f"{router.prefix}/{one.version}"}
@@ -71,7 +71,7 @@ async def get_methodology(request: Request, version: Version, here: Here) -> Res
 
 # ---------------------------------------------------------------------------- letters of a rating by methodology
 @of_ratings.get("/{rating_id}/methodologies", response_model=LetterList)
-async def list_letters_by_methodology(request: Request, rating: FoundRating, here: Here) -> Response:
+async def list_letters_by_methodology(request: Request, rating: FoundRating, here: ServiceDependency) -> Response:
     """List a rating's letters by version of the methodology: the original first, then the re-ratings."""
     stored = await here.database.read(rerated.of_rating, rating.id)
     first = LetterByVersion.of(rating, given=True, computed_at=iso(rating.created_at))
@@ -92,7 +92,7 @@ async def rerate_rating(
     request: Request,
     rating_id: str,
     body: Annotated[RerateRequest, Body(openapi_examples=RERATINGS)],
-    here: Here,
+    here: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
     wait: Wait,

@@ -15,7 +15,7 @@ from assay.canonical import digest_of
 from assay.model import MODEL_SETTINGS
 from assay.rating.comparison import comparison_document
 from assay.reports.html import thumbnails_wanted
-from service.dependencies import Here, Service
+from service.dependencies import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.conditional import not_modified
 from service.http.json import DocumentResponse, StrictRoute, json_response
@@ -42,7 +42,7 @@ router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRou
 
 @router.get("", response_model=RatingList)
 async def list_ratings(
-    request: Request, here: Here, caller: PublicReader, query: Annotated[RatingQuery, Query()]
+    request: Request, here: ServiceDependency, caller: PublicReader, query: Annotated[RatingQuery, Query()]
 ) -> Response:
     """List your ratings and all public ratings, newest first: their main fields, or more (`fields=full`)."""
     wanted = {**query.filters(), "before": query.before("ratings"), "limit": query.limit + 1}
@@ -74,7 +74,7 @@ class LatestQuery(QueryModel):
 
 @router.get("/latest", response_model=RatingView)
 async def latest_rating(
-    request: Request, here: Here, caller: PublicReader, query: Annotated[LatestQuery, Query()]
+    request: Request, here: ServiceDependency, caller: PublicReader, query: Annotated[LatestQuery, Query()]
 ) -> Response:
     """Read the rating of an address, expired or not. 404 if there is none, 409 if several ratings match.
 
@@ -100,7 +100,7 @@ async def latest_rating(
     return await _shown(request, here, found[0])
 
 
-async def found_rating(rating_id: str, here: Here, caller: PublicReader) -> StoredRating:
+async def found_rating(rating_id: str, here: ServiceDependency, caller: PublicReader) -> StoredRating:
     """Return the rating in the path: the caller's own, or a public or unlisted one."""
     return existing(await here.database.read(ratings.find, rating_id, caller.tenant), "rating", rating_id)
 
@@ -109,7 +109,7 @@ FoundRating = Annotated[StoredRating, Depends(found_rating)]
 
 
 @router.get("/{rating_id}", response_model=RatingView)
-async def get_rating(request: Request, rating: FoundRating, here: Here) -> Response:
+async def get_rating(request: Request, rating: FoundRating, here: ServiceDependency) -> Response:
     """Read a rating. It never changes, apart from its annotations (`next_methodology`, `standing`, `reply`)."""
     return await _shown(request, here, rating)
 
@@ -122,7 +122,11 @@ class ReportQuery(QueryModel):
 
 @router.get("/{rating_id}/report.html", response_class=Response, dependencies=DOWNLOAD)
 async def get_report_html(
-    request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ReportQuery, Query()]
+    request: Request,
+    rating: FoundRating,
+    here: ServiceDependency,
+    caller: PublicReader,
+    query: Annotated[ReportQuery, Query()],
 ) -> Response:
     """Download a rating as an HTML report: one file without scripts or external resources.
 
@@ -136,7 +140,7 @@ async def get_report_html(
 
 
 @router.get("/{rating_id}/report.md", response_class=Response, dependencies=DOWNLOAD)
-async def get_report_markdown(request: Request, rating: FoundRating, here: Here) -> Response:
+async def get_report_markdown(request: Request, rating: FoundRating, here: ServiceDependency) -> Response:
     """Download a rating as a Markdown report."""
     return await _report(request, here, rating, "markdown")
 
@@ -161,7 +165,11 @@ class ObservationQuery(PageQuery):
 
 @router.get("/{rating_id}/observations", response_model=ObservationList, dependencies=DOWNLOAD)
 async def list_evidence(
-    request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ObservationQuery, Query()]
+    request: Request,
+    rating: FoundRating,
+    here: ServiceDependency,
+    caller: PublicReader,
+    query: Annotated[ObservationQuery, Query()],
 ) -> Response:
     """List the questions of a rating with their replies, in the order of recording.
 
@@ -185,7 +193,7 @@ Digest = Annotated[str, Path(description="Digest of a picture that was shown: `s
 
 
 @router.get("/{rating_id}/thumbnails/{digest}", response_class=Response, dependencies=[Depends(found_rating)])
-async def get_thumbnail(request: Request, digest: Digest, here: Here, caller: PublicReader) -> Response:
+async def get_thumbnail(request: Request, digest: Digest, here: ServiceDependency, caller: PublicReader) -> Response:
     """Download a thumbnail of the image in a question, from your own corpora or a shared corpus."""
     small = await here.database.read(images.thumbnails, [digest], caller.tenant)
     address = existing(small.get(digest), "picture that you may see", digest)
@@ -195,7 +203,7 @@ async def get_thumbnail(request: Request, digest: Digest, here: Here, caller: Pu
 
 
 @router.get("/{rating_id}/observations.csv", response_class=Response, dependencies=DOWNLOAD)
-async def download_evidence_csv(rating: FoundRating, here: Here) -> Response:
+async def download_evidence_csv(rating: FoundRating, here: ServiceDependency) -> Response:
     """Download the evidence of a rating: every question with its reply."""
     ledger = ledger_csv(here.database, rating.job_id)
     ledger.headers.update(dated(rating))
@@ -203,7 +211,7 @@ async def download_evidence_csv(rating: FoundRating, here: Here) -> Response:
 
 
 @router.get("/{rating_id}/observations.parquet", response_class=Response, dependencies=DOWNLOAD)
-async def download_evidence_parquet(rating: FoundRating, here: Here) -> Response:
+async def download_evidence_parquet(rating: FoundRating, here: ServiceDependency) -> Response:
     """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
     ledger = await ledger_parquet(here.database, rating.job_id)
     ledger.headers.update(dated(rating))
@@ -221,7 +229,11 @@ async def download_sentences_csv(rating: FoundRating) -> Response:
 
 @router.get("/{rating_id}/comparison", response_model=ComparisonView, dependencies=DOWNLOAD)
 async def compare_ratings(
-    request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ComparisonQuery, Query()]
+    request: Request,
+    rating: FoundRating,
+    here: ServiceDependency,
+    caller: PublicReader,
+    query: Annotated[ComparisonQuery, Query()],
 ) -> Response:
     """Compare two ratings of the same words, such as before and after debiasing.
 

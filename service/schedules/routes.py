@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
-from service.dependencies import Here, Service
+from service.dependencies import Service, ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once, is_known, once
@@ -33,7 +33,10 @@ class Run(Answer):
 
 @router.post("", status_code=201, response_model=ScheduleView, response_description="Created.")
 async def create_schedule(
-    body: Annotated[ScheduleRequest, Body(openapi_examples=SCHEDULES)], service: Here, caller: Writer, repeat: Repeat
+    body: Annotated[ScheduleRequest, Body(openapi_examples=SCHEDULES)],
+    service: ServiceDependency,
+    caller: Writer,
+    repeat: Repeat,
 ) -> Response:
     """Create a schedule, which repeats a rating or a suite. The request is validated at once."""
     rhythm = checked_rhythm(service, body.cron, body.interval_s)
@@ -51,13 +54,13 @@ async def create_schedule(
 
 
 @router.get("", response_model=ScheduleList)
-async def list_schedules(request: Request, service: Here, caller: Reader, query: Paging) -> Response:
+async def list_schedules(request: Request, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List your schedules, newest first."""
     return await read_list(request, service, query, "schedules", ScheduleView.of, schedules.page, caller.tenant)
 
 
 @router.get("/{schedule_id}", response_model=ScheduleView)
-async def get_schedule(request: Request, schedule_id: str, service: Here, caller: Reader) -> Response:
+async def get_schedule(request: Request, schedule_id: str, service: ServiceDependency, caller: Reader) -> Response:
     """Read a schedule: its next run, its last job or suite, and the reason if its last run failed."""
     row = await _found(service, schedule_id, caller.tenant)
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
@@ -68,7 +71,7 @@ async def get_schedule(request: Request, schedule_id: str, service: Here, caller
 async def change_schedule(
     schedule_id: str,
     body: Annotated[ScheduleChange, Body(openapi_examples=SCHEDULE_CHANGES)],
-    service: Here,
+    service: ServiceDependency,
     caller: Writer,
 ) -> Response:
     """Change, pause or resume a schedule. Omitted fields stay; a new `cron` or `interval_s` begins now."""
@@ -92,7 +95,7 @@ async def change_schedule(
 
 
 @router.delete("/{schedule_id}", status_code=204, response_description="Removed.")
-async def remove_schedule(schedule_id: str, service: Here, caller: Writer) -> Response:
+async def remove_schedule(schedule_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Remove a schedule. Its jobs and suites stay."""
     return removed(await service.database.write(schedules.remove, schedule_id, caller.tenant), "schedule", schedule_id)
 
@@ -103,7 +106,7 @@ async def remove_schedule(schedule_id: str, service: Here, caller: Writer) -> Re
     response_model=ScheduleView,
     response_description="Accepted; `Location` is the job or the suite.",
 )
-async def run_schedule(schedule_id: str, service: Here, caller: Writer, repeat: Repeat) -> Response:
+async def run_schedule(schedule_id: str, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Run a schedule now, even if it is paused. Its next time stays the same."""
     by, count = repeat.by(caller), len((await _found(service, schedule_id, caller.tenant)).orders.jobs)
     if not await service.database.read(is_known, by):

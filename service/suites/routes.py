@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Request, Response
 
 import assay
 from assay.reports.pages import PageFormat
-from service.dependencies import Here, Service, Wait
+from service.dependencies import Service, ServiceDependency, Wait
 from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat
@@ -34,7 +34,7 @@ LONGEST_RETRY_S = 10
 @router.post("", status_code=202, response_model=SuiteView, response_description="Accepted.")
 async def request_suite(
     body: Annotated[SuiteRequest, Body(openapi_examples=SUITES)],
-    service: Here,
+    service: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
     wait: Wait,
@@ -57,14 +57,14 @@ async def request_suite(
 
 @router.post("/plan", response_model=SuitePlanView, response_description="The plan.")
 async def plan_profile(
-    body: Annotated[SuitePlanRequest, Body(openapi_examples=SUITES)], service: Here, caller: Writer
+    body: Annotated[SuitePlanRequest, Body(openapi_examples=SUITES)], service: ServiceDependency, caller: Writer
 ) -> Response:
     """Plan a suite: the questions, calls, seconds and cost of each cell and of all. Nothing is stored or called."""
     return json_response(await view_of_plan(service, caller, await plan_suite(service, caller, body), body))
 
 
 @router.get("", response_model=SuiteList)
-async def list_suites(request: Request, service: Here, caller: Reader, query: Paging) -> Response:
+async def list_suites(request: Request, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
     page, counted = await service.database.read(_page, caller.tenant, query, query.before("suites"))
     return list_response(request, query, "suites", page, [suite_line(suite, counted[suite.id]) for suite in page.rows])
@@ -72,7 +72,7 @@ async def list_suites(request: Request, service: Here, caller: Reader, query: Pa
 
 @router.get("/{suite_id}", response_model=SuiteView)
 async def get_suite(
-    request: Request, suite_id: str, service: Here, caller: Reader, wait: Wait, response: Response
+    request: Request, suite_id: str, service: ServiceDependency, caller: Reader, wait: Wait, response: Response
 ) -> Response:
     """Read a profile: the letter of each cell, the worst letter, and the progress."""
     content = await _read(service, suite_id, caller.tenant)
@@ -85,13 +85,17 @@ async def get_suite(
 
 
 @router.get("/{suite_id}/report.html", response_class=Response)
-async def get_suite_report_html(request: Request, suite_id: str, service: Here, caller: Reader) -> Response:
+async def get_suite_report_html(
+    request: Request, suite_id: str, service: ServiceDependency, caller: Reader
+) -> Response:
     """Download a profile as an HTML report: its matrix of letters, with links to the reports of the ratings."""
     return await _report(request, service, suite_id, caller.tenant, "html")
 
 
 @router.get("/{suite_id}/report.md", response_class=Response)
-async def get_suite_report_markdown(request: Request, suite_id: str, service: Here, caller: Reader) -> Response:
+async def get_suite_report_markdown(
+    request: Request, suite_id: str, service: ServiceDependency, caller: Reader
+) -> Response:
     """Download a profile as a Markdown report."""
     return await _report(request, service, suite_id, caller.tenant, "markdown")
 
@@ -108,7 +112,7 @@ async def _report(request: Request, service: Service, suite_id: str, tenant: str
 
 
 @router.post("/{suite_id}/cancel", response_model=SuiteView)
-async def cancel_suite(suite_id: str, service: Here, caller: Writer) -> Response:
+async def cancel_suite(suite_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Cancel the jobs that the suite created; jobs that it joined continue. 409 if all have ended."""
     for job_id in existing(await service.database.write(cancel_jobs_of, suite_id, caller.tenant), "suite", suite_id):
         service.statuses.forget(job_id)

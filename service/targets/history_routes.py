@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from assay.canonical import described_digest
 from assay.rating.difference import difference
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.authentication import PublicReader, Reader
 from service.http.json import StrictRoute
 from service.http.pagination import Page, PageQuery, list_response
@@ -24,7 +24,11 @@ router = APIRouter(route_class=StrictRoute)
 
 @router.get("/v1/targets/{target_id}/history", tags=["targets"], response_model=HistoryList)
 async def target_history(
-    request: Request, row: FoundTarget, service: Here, caller: Reader, query: Annotated[HistoryQuery, Query()]
+    request: Request,
+    row: FoundTarget,
+    service: ServiceDependency,
+    caller: Reader,
+    query: Annotated[HistoryQuery, Query()],
 ) -> Response:
     """List a saved target's ratings, newest first, with the changes between them; withdrawn ratings are marked.
 
@@ -39,7 +43,7 @@ async def target_history(
 
 @router.get("/v1/registry/history", tags=["registry"], response_model=HistoryList)
 async def address_history(
-    request: Request, service: Here, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
+    request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
 ) -> Response:
     """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
     parameters = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from pydantic import Field
 
-from service.dependencies import Here, Service, Wait
+from service.dependencies import Service, ServiceDependency, Wait
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
@@ -41,7 +41,7 @@ Description = Annotated[TargetDescription, Body(openapi_examples=TARGETS)]
 
 
 @router.post("", status_code=201, response_model=TargetView, response_description="Saved.")
-async def save_target(body: Description, service: Here, caller: TargetWriter, repeat: Repeat) -> Response:
+async def save_target(body: Description, service: ServiceDependency, caller: TargetWriter, repeat: Repeat) -> Response:
     """Save a target, so that jobs can name it by id and its secret is sent only once."""
     new = await _new_target(service, caller.tenant, new_id("tgt"), body)
 
@@ -62,18 +62,18 @@ class TargetQuery(PageQuery):
 
 @router.get("", response_model=TargetList)
 async def list_targets(
-    request: Request, service: Here, caller: Reader, query: Annotated[TargetQuery, Query()]
+    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[TargetQuery, Query()]
 ) -> Response:
     """List your targets, newest first."""
     return await read_list(request, service, query, "targets", TargetView.of, targets.page, caller.tenant)
 
 
-async def found_target(target_id: str, service: Here, caller: Reader) -> StoredTarget:
+async def found_target(target_id: str, service: ServiceDependency, caller: Reader) -> StoredTarget:
     """Return the target in the path."""
     return existing(await service.database.read(targets.find, target_id, caller.tenant), "target", target_id)
 
 
-async def own_target(target_id: str, service: Here, caller: TargetWriter) -> StoredTarget:
+async def own_target(target_id: str, service: ServiceDependency, caller: TargetWriter) -> StoredTarget:
     """Return the target in the path, for a caller who can change it."""
     return await found_target(target_id, service, caller)
 
@@ -90,7 +90,9 @@ async def get_target(request: Request, row: FoundTarget) -> Response:
 
 
 @router.put("/{target_id}", response_model=TargetView)
-async def replace_target(body: Description, row: OwnTarget, service: Here, caller: TargetWriter) -> Response:
+async def replace_target(
+    body: Description, row: OwnTarget, service: ServiceDependency, caller: TargetWriter
+) -> Response:
     """Replace a target. Without `secret`, it keeps its secret; `null` removes the secret.
 
     If the protocol, address or way of authentication changes, the secret of the target must be sent again (422
@@ -107,7 +109,7 @@ async def replace_target(body: Description, row: OwnTarget, service: Here, calle
 
 
 @router.delete("/{target_id}", status_code=204, response_description="Removed.")
-async def remove_target(target_id: str, service: Here, caller: TargetWriter) -> Response:
+async def remove_target(target_id: str, service: ServiceDependency, caller: TargetWriter) -> Response:
     """Remove a target and its secret. Its jobs and ratings stay."""
     return removed(await service.database.write(targets.remove, target_id, caller.tenant), "target", target_id)
 
@@ -119,7 +121,7 @@ PROBED_DESCRIPTION = "Accepted; 200 instead if the job ended within the requeste
 async def probe_described_target(
     request: Request,
     body: Description,
-    service: Here,
+    service: ServiceDependency,
     caller: TargetWriter,
     repeat: Repeat,
     wait: Wait,
@@ -146,7 +148,7 @@ async def probe_described_target(
 async def probe_target(
     request: Request,
     row: OwnTarget,
-    service: Here,
+    service: ServiceDependency,
     caller: TargetWriter,
     repeat: Repeat,
     wait: Wait,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
@@ -39,7 +39,7 @@ _BODY: dict[str, Any] = {
 
 @router.post("", status_code=201, response_model=UploadView, response_description="Stored.", openapi_extra=_BODY)
 async def send_upload(
-    request: Request, service: Here, caller: Writer, form: Annotated[UploadForm, Query()]
+    request: Request, service: ServiceDependency, caller: Writer, form: Annotated[UploadForm, Query()]
 ) -> Response:
     """Upload a file. The same bytes for the same purpose are stored once: a repeated upload is answered with 200.
 
@@ -57,13 +57,13 @@ async def send_upload(
 
 @router.get("", response_model=UploadList)
 async def list_uploads(
-    request: Request, service: Here, caller: Reader, query: Annotated[UploadQuery, Query()]
+    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[UploadQuery, Query()]
 ) -> Response:
     """List your uploads, newest first."""
     return await read_list(request, service, query, "uploads", UploadLine.from_row, uploads.page, caller.tenant)
 
 
-async def found_upload(upload_id: str, service: Here, caller: Reader) -> StoredUpload:
+async def found_upload(upload_id: str, service: ServiceDependency, caller: Reader) -> StoredUpload:
     """Return the upload in the path."""
     return existing(await service.database.read(uploads.find, upload_id, caller.tenant), "upload", upload_id)
 
@@ -76,7 +76,7 @@ async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(foun
 
 
 @router.delete("/{upload_id}", status_code=204, response_description="Removed.")
-async def remove_upload(upload_id: str, service: Here, caller: Writer) -> Response:
+async def remove_upload(upload_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Remove an upload and its content. 409 while a queued or running job uses it; ratings stay."""
     return removed(await service.database.write(uploads.remove, upload_id, caller.tenant), "upload", upload_id)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from service.dependencies import Here
+from service.dependencies import ServiceDependency
 from service.http.authentication import WebhookWriter
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute
@@ -25,14 +25,14 @@ def _deliveries(job: Job) -> Deliveries:
 
 @router.get("", response_model=DeliveryList)
 async def list_job_deliveries(
-    request: Request, job: FoundJob, here: Here, query: Annotated[DeliveryQuery, Query()]
+    request: Request, job: FoundJob, here: ServiceDependency, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """List waiting deliveries to a job's `callback_url`, and deliveries of the last 30 days, newest first."""
     return await _deliveries(job).listed(request, here, query)
 
 
 @router.get("/{delivery_id}", response_model=DeliveryView)
-async def get_job_delivery(delivery_id: str, job: FoundJob, here: Here) -> Response:
+async def get_job_delivery(delivery_id: str, job: FoundJob, here: ServiceDependency) -> Response:
     """Read a delivery to a job's `callback_url`: its payload, and every attempt with its answer."""
     return await _deliveries(job).shown(here, delivery_id)
 
@@ -41,7 +41,7 @@ async def get_job_delivery(delivery_id: str, job: FoundJob, here: Here) -> Respo
     "/{delivery_id}/redeliver", status_code=202, response_model=DeliveryView, response_description="Queued again."
 )
 async def redeliver_to_callback(
-    job_id: str, delivery_id: str, here: Here, caller: WebhookWriter, repeat: Repeat
+    job_id: str, delivery_id: str, here: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
     """Send a delivery to a job's `callback_url` again, under the same `webhook-id`."""
     deliveries = _deliveries(await found_job(job_id, here, caller))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
-from service.dependencies import Here, Service
+from service.dependencies import Service, ServiceDependency
 from service.http.authentication import Caller, WebhookWriter
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, Repeatable, answer_once, once
@@ -40,7 +40,7 @@ Description = Annotated[WebhookDescription, Body(openapi_examples=WEBHOOKS)]
 
 # ---------------------------------------------------------------------------- endpoints
 @router.post("", status_code=201, response_model=NewWebhookView, response_description="Created.")
-async def create_webhook(body: Description, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
+async def create_webhook(body: Description, here: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Create a webhook. Its secret is shown in this answer and never again.
 
     The endpoint first gets a `webhook.challenge`, and notices only after it has answered it.
@@ -63,13 +63,13 @@ async def create_webhook(body: Description, here: Here, caller: WebhookWriter, r
 
 
 @router.get("", response_model=WebhookList)
-async def list_webhooks(request: Request, here: Here, caller: WebhookWriter, query: Paging) -> Response:
+async def list_webhooks(request: Request, here: ServiceDependency, caller: WebhookWriter, query: Paging) -> Response:
     """List your endpoints, newest first."""
     view = partial(WebhookView.of, key=await here.database.read(_public_key))
     return await read_list(request, here, query, "webhooks", view, webhooks.page, caller.tenant)
 
 
-async def own_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Webhook:
+async def own_webhook(webhook_id: str, here: ServiceDependency, caller: WebhookWriter) -> Webhook:
     """Return the endpoint in the path."""
     return existing(await here.database.read(webhooks.find, webhook_id, caller.tenant), "webhook", webhook_id)
 
@@ -78,7 +78,7 @@ OwnWebhook = Annotated[Webhook, Depends(own_webhook)]
 
 
 @router.get("/{webhook_id}", response_model=WebhookView)
-async def get_webhook(request: Request, row: OwnWebhook, here: Here) -> Response:
+async def get_webhook(request: Request, row: OwnWebhook, here: ServiceDependency) -> Response:
     """Read an endpoint, with only the last characters of its secret."""
     key = await here.database.read(_public_key)
     headers = {"ETag": _etag(row, key), "Cache-Control": "private, no-cache"}
@@ -86,7 +86,9 @@ async def get_webhook(request: Request, row: OwnWebhook, here: Here) -> Response
 
 
 @router.put("/{webhook_id}", response_model=WebhookView)
-async def replace_webhook(body: Description, row: OwnWebhook, here: Here, caller: WebhookWriter) -> Response:
+async def replace_webhook(
+    body: Description, row: OwnWebhook, here: ServiceDependency, caller: WebhookWriter
+) -> Response:
     """Change an endpoint. Its secret stays; waiting deliveries go to the new address, after it answered a challenge."""
     with located():
         here.target_validator.check_callback(body.url, "url")
@@ -102,13 +104,13 @@ async def replace_webhook(body: Description, row: OwnWebhook, here: Here, caller
 
 
 @router.delete("/{webhook_id}", status_code=204, response_description="Removed.")
-async def remove_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Response:
+async def remove_webhook(webhook_id: str, here: ServiceDependency, caller: WebhookWriter) -> Response:
     """Remove an endpoint and its secret. Its waiting deliveries are dropped."""
     return removed(await here.database.write(webhooks.remove, webhook_id, caller.tenant), "webhook", webhook_id)
 
 
 @router.post("/{webhook_id}/rotate", response_model=NewWebhookView)
-async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
+async def rotate_webhook(row: OwnWebhook, here: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Replace the secret of an endpoint. The new secret is shown in this answer only; the old signs 24 more hours.
 
     A second rotation within these hours ends the older of the two secrets at once.
@@ -122,7 +124,7 @@ async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, rep
 
 
 @router.post("/{webhook_id}/enable", response_model=WebhookView)
-async def enable_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Response:
+async def enable_webhook(webhook_id: str, here: ServiceDependency, caller: WebhookWriter) -> Response:
     """Enable a disabled endpoint. Deliveries that were given up meanwhile can be sent again one by one.
 
     An endpoint that has not answered its challenge gets another one.
@@ -144,7 +146,7 @@ async def enable_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> 
     response_model=DeliveryView,
     response_description="A notice of type `ping` is queued.",
 )
-async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
+async def ping_webhook(row: OwnWebhook, here: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Send a test notice to an endpoint, regardless of its event types."""
 
     def ping(c: Any) -> Answer:
@@ -156,14 +158,14 @@ async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repea
 
 @router.get("/{webhook_id}/deliveries", response_model=DeliveryList)
 async def list_deliveries(
-    request: Request, row: OwnWebhook, here: Here, query: Annotated[DeliveryQuery, Query()]
+    request: Request, row: OwnWebhook, here: ServiceDependency, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """List waiting deliveries to an endpoint, and deliveries of the last 30 days, newest first."""
     return await _deliveries(row).listed(request, here, query)
 
 
 @router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView)
-async def get_delivery(delivery_id: str, row: OwnWebhook, here: Here) -> Response:
+async def get_delivery(delivery_id: str, row: OwnWebhook, here: ServiceDependency) -> Response:
     """Read a delivery: its payload, and every attempt with its answer."""
     return await _deliveries(row).shown(here, delivery_id)
 
@@ -174,7 +176,9 @@ async def get_delivery(delivery_id: str, row: OwnWebhook, here: Here) -> Respons
     response_model=DeliveryView,
     response_description="Queued again.",
 )
-async def redeliver(delivery_id: str, row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
+async def redeliver(
+    delivery_id: str, row: OwnWebhook, here: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+) -> Response:
     """Send a delivery again, under the same `webhook-id`, to the current address of its endpoint."""
 
     def again(c: Any) -> Answer:
