@@ -17,16 +17,18 @@ from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.target_resolution import check_language_model, check_target, find_target
 
 
-async def resolve_author(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> dict[str, Any]:
+async def resolve_author(
+    service: Service, caller: Caller, request: TargetDescription | TargetReference
+) -> dict[str, Any]:
     """Return the descriptor of a job's author, with its ``id`` if it is a saved target."""
     with located("author"):
-        if isinstance(asked, TargetDescription) and asked.secret is not None:
+        if isinstance(request, TargetDescription) and request.secret is not None:
             raise SpecificationError(
                 "an author's key must be stored with a saved target; POST /v1/targets, and name its id", "secret"
             )
-        author = await find_target(here, caller, asked)
+        author = await find_target(service, caller, request)
         check_language_model(author)
-        await check_target(here, author)
+        await check_target(service, author)
     return {**({} if author.saved_id is None else {"id": author.saved_id}), **author.descriptor}
 
 

@@ -60,6 +60,6 @@ class Dispatcher:
             except Exception as error:  # noqa: BLE001  any exception of the broker's client
                 self._failed(job_id, type(error).__name__)
 
-    def _failed(self, job_id: str, why: str) -> None:
+    def _failed(self, job_id: str, reason: str) -> None:
         self._meter.doorbell_failures.inc()
-        log.warning("doorbell not rung", job=job_id, why=why)
+        log.warning("doorbell not rung", job=job_id, why=reason)

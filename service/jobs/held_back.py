@@ -26,11 +26,11 @@ def read_held_back(path: Path | None) -> HeldBack:
         return HeldBack()
     try:
         with path.open("rb") as file:
-            written = file.read(MOST_BYTES + 1)
-        if len(written) > MOST_BYTES:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
             raise SpecificationError(f"it has more than {MOST_BYTES:,} bytes")
-        held = TypeAdapter(HeldBack).validate_python(tomllib.loads(written.decode()))
-        check_held_back(held)
+        held_back = TypeAdapter(HeldBack).validate_python(tomllib.loads(content.decode()))
+        check_held_back(held_back)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         wrong = f"it cannot be read as TOML: {error}"
     except ValidationError as invalid:
@@ -39,5 +39,5 @@ def read_held_back(path: Path | None) -> HeldBack:
     except SpecificationError as error:
         wrong = f"{error.field}: {error}" if error.field else str(error)
     else:
-        return held
+        return held_back
     raise SpecificationError(f"ASSAY_HELD_BACK names {path}: {wrong}")

@@ -26,32 +26,32 @@ from service.uploads.reception import UPLOADED, rows_of, trials_of
 from store.corpora import materials, specifications
 
 
-async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any], seed: int) -> AnyMethod:
+async def fill_in(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any], seed: int) -> AnyMethod:
     """Insert the stored inputs that an experiment names: words, a corpus, rows or trials; see `with_rows`.
 
     For an unknown name, the problem points at this name.
     """
-    return await with_rows(here, tenant, await without_rows(here, tenant, method, target), seed)
+    return await with_rows(service, tenant, await without_rows(service, tenant, method, target), seed)
 
 
-async def without_rows(here: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
+async def without_rows(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
     """Insert the stored inputs that an experiment names, except the rows of a table."""
     names = method.references()
     with located("experiment"):
-        corpus = None if names.corpus is None else await find_corpus(here, tenant, names.corpus, method.method)
+        corpus = None if names.corpus is None else await find_corpus(service, tenant, names.corpus, method.method)
         in_corpus = [] if corpus is None else [item.image for item in corpus.items if item.image is not None]
-        await check_images(here, tenant, [*names.images, *in_corpus], names.image_field)
-        words = () if names.words is None else await _find_words(here, tenant, names.words, method.method)
+        await check_images(service, tenant, [*names.images, *in_corpus], names.image_field)
+        words = () if names.words is None else await _find_words(service, tenant, names.words, method.method)
         if corpus is not None or words:
             # in a thread, because reading thousands of items takes some tenths of a second
             method = await asyncio.to_thread(method.with_references, Found(corpus, words))
     if target["protocol"] == UPLOADED and target["kind"] == Kind.CLASSIFIER:
         with located("target"):
-            return await _with_trials(here, tenant, method, target)
+            return await _with_trials(service, tenant, method, target)
     return method
 
 
-async def with_rows(here: Service, tenant: str, method: AnyMethod, seed: int) -> AnyMethod:
+async def with_rows(service: Service, tenant: str, method: AnyMethod, seed: int) -> AnyMethod:
     """Insert the rows of an uploaded table that an experiment names.
 
     The `seed` picks rows from a table that has more rows than a job can hold.
@@ -60,57 +60,59 @@ async def with_rows(here: Service, tenant: str, method: AnyMethod, seed: int) ->
     if names.rows is None:
         return method
     with located("experiment", names.rows.field):
-        return method.with_references(Found(rows=await _find_rows(here, tenant, names.rows, seed)))
+        return method.with_references(Found(rows=await _find_rows(service, tenant, names.rows, seed)))
 
 
-async def with_kept(here: Service, tenant: str, method: AnyMethod) -> AnyMethod:
+async def with_kept(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
     """Insert items that an author generated in the tenant's earlier jobs and that the experiment needs again."""
-    kept = await here.database.read(materials.stored_material, tenant, method.references().authored)
-    return await asyncio.to_thread(method.with_references, Found(authored=kept)) if any(kept) else method
+    material = await service.database.read(materials.stored_material, tenant, method.references().authored)
+    return await asyncio.to_thread(method.with_references, Found(authored=material)) if any(material) else method
 
 
-async def _find_words(here: Service, tenant: str, wanted: NamedWords, method: str) -> tuple[FoundWords, ...]:
+async def _find_words(service: Service, tenant: str, named_words: NamedWords, method: str) -> tuple[FoundWords, ...]:
     """Read specifications of the kind that a method takes."""
     words = []
-    for name in wanted.names:
-        found = await here.database.read(specifications.find_named, tenant, name)
-        if found is None:
+    for name in named_words.names:
+        row = await service.database.read(specifications.find_named, tenant, name)
+        if row is None:
             raise UnknownName("specification", name, (*shipped(), "those of GET /v1/specifications"), "specification")
-        if found.kind != wanted.kind:
+        if row.kind != named_words.kind:
             raise SpecificationError(
-                f"{name} is a specification for {found.kind}; {method} takes one for {wanted.kind}", "specification"
+                f"{name} is a specification for {row.kind}; {method} takes one for {named_words.kind}", "specification"
             )
-        words.append(FoundWords(f"{found.name}@{found.version}", replace(found.read().words, name=found.name)))
+        words.append(FoundWords(f"{row.name}@{row.version}", replace(row.read().words, name=row.name)))
     return tuple(words)
 
 
-async def _find_rows(here: Service, tenant: str, wanted: NamedRows, seed: int) -> tuple[Mapping[str, Any], ...]:
+async def _find_rows(service: Service, tenant: str, named_rows: NamedRows, seed: int) -> tuple[Mapping[str, Any], ...]:
     rng = generator(seed)
-    table = await rows_of(here, tenant, wanted.upload, rng=rng)
-    return chosen_rows(table.rows, wanted, rng)
+    table = await rows_of(service, tenant, named_rows.upload, rng=rng)
+    return chosen_rows(table.rows, named_rows, rng)
 
 
 def chosen_rows(
-    rows: Sequence[Mapping[str, Any]], wanted: NamedRows, rng: np.random.Generator
+    rows: Sequence[Mapping[str, Any]], named_rows: NamedRows, rng: np.random.Generator
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the wanted rows of a table: all of them, or a random part in the table's order.
+    """Return the named rows of a table: all of them, or a random part in the table's order.
 
     Raises `UnknownName` for a column that the table lacks, or values that no row has.
     """
-    known = tuple(rows[0]) if rows else ()
-    if wanted.column not in known:
-        raise UnknownName("column of the upload", wanted.column, known, "column")
-    fitting = [row for row in rows if row[wanted.column] in wanted.values]
+    columns = tuple(rows[0]) if rows else ()
+    if named_rows.column not in columns:
+        raise UnknownName("column of the upload", named_rows.column, columns, "column")
+    fitting = [row for row in rows if row[named_rows.column] in named_rows.values]
     if not fitting:
-        seen = sorted({str(row[wanted.column]) for row in rows})[:20]
-        raise UnknownName(f"value of {wanted.column}", ", ".join(map(str, wanted.values)), seen, "values")
-    return tuple(fitting[place] for place in np.sort(rng.permutation(len(fitting))[: wanted.most]))
+        column_values = sorted({str(row[named_rows.column]) for row in rows})[:20]
+        raise UnknownName(
+            f"value of {named_rows.column}", ", ".join(map(str, named_rows.values)), column_values, "values"
+        )
+    return tuple(fitting[index] for index in np.sort(rng.permutation(len(fitting))[: named_rows.most]))
 
 
-async def _with_trials(here: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
+async def _with_trials(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
     if not method.takes_trials:
-        able = " or ".join(method_name(each) for each in every_method() if each.takes_trials)
+        able = " or ".join(method_name(method_class) for method_class in every_method() if method_class.takes_trials)
         raise SpecificationError(f"uploaded answers are rated by {able}; {method.method} asks its own", "kind")
-    given = await trials_of(here, tenant, target["settings"]["upload"], field="settings.upload")
+    trials = await trials_of(service, tenant, target["settings"]["upload"], field="settings.upload")
     fields = ("concept", "level", "chose_second", "trials")
-    return method.with_references(Found(trials=tuple({name: row[name] for name in fields} for row in given)))
+    return method.with_references(Found(trials=tuple({name: row[name] for name in fields} for row in trials)))

@@ -56,7 +56,7 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
 
     async def pieces() -> AsyncIterator[bytes]:
         async for page in pages(database, observations.page, job_id):
-            yield await asyncio.to_thread(writer.rows, [_texts(kept) for kept in page])
+            yield await asyncio.to_thread(writer.rows, [_texts(row) for row in page])
         yield await asyncio.to_thread(writer.end)
 
     return _download(pieces(), "application/vnd.apache.parquet", f"{job_id}-observations.parquet")
@@ -106,22 +106,22 @@ def _json_lines(records: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
 
 
-def _record(kept: StoredObservation) -> dict[str, Any]:
-    about = {"attempts": kept.attempts, "elapsed_ms": kept.elapsed_ms, "recorded_at": instant(kept.recorded_at)}
-    return {"seq": kept.seq, **kept.observation.as_json(), **about}
+def _record(row: StoredObservation) -> dict[str, Any]:
+    metadata = {"attempts": row.attempts, "elapsed_ms": row.elapsed_ms, "recorded_at": instant(row.recorded_at)}
+    return {"seq": row.seq, **row.observation.as_json(), **metadata}
 
 
-def _cells(kept: StoredObservation) -> list[Any]:
-    return [inert(cell) if place in TEXTS else cell for place, cell in enumerate(_texts(kept))]
+def _cells(row: StoredObservation) -> list[Any]:
+    return [inert(cell) if column in TEXTS else cell for column, cell in enumerate(_texts(row))]
 
 
-def _texts(kept: StoredObservation) -> list[Any]:
-    record = _record(kept)
+def _texts(row: StoredObservation) -> list[Any]:
+    record = _record(row)
     ask, failure = dict(record["ask"]), record["failure"]
     value = record["value"]
     text = value if isinstance(value, str) or value is None else json.dumps(value)
-    about = [record[name] for name in ("copied", "attempts", "elapsed_ms", "recorded_at")]
-    return [kept.seq, record["unit"], ask.pop("asks"), json.dumps(ask), text, failure and failure["code"], *about]
+    metadata = [record[name] for name in ("copied", "attempts", "elapsed_ms", "recorded_at")]
+    return [row.seq, record["unit"], ask.pop("asks"), json.dumps(ask), text, failure and failure["code"], *metadata]
 
 
 def inert(cell: str | None) -> str | None:
@@ -134,9 +134,9 @@ def inert(cell: str | None) -> str | None:
 
 def csv_lines(rows: Sequence[Sequence[Any]]) -> str:
     """Format rows as CSV (RFC 4180)."""
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\r\n").writerows(rows)
-    return written.getvalue()
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\r\n").writerows(rows)
+    return buffer.getvalue()
 
 
 def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str, name: str) -> StreamingResponse:

@@ -77,16 +77,16 @@ class PlanView(EffortView):
         return cls.model_validate(plan.as_json() | {"questions_per_call": questions_per_call})
 
 
-async def facts_of(here: Agency, caller: Caller, target: ResolvedTarget, prices: Prices) -> Service:
+async def facts_of(service: Agency, caller: Caller, target: ResolvedTarget, prices: Prices) -> Service:
     """Return the facts about a target that a plan needs; the latency may be that of its newest probe."""
     latency_s = prices.latency_s
     if latency_s is None and target.saved_id is not None:
         digest = probe_digest(caller, target)
-        probe: Mapping[str, Any] | None = await here.database.read(jobs.newest_result, caller.tenant, digest)
+        probe: Mapping[str, Any] | None = await service.database.read(jobs.newest_result, caller.tenant, digest)
         latency_s = None if probe is None else probe.get("latency_s")
     limits = target.descriptor["limits"]
     return Service(
-        here.target_validator.questions_per_call(target.descriptor),
+        service.target_validator.questions_per_call(target.descriptor),
         limits["concurrency"],
         limits["requests_per_second"],
         latency_s or None,  # recorded answers have no latency, so there is no estimate

@@ -43,10 +43,10 @@ class ProgressView(ResponseModel):
 
 
 @router.get("/{job_id}/progress", response_model=ProgressView)
-async def get_job_progress(job_id: str, here: ServiceDependency, caller: Reader) -> Response:
+async def get_job_progress(job_id: str, service: ServiceDependency, caller: Reader) -> Response:
     """Read how many questions of each language were asked, and the newest exchanges. May be 2 seconds old."""
-    read = partial(here.database.read, _progress, job_id, caller.tenant)
-    return json_response(existing(await here.progress.get((caller.tenant, job_id), read), "job", job_id))
+    read = partial(service.database.read, _progress, job_id, caller.tenant)
+    return json_response(existing(await service.progress.get((caller.tenant, job_id), read), "job", job_id))
 
 
 def _progress(c: Any, job_id: str, tenant: str) -> ProgressView | None:
@@ -54,8 +54,8 @@ def _progress(c: Any, job_id: str, tenant: str) -> ProgressView | None:
     if job is None:
         return None
     languages = (job.experiment or {}).get("languages") or ()
-    asked: Counter[str] = observations.asked_by_part(c, job_id) if languages else Counter()
+    counts: Counter[str] = observations.asked_by_part(c, job_id) if languages else Counter()
     return ProgressView(
-        parts=[PartView(name=name, asked=asked[name]) for name in languages],
-        newest=[ObservationView.of(kept) for kept in observations.newest(c, job_id, NEWEST)],
+        parts=[PartView(name=name, asked=counts[name]) for name in languages],
+        newest=[ObservationView.of(row) for row in observations.newest(c, job_id, NEWEST)],
     )

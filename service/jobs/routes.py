@@ -65,7 +65,7 @@ class JobQuery(PageQuery):
 async def request_rating(
     request: Request,
     body: Annotated[RatingRequest, Body(openapi_examples=RATING_REQUESTS)],
-    here: ServiceDependency,
+    service: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
     wait: Wait,
@@ -76,35 +76,38 @@ async def request_rating(
     Always answers 202 with the job's address in `Location`. If an earlier rating answers the request, the new
     job is `succeeded` at once; if the same request is running, the answer is its job.
     """
-    order = await rating_order(here, caller, body, await resolve_target(here, caller, body.target))
-    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
+    order = await rating_order(service, caller, body, await resolve_target(service, caller, body.target))
+    return await answer_order(request, service, caller, order, repeat.by(caller), wait, response)
 
 
 @router.post("/plan", response_model=PlanView, response_description="The plan.")
 async def plan_rating(
-    body: Annotated[PlanRequest, Body(openapi_examples=RATING_REQUESTS)], here: ServiceDependency, caller: Writer
+    body: Annotated[PlanRequest, Body(openapi_examples=RATING_REQUESTS)], service: ServiceDependency, caller: Writer
 ) -> Response:
     """Plan a rating: questions, calls, seconds, cost, and the chance of a declared letter.
 
     Nothing is stored, and the service is not called. `questions` is the `expected` of the job.
     """
-    target = await resolve_target(here, caller, body.target)
-    order = await rating_order(here, caller, body, target)
-    facts = await facts_of(here, caller, target, body)
+    target = await resolve_target(service, caller, body.target)
+    order = await rating_order(service, caller, body, target)
+    facts = await facts_of(service, caller, target, body)
     return json_response(PlanView.of(await plan_order(order, facts), facts.questions_per_call))
 
 
 @router.get("", response_model=JobList)
 async def list_jobs(
-    request: Request, here: ServiceDependency, caller: Reader, query: Annotated[JobQuery, Query()]
+    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[JobQuery, Query()]
 ) -> Response:
     """List your jobs, newest first. Lists of an experiment with more than 8 entries are left out.
 
     With `fields=full`, only lists with more than 100 entries are left out; `left_out` has their sizes.
     """
-    page, found = await here.database.read(_page, caller.tenant, query, query.before("jobs"))
-    now_s, base, most = here.clock(), base_url(request), MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
-    views = [JobLine.listed(job, most, base=base, now_s=now_s, rating=_link(found.get(job.id))) for job in page.rows]
+    page, stamps = await service.database.read(_page, caller.tenant, query, query.before("jobs"))
+    now_s, base = service.clock(), base_url(request)
+    max_entries = MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
+    views = [
+        JobLine.listed(job, max_entries, base=base, now_s=now_s, rating=_link(stamps.get(job.id))) for job in page.rows
+    ]
     return list_response(request, query, "jobs", page, views)
 
 
@@ -112,28 +115,28 @@ async def list_jobs(
 async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, response: Response) -> Response:
     """Read a job and its progress. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` avoids it."""
     # called directly, because a FastAPI dependency would take a tenth of the time of a cached answer
-    here = service_of(request)
+    service = service_of(request)
     key = (caller.tenant, job_id, base_url(request))
-    status = await here.statuses.get(key, partial(_read_status, here, *key))
+    status = await service.statuses.get(key, partial(_read_status, service, *key))
     if wait and not status.finished and not none_match(request, status.answer.headers["ETag"]):
-        with here.open_streams.held(caller.tenant, caller.key_id):
-            await here.event_stream.ended(job_id, wait)
-        status = await _read_status(here, *key)
+        with service.open_streams.held(caller.tenant, caller.key_id):
+            await service.event_stream.ended(job_id, wait)
+        status = await _read_status(service, *key)
     answer = status.answer
     return not_modified(request, {**answer.headers, **response.headers}) or answer.response(**response.headers)
 
 
 @router.post("/{job_id}/cancel", response_model=JobView)
-async def cancel_job(request: Request, job_id: str, here: ServiceDependency, caller: Writer) -> Response:
+async def cancel_job(request: Request, job_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Cancel a job: at once if it is queued, within seconds if it is running. 409 if it has ended."""
-    existing(await here.database.write(jobs.request_cancel, job_id, caller.tenant), "job", job_id)
-    here.statuses.forget(job_id)
-    return (await _read_status(here, caller.tenant, job_id, base_url(request))).answer.response()
+    existing(await service.database.write(jobs.request_cancel, job_id, caller.tenant), "job", job_id)
+    service.statuses.forget(job_id)
+    return (await _read_status(service, caller.tenant, job_id, base_url(request))).answer.response()
 
 
-async def found_job(job_id: str, here: ServiceDependency, caller: Reader) -> Job:
+async def found_job(job_id: str, service: ServiceDependency, caller: Reader) -> Job:
     """Return the job in the path."""
-    return existing(await here.database.read(jobs.find, job_id, caller.tenant), "job", job_id)
+    return existing(await service.database.read(jobs.find, job_id, caller.tenant), "job", job_id)
 
 
 FoundJob = Annotated[Job, Depends(found_job)]
@@ -146,7 +149,7 @@ RETRY_MS = 2_000
 
 async def stream_start(
     job: FoundJob,
-    here: ServiceDependency,
+    service: ServiceDependency,
     last_event_id: Annotated[
         str | None,
         Header(max_length=18, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
@@ -154,16 +157,16 @@ async def stream_start(
 ) -> int:
     """Return the id of the event after which a follower continues; 204 after the last event of a finished job."""
     after = int(last_event_id or 0)
-    if after and not await here.database.read(jobs.events, job.id, after - 1, 1):
+    if after and not await service.database.read(jobs.events, job.id, after - 1, 1):
         after = 0  # the id is newer than every event of this job, so it belongs to another job
-    if after and job.finished and not await here.database.read(jobs.events, job.id, after, 1):
+    if after and job.finished and not await service.database.read(jobs.events, job.id, after, 1):
         raise HTTPException(204)
     return after
 
 
-async def counted_stream(request: Request, caller: Reader, here: ServiceDependency) -> AsyncIterator[None]:
+async def counted_stream(request: Request, caller: Reader, service: ServiceDependency) -> AsyncIterator[None]:
     """Count an event stream towards the limits of its caller until it ends."""
-    with nullcontext() if "assay.head" in request.scope else here.open_streams.held(caller.tenant, caller.key_id):
+    with nullcontext() if "assay.head" in request.scope else service.open_streams.held(caller.tenant, caller.key_id):
         yield
 
 
@@ -174,44 +177,44 @@ async def counted_stream(request: Request, caller: Reader, here: ServiceDependen
     response_description="Server-sent events; `data` is an event as JSON, `id` goes into `Last-Event-ID`.",
 )
 async def follow_job(
-    request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], here: ServiceDependency
+    request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], service: ServiceDependency
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the events of a job, from its beginning or after `Last-Event-ID`, until it has ended."""
     if "assay.head" in request.scope:
         return
-    async for event in here.event_stream.follow(job.id, after):
+    async for event in service.event_stream.follow(job.id, after):
         yield ServerSentEvent(data=EventView.from_row(event, job=event.job_id), event=event.type, id=str(event.id))
-    if here.event_stream.stopping:
+    if service.event_stream.stopping:
         yield ServerSentEvent(comment="the service restarts", retry=RETRY_MS)
 
 
 # ---------------------------------------------------------------------------- observations
 @router.get("/{job_id}/observations", response_model=ObservationList)
-async def list_observations(request: Request, job: FoundJob, here: ServiceDependency, query: Paging) -> Response:
+async def list_observations(request: Request, job: FoundJob, service: ServiceDependency, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
     name = f"observations of {job.id}"
     after, _ = query.before(name) or (0, "")
-    rows = await here.database.read(observations.page, job.id, after, query.limit + 1)
-    page = Page.of(rows, query.limit, lambda kept: (kept.seq, ""))
-    return list_response(request, query, name, page, [ObservationView.of(kept) for kept in page.rows])
+    rows = await service.database.read(observations.page, job.id, after, query.limit + 1)
+    page = Page.of(rows, query.limit, lambda row: (row.seq, ""))
+    return list_response(request, query, name, page, [ObservationView.of(row) for row in page.rows])
 
 
 @router.get("/{job_id}/observations.csv", response_class=Response)
-async def download_observations_csv(job: FoundJob, here: ServiceDependency) -> Response:
+async def download_observations_csv(job: FoundJob, service: ServiceDependency) -> Response:
     """Download all observations as CSV. Cells that a spreadsheet would run as a formula begin with `'`."""
-    return ledger_csv(here.database, job.id)
+    return ledger_csv(service.database, job.id)
 
 
 @router.get("/{job_id}/observations.jsonl", response_class=Response)
-async def download_observations_jsonl(job: FoundJob, here: ServiceDependency) -> Response:
+async def download_observations_jsonl(job: FoundJob, service: ServiceDependency) -> Response:
     """Download all observations exactly as recorded, one JSON object per line."""
-    return ledger_jsonl(here.database, job.id)
+    return ledger_jsonl(service.database, job.id)
 
 
 # ---------------------------------------------------------------------------- answers
 async def answer_order(
     request: Request,
-    here: Service,
+    service: Service,
     caller: Caller,
     order: Order,
     repeat: Repeatable,
@@ -221,19 +224,19 @@ async def answer_order(
     status_if_succeeded: int = 202,
 ) -> Response:
     """Place an order and answer 202; with `wait`, answer after the job's end, or after `wait` seconds."""
-    queue = await _queue(here)
+    queue = await _queue(service)
 
     def show(job: Job, rating: Stamp | StoredRating | None, before: int | None) -> Answer:
-        return _answer(base_url(request), here, 202, job, _start_of(here, job, before, queue), rating)
+        return _answer(base_url(request), service, 202, job, _start_of(service, job, before, queue), rating)
 
-    with here.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
-        placed, allowance = await place(here, caller, order, repeat, show, waits=bool(wait))
+    with service.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
+        placed, allowance = await place(service, caller, order, repeat, show, waits=bool(wait))
         answer: Answer = placed
         if isinstance(placed, PlacedJob) and wait and not placed.job.finished:
-            await here.event_stream.ended(placed.job.id, wait)
-            answer = await here.database.write(_answer_after_wait, placed.job, show, repeat)
+            await service.event_stream.ended(placed.job.id, wait)
+            answer = await service.database.write(_answer_after_wait, placed.job, show, repeat)
     if allowance is None:
-        allowance = await here.rate_limiter.left(caller.tenant)
+        allowance = await service.rate_limiter.left(caller.tenant)
     response = answer.response(**sent.headers, **allowance.headers)
     if wait and b'"status":"succeeded"' in answer.body:
         response.status_code = status_if_succeeded
@@ -248,10 +251,10 @@ def _answer_after_wait(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answe
     return answer
 
 
-async def _read_status(here: Service, tenant: str, job_id: str, base: str) -> Status:
-    job, before, rating = existing(await here.database.read(_read, job_id, tenant), "job", job_id)
-    start = None if before is None else _start_of(here, job, before, await _queue(here))
-    return Status(_answer(base, here, 200, job, start, rating), job.finished)
+async def _read_status(service: Service, tenant: str, job_id: str, base: str) -> Status:
+    job, before, rating = existing(await service.database.read(_read, job_id, tenant), "job", job_id)
+    start = None if before is None else _start_of(service, job, before, await _queue(service))
+    return Status(_answer(base, service, 200, job, start, rating), job.finished)
 
 
 def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
@@ -259,23 +262,23 @@ def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | No
     return None if job is None else (job, queued_before(c, job), _rating_of(c, job))
 
 
-async def _queue(here: Service) -> QueueState:
+async def _queue(service: Service) -> QueueState:
     """Return the state of the queue, read about once a second for all requests."""
-    return await here.queue_state.get("queue", partial(here.database.read, fair_order.state))
+    return await service.queue_state.get("queue", partial(service.database.read, fair_order.state))
 
 
-def _start_of(here: Service, job: Job, before: int | None, queue: QueueState) -> JobStart | None:
+def _start_of(service: Service, job: Job, before: int | None, queue: QueueState) -> JobStart | None:
     if before is None:
         return None
-    position, due_in_s = queue.position(job.tenant, before), job.next_run_at / 1000 - here.clock()
-    free_in_s = fair_order.starts_in_s(job.tenant, before, position, queue, Share.of(here.settings))
+    position, due_in_s = queue.position(job.tenant, before), job.next_run_at / 1000 - service.clock()
+    free_in_s = fair_order.starts_in_s(job.tenant, before, position, queue, Share.of(service.settings))
     return JobStart(position, None if free_in_s is None else max(free_in_s, ceil(due_in_s)))
 
 
 def _page(c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None) -> tuple[Page[Job], dict[str, Stamp]]:
     page = Page.of(jobs.page(c, tenant, **query.filters(), before=before, limit=query.limit + 1), query.limit)
-    found = ratings.stamps(c, [job.rating_id for job in page.rows if job.rating_id is not None])
-    return page, {job.id: found[job.rating_id] for job in page.rows if job.rating_id in found}
+    stamps = ratings.stamps(c, [job.rating_id for job in page.rows if job.rating_id is not None])
+    return page, {job.id: stamps[job.rating_id] for job in page.rows if job.rating_id in stamps}
 
 
 def _rating_of(c: Any, job: Job) -> Stamp | None:
@@ -289,9 +292,9 @@ def _link(rating: Stamp | StoredRating | None) -> RatingLink | None:
 
 
 def _answer(
-    base: str, here: Service, status: int, job: Job, start: JobStart | None, rating: Stamp | StoredRating | None
+    base: str, service: Service, status: int, job: Job, start: JobStart | None, rating: Stamp | StoredRating | None
 ) -> Answer:
-    view = JobView.of(job, base=base, now_s=here.clock(), start=start, rating=_link(rating))
+    view = JobView.of(job, base=base, now_s=service.clock(), start=start, rating=_link(rating))
     headers = {"ETag": f'W/"{job.version}-{view.queue_position or 0}"', "Cache-Control": "private, no-cache"}
     if status == 202:
         headers["Location"] = f"{router.prefix}/{job.id}"

@@ -31,8 +31,8 @@ TEN_YEARS_S = 10 * 366 * 86_400
 
 
 def _form_of_target(value: Any) -> str:
-    written = set(value) if isinstance(value, dict) else ()
-    return "saved" if isinstance(value, TargetReference) or "id" in written else "described"
+    fields = set(value) if isinstance(value, dict) else ()
+    return "saved" if isinstance(value, TargetReference) or "id" in fields else "described"
 
 
 AnyTarget = Annotated[
@@ -48,8 +48,8 @@ class UnnamedExperiment:
     written: dict[str, Any]
 
 
-def _named_or_not(written: Any, validate: ValidatorFunctionWrapHandler) -> Any:
-    return UnnamedExperiment(written) if isinstance(written, dict) and "method" not in written else validate(written)
+def _named_or_not(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    return UnnamedExperiment(value) if isinstance(value, dict) and "method" not in value else validate(value)
 
 
 class RatingRequest(RequestModel):
@@ -166,12 +166,12 @@ class JobView(ResponseModel):
         cls, job: Job, *, base: str, now_s: float, start: JobStart | None = None, rating: RatingLink | None = None
     ) -> Self:
         """Build the view of a job. `base` is the service's address, `now_s` the time in seconds since 1970."""
-        here = f"/v1/jobs/{job.id}"
-        links = {"self": here, "events": f"{here}/events", "observations": f"{here}/observations"}
+        path = f"/v1/jobs/{job.id}"
+        links = {"self": path, "events": f"{path}/events", "observations": f"{path}/observations"}
         if job.callback_url is not None:
-            links["deliveries"] = f"{here}/deliveries"
+            links["deliveries"] = f"{path}/deliveries"
         if not job.finished:
-            links["cancel"] = f"{here}/cancel"
+            links["cancel"] = f"{path}/cancel"
         # the error's `type` is made an absolute URL here, because workers do not know the service's address
         error = job.error
         return cls.from_row(
@@ -221,12 +221,12 @@ class JobLine(JobView):
     """Long parts of `experiment`, which only the job itself shows, and their sizes: `{"sentences": 10000}`."""
 
     @classmethod
-    def listed(cls, job: Job, most: int, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
-        """Build the view of a job in a list, with parts of at most `most` entries; see `JobView.of`."""
+    def listed(cls, job: Job, max_entries: int, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
+        """Build the view of a job in a list, with parts of at most `max_entries` entries; see `JobView.of`."""
         experiment = _revealed(job)
         if experiment is None:
             return cls(**dict(JobView.of(job, base=base, now_s=now_s, rating=rating)), left_out={})
-        short = shorten(experiment, most)
+        short = shorten(experiment, max_entries)
         view = JobView.of(replace(job, experiment=short.experiment), base=base, now_s=now_s, rating=rating)
         return cls(**dict(view), left_out=short.left_out)
 
@@ -257,12 +257,12 @@ class ObservationView(ResponseModel):
     """Address of a thumbnail of the image in a rating's question, if you may see it."""
 
     @classmethod
-    def of(cls, kept: StoredObservation, thumbnail: str | None = None) -> Self:
+    def of(cls, row: StoredObservation, thumbnail: str | None = None) -> Self:
         """Build the view of a row of the ledger."""
-        written, failure = kept.observation.as_json(), kept.observation.reply.failure
-        if failure is not None and (said := service_said(failure.message)) is not None:
-            written["failure"] |= {"service_said": said}
-        return cls.from_row(kept, thumbnail=thumbnail, **written)
+        record, failure = row.observation.as_json(), row.observation.reply.failure
+        if failure is not None and (service_message := service_said(failure.message)) is not None:
+            record["failure"] |= {"service_said": service_message}
+        return cls.from_row(row, thumbnail=thumbnail, **record)
 
 
 class ObservationList(ListModel[ObservationView]):

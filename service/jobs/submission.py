@@ -73,7 +73,7 @@ Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
 
 
 async def place(
-    here: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
+    service: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
 ) -> tuple[PlacedJob | Answer, Allowance | None]:
     """Place an order; with `waits`, the final answer is built later, after the job's end.
 
@@ -84,37 +84,37 @@ async def place(
     Problem
         ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
     """
-    most, allowance = here.settings.max_active_jobs, None
+    max_active, allowance = service.settings.max_active_jobs, None
     target_url = order.new.target["base_url"] if order.new.kind == "rating" else None
-    if await here.database.read(_is_new, order, repeat, most):
-        allowance = await permit(here, caller, target_url)
-    arguments = (order, repeat, show, most, waits)
+    if await service.database.read(_is_new, order, repeat, max_active):
+        allowance = await permit(service, caller, target_url)
+    arguments = (order, repeat, show, max_active, waits)
     try:
-        placed = await here.database.write(_place, *arguments, permitted=allowance is not None)
+        placed = await service.database.write(_place, *arguments, permitted=allowance is not None)
     except RateNotTaken:  # the rating or job that would have answered this request expired or ended in the meantime
-        allowance = await permit(here, caller, target_url)
-        placed = await here.database.write(_place, *arguments, permitted=True)
+        allowance = await permit(service, caller, target_url)
+        placed = await service.database.write(_place, *arguments, permitted=True)
     if isinstance(placed, PlacedJob) and placed.made:
-        here.dispatcher.ring(placed.job.id)
+        service.dispatcher.ring(placed.job.id)
     return placed, allowance
 
 
-async def permit(here: Service, caller: Caller, target_url: str | None, count: int = 1) -> Allowance:
+async def permit(service: Service, caller: Caller, target_url: str | None, count: int = 1) -> Allowance:
     """Take `count` new jobs from the caller's rate limit, or raise ``rate-limited`` without taking any.
 
     New jobs are also refused during the cool-down of the target at `target_url`; ``None`` skips this check.
     """
-    await refuse_cooling(here, caller, target_url)
-    allowance = await here.rate_limiter.take(caller.tenant, count)
+    await refuse_cooling(service, caller, target_url)
+    allowance = await service.rate_limiter.take(caller.tenant, count)
     allowance.check()
     return allowance
 
 
-async def refuse_cooling(here: Service, caller: Caller, target_url: str | None) -> None:
+async def refuse_cooling(service: Service, caller: Caller, target_url: str | None) -> None:
     """Raise ``cooling-down`` during the cool-down of the target at `target_url`."""
-    cooldown_s = here.settings.cooldown_s
+    cooldown_s = service.settings.cooldown_s
     if target_url and cooldown_s > 0:
-        rest_s = await here.database.read(cool_down.rest_s, caller.tenant, target_url, cooldown_s)
+        rest_s = await service.database.read(cool_down.rest_s, caller.tenant, target_url, cooldown_s)
         if rest_s:
             raise cooling_down(rest_s)
 
@@ -150,16 +150,16 @@ def _place(
     def work(c: Any) -> PlacedJob:
         jobs.serialise(c, order.new.request_digest)
         rating, job, before = _existing(c, order, max_active)
-        made = rating is None and job is None
-        if made and not permitted:
+        is_new = rating is None and job is None
+        if is_new and not permitted:
             raise RateNotTaken
         if rating is not None:
-            known = {name: rating.document[name] for name in ("seed", "experiment") if name in rating.document}
-            job = jobs.add_finished(c, replace(order.new, **known), rating.id)
+            inputs = {name: rating.document[name] for name in ("seed", "experiment") if name in rating.document}
+            job = jobs.add_finished(c, replace(order.new, **inputs), rating.id)
         elif job is None:
             job = jobs.add(c, order.new)
         answer = show(job, rating, before)
-        return PlacedJob(answer.status, answer.body, answer.headers, job=job, made=made)
+        return PlacedJob(answer.status, answer.body, answer.headers, job=job, made=is_new)
 
     return once(c, repeat, work, lambda placed: not waits or placed.job.finished)
 
@@ -171,18 +171,18 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
     the targets is known to refuse ratings, raise `RatingsRefused`.
     """
     new = order.new
-    known = jobs.existing_work(c, new.tenant, new.request_digest, order.age_s, max_active)
-    rating = None if known.rating_id is None else ratings.find(c, known.rating_id, new.tenant)
+    work = jobs.existing_work(c, new.tenant, new.request_digest, order.age_s, max_active)
+    rating = None if work.rating_id is None else ratings.find(c, work.rating_id, new.tenant)
     if rating is not None and rating.visibility == new.visibility:
         return rating, None, None
-    twin = None if known.twin_id is None else jobs.find(c, known.twin_id, new.tenant)
+    twin = None if work.twin_id is None else jobs.find(c, work.twin_id, new.tenant)
     if twin and twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}:
         return None, twin, queued_before(c, twin)
-    if known.active >= max_active - NEAR_LIMIT and count_active(c, new.tenant) >= max_active:
+    if work.active >= max_active - NEAR_LIMIT and count_active(c, new.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
-    if known.refusals and new.kind in refusals.CALLING:
+    if work.refusals and new.kind in refusals.CALLING:
         refusals.check(c, new.tenant, new.target, new.author)
-    return None, None, known.own_before
+    return None, None, work.own_before
 
 
 def queued_before(c: Any, job: Job) -> int | None:
@@ -192,7 +192,7 @@ def queued_before(c: Any, job: Job) -> int | None:
 
 # ---------------------------------------------------------------------------- construction of orders
 async def rating_order(
-    here: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
+    service: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
 ) -> Order:
     """Return the order for a rating; if `recurring`, items that an author generated earlier are added at each run.
 
@@ -203,39 +203,39 @@ async def rating_order(
     """
     kind = Kind(target.descriptor["kind"])
     request.experiment = method = _named(request.experiment, kind)
-    longest_s = here.settings.longest_deadline_s
+    longest_s = service.settings.longest_deadline_s
     if request.deadline_s > longest_s:
         raise OutOfBounds(f"deadline_s is {request.deadline_s}; this service allows at most {longest_s}", "deadline_s")
     with located("target"):
         check_kind(method, kind)
         check_rated(target.descriptor)
-    author = None if request.author is None else await resolve_author(here, caller, request.author)
+    author = None if request.author is None else await resolve_author(service, caller, request.author)
     seed = random_seed() if request.seed is None else request.seed
     if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
-        method = await without_rows(here, caller.tenant, method, target.descriptor)
+        method = await without_rows(service, caller.tenant, method, target.descriptor)
     with located("experiment"):
         method = fit_to(method, kind)
     if author is not None or method.needs_author:
         with located():
             check_author(method, author)
     if request.callback_url is not None:
-        here.target_validator.check_callback(request.callback_url)
+        service.target_validator.check_callback(request.callback_url)
     if request.seed is None:  # what an earlier rating revealed is not asked again by copying its experiment
         method = method.with_held_back(HeldBack())
     # computed before rows and held-back material are drawn, and before `with_kept` adds items that an author generated
     # earlier, so that equal requests have equal digests
     digest = _request_digest(caller, target, dump_method(method), request.seed, author)
-    if here.held_back != HeldBack() and request.seed is None and request.visibility == "public" and not recurring:
-        method = method.with_held_back(draw(here.held_back, generator(random_seed())))
-    method = await with_rows(here, caller.tenant, method, seed)
+    if service.held_back != HeldBack() and request.seed is None and request.visibility == "public" and not recurring:
+        method = method.with_held_back(draw(service.held_back, generator(random_seed())))
+    method = await with_rows(service, caller.tenant, method, seed)
     if author is not None and not recurring:
-        method = await with_kept(here, caller.tenant, method)
+        method = await with_kept(service, caller.tenant, method)
     experiment = dump_method(method)
-    if (held := len(write_json(experiment))) > MAX_EXPERIMENT_BYTES:
-        why = f"the experiment holds {held:,} bytes with its stored material; {MAX_EXPERIMENT_BYTES:,} are allowed"
-        raise bad_specification(OutOfBounds(f"{why}: take fewer or shorter sentences or rows"), ("experiment",))
+    if (size := len(write_json(experiment))) > MAX_EXPERIMENT_BYTES:
+        reason = f"the experiment holds {size:,} bytes with its stored material; {MAX_EXPERIMENT_BYTES:,} are allowed"
+        raise bad_specification(OutOfBounds(f"{reason}: take fewer or shorter sentences or rows"), ("experiment",))
     new = new_job(
-        here,
+        service,
         caller,
         target,
         kind="rating",
@@ -261,13 +261,13 @@ def _named(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:
         return parse_method({"method": usual_method(kind), **experiment.written})
 
 
-def probe_order(here: Service, caller: Caller, target: ResolvedTarget) -> Order:
+def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Order:
     """Return the order for a probe; an identical running probe is joined only if the target is saved.
 
     The digest of a target that is not saved would be the same with another secret.
     """
     new = new_job(
-        here,
+        service,
         caller,
         target,
         kind="probe",
@@ -288,13 +288,13 @@ def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
     return _request_digest(caller, target, "probe", 0)
 
 
-def new_job(here: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:
+def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:
     """Return a new job that calls a target; a secret of the request is encrypted for this job."""
     job_id = new_id("job")
     sealed: SealedSecret | None = None
     if target.secret is not None and target.saved_id is None:  # the secret of a saved target stays with the target
-        place = {"tenant": caller.tenant, "target": job_id}
-        sealed = here.vault.seal_for_target(target.secret, **place, described=target.descriptor)
+        owner = {"tenant": caller.tenant, "target": job_id}
+        sealed = service.vault.seal_for_target(target.secret, **owner, described=target.descriptor)
     return NewJob(
         id=job_id,
         tenant=caller.tenant,
