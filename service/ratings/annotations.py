@@ -38,8 +38,8 @@ class Annotations:
         reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
         words = " ".join(in_words(document, method_of(document)))
-        beside = {"in_words": words, "questions": (document.get("counts") or {}).get("asked", document.get("calls"))}
-        return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **beside}
+        summary = {"in_words": words, "questions": (document.get("counts") or {}).get("asked", document.get("calls"))}
+        return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **summary}
 
     @property
     def tag(self) -> str:
@@ -53,4 +53,7 @@ def read_annotations(c: Any, ratings: Sequence[StoredRating], announced: Methodo
     version = None if announced is None else announced.version
     letters = {} if version is None else rerated.letters(c, ids, version)
     owners_replies, standing = replies.of_ratings(c, ids), standings(c, ratings)
-    return {each: Annotations(standing[each], version, letters.get(each), owners_replies.get(each)) for each in ids}
+    return {
+        rating_id: Annotations(standing[rating_id], version, letters.get(rating_id), owners_replies.get(rating_id))
+        for rating_id in ids
+    }

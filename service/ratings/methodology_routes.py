@@ -42,44 +42,46 @@ Version = Annotated[str, Path(description="A version such as `1.3.0`, or `curren
 
 
 @router.get("", response_model=MethodologyList)
-async def list_methodologies(request: Request, here: ServiceDependency) -> Response:
+async def list_methodologies(request: Request, service: ServiceDependency) -> Response:
     """List every version of the methodology, newest first, with what changed."""
-    every = here.methodologies
-    items = [MethodologyLine.of(one) for one in reversed(every.versions)]
-    listed = MethodologyList(current=every.current.version, next=every.next and every.next.version, items=items)
-    headers = {"ETag": f'"{digest_of(listed.model_dump())[7:23]}"', "Cache-Control": KEPT}
-    return not_modified(request, headers) or json_response(listed, headers=headers)
+    methodologies = service.methodologies
+    items = [MethodologyLine.of(methodology) for methodology in reversed(methodologies.versions)]
+    listing = MethodologyList(
+        current=methodologies.current.version, next=methodologies.next and methodologies.next.version, items=items
+    )
+    headers = {"ETag": f'"{digest_of(listing.model_dump())[7:23]}"', "Cache-Control": KEPT}
+    return not_modified(request, headers) or json_response(listing, headers=headers)
 
 
 @router.get("/{version}.md", response_class=Response)
-async def get_methodology_text(request: Request, version: Version, here: ServiceDependency) -> Response:
+async def get_methodology_text(request: Request, version: Version, service: ServiceDependency) -> Response:
     """Download the frozen document of a version, byte for byte: ratings made under it name its SHA-256 digest."""
-    one = _named(here, version)
-    headers = _headers(one)
+    methodology = _named(service, version)
+    headers = _headers(methodology)
     return not_modified(request, headers) or Response(
-        one.text.encode("utf-8"), headers=headers, media_type="text/markdown; charset=utf-8"
+        methodology.text.encode("utf-8"), headers=headers, media_type="text/markdown; charset=utf-8"
     )
 
 
 @router.get("/{version}", response_model=MethodologyView)
-async def get_methodology(request: Request, version: Version, here: ServiceDependency) -> Response:
+async def get_methodology(request: Request, version: Version, service: ServiceDependency) -> Response:
     """Read a version: its document, its digest, its changes, and the methods that it rates."""
-    one = _named(here, version)
-    headers = _headers(one) | {"Content-Location": f"{router.prefix}/{one.version}"}
-    return not_modified(request, headers) or json_response(MethodologyView.of(one), headers=headers)
+    methodology = _named(service, version)
+    headers = _headers(methodology) | {"Content-Location": f"{router.prefix}/{methodology.version}"}
+    return not_modified(request, headers) or json_response(MethodologyView.of(methodology), headers=headers)
 
 
 # ---------------------------------------------------------------------------- letters of a rating by methodology
 @of_ratings.get("/{rating_id}/methodologies", response_model=LetterList)
-async def list_letters_by_methodology(request: Request, rating: FoundRating, here: ServiceDependency) -> Response:
+async def list_letters_by_methodology(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
     """List a rating's letters by version of the methodology: the original first, then the re-ratings."""
-    stored = await here.database.read(rerated.of_rating, rating.id)
-    first = LetterByVersion.of(rating, given=True, computed_at=iso(rating.created_at))
-    others = [one for one in stored if one.methodology_version != rating.methodology_version]
-    again = [LetterByVersion.of(one, given=False, computed_at=one.created_at) for one in others]
-    listed = LetterList(rating=rating.id, items=[first, *again])
-    headers = {"ETag": f'"{digest_of(listed.model_dump())[7:23]}"', "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(listed, headers=headers)
+    stored = await service.database.read(rerated.of_rating, rating.id)
+    first = LetterByVersion.of(rating, original=True, computed_at=iso(rating.created_at))
+    others = [row for row in stored if row.methodology_version != rating.methodology_version]
+    rerated_letters = [LetterByVersion.of(row, original=False, computed_at=row.created_at) for row in others]
+    listing = LetterList(rating=rating.id, items=[first, *rerated_letters])
+    headers = {"ETag": f'"{digest_of(listing.model_dump())[7:23]}"', "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(listing, headers=headers)
 
 
 @of_ratings.post(
@@ -92,7 +94,7 @@ async def rerate_rating(
     request: Request,
     rating_id: str,
     body: Annotated[RerateRequest, Body(openapi_examples=RERATINGS)],
-    here: ServiceDependency,
+    service: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
     wait: Wait,
@@ -103,25 +105,27 @@ async def rerate_rating(
     The re-rating is a job. The rating stays as it is; the new letter is listed at `/methodologies`, and in
     `next_methodology` if the version is the next one.
     """
-    rating = await found_rating(rating_id, here, caller)
+    rating = await found_rating(rating_id, service, caller)
     if rating.tenant != caller.tenant:
         raise not_found("rating", rating.id)
-    methodology = here.methodologies.named(body.version)
+    methodology = service.methodologies.named(body.version)
     check_knows(methodology, rating.method)
     rules_of(rating.document)  # refused here and not by the job
     concerns = {"rating": rating.id, "version": methodology.version}
     target = {**rating.target, "base_url": rating.target_url}
     order = maintenance_order(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S)
-    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
+    return await answer_order(
+        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
+    )
 
 
-def _named(here: Service, version: str) -> Methodology:
+def _named(service: Service, version: str) -> Methodology:
     try:
-        return here.methodologies.named(version)
+        return service.methodologies.named(version)
     except UnknownName as unknown:
         raise Problem("not-found", str(unknown)) from None
 
 
-def _headers(one: Methodology) -> dict[str, str]:
+def _headers(methodology: Methodology) -> dict[str, str]:
     """Return the cache headers of a version: its text never changes, but its status does."""
-    return {"ETag": f'"{one.version}-{one.digest[7:23]}-{one.status}"', "Cache-Control": KEPT}
+    return {"ETag": f'"{methodology.version}-{methodology.digest[7:23]}-{methodology.status}"', "Cache-Control": KEPT}

@@ -29,9 +29,9 @@ class MethodologyLine(ResponseModel):
     href: str
 
     @classmethod
-    def of(cls, one: Methodology) -> Self:
+    def of(cls, methodology: Methodology) -> Self:
         """Build the view of a version."""
-        return cls.from_row(one, href=f"/v1/methodology/{one.version}")
+        return cls.from_row(methodology, href=f"/v1/methodology/{methodology.version}")
 
 
 class MethodologyView(MethodologyLine):
@@ -69,14 +69,14 @@ class LetterByVersion(ResponseModel):
     computed_at: Instant
 
     @classmethod
-    def of(cls, one: Rerated | StoredRating, *, given: bool, computed_at: int | str) -> Self:
+    def of(cls, row: Rerated | StoredRating, *, original: bool, computed_at: int | str) -> Self:
         """Build the view of a rating or a re-rating."""
         return cls.from_row(
-            one,
-            version=one.methodology_version,
-            digest=one.document["methodology"]["digest"],
-            probabilities=one.document["probabilities"],
-            given=given,
+            row,
+            version=row.methodology_version,
+            digest=row.document["methodology"]["digest"],
+            probabilities=row.document["probabilities"],
+            given=original,
             computed_at=computed_at,
         )
 

@@ -34,12 +34,12 @@ def page_report(
     return _response(render_page(form, of, document), MEDIA_TYPES[form], headers)
 
 
-def _response(written: str, media_type: str, headers: Mapping[str, str]) -> Response:
+def _response(text: str, media_type: str, headers: Mapping[str, str]) -> Response:
     # replies of targets can contain lone surrogates, which UTF-8 cannot encode
-    content = written.encode("utf-8", "backslashreplace")
+    content = text.encode("utf-8", "backslashreplace")
     return Response(content, headers={**headers, "Content-Security-Policy": PAGE_POLICY}, media_type=media_type)
 
 
 def report_formats() -> list[str]:
     """Return the names of the formats."""
-    return [one.name for one in reports.installed_formats()]
+    return [report_format.name for report_format in reports.installed_formats()]

@@ -42,18 +42,18 @@ router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRou
 
 @router.get("", response_model=RatingList)
 async def list_ratings(
-    request: Request, here: ServiceDependency, caller: PublicReader, query: Annotated[RatingQuery, Query()]
+    request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[RatingQuery, Query()]
 ) -> Response:
     """List your ratings and all public ratings, newest first: their main fields, or more (`fields=full`)."""
-    wanted = {**query.filters(), "before": query.before("ratings"), "limit": query.limit + 1}
+    filters = {**query.filters(), "before": query.before("ratings"), "limit": query.limit + 1}
     if query.fields == "summary":
-        short = Page.of(await here.database.read(ratings.summaries, caller.tenant, **wanted), query.limit)
-        standing = await here.database.read(standings, short.rows)
+        short = Page.of(await service.database.read(ratings.summaries, caller.tenant, **filters), query.limit)
+        standing = await service.database.read(standings, short.rows)
         rows = [RatingSummary.of(row, standing[row.id]) for row in short.rows]
         return list_response(request, query, "ratings", short, rows)
-    page = Page.of(await here.database.read(ratings.page, caller.tenant, **wanted), query.limit)
-    found = await here.database.read(read_annotations, page.rows, here.methodologies.next)
-    items = [listed(found[rating.id].added_to(rating.shown)) for rating in page.rows]
+    page = Page.of(await service.database.read(ratings.page, caller.tenant, **filters), query.limit)
+    notes = await service.database.read(read_annotations, page.rows, service.methodologies.next)
+    items = [listed(notes[rating.id].added_to(rating.shown)) for rating in page.rows]
     return list_response(request, query, "ratings", page, items)
 
 
@@ -74,14 +74,14 @@ class LatestQuery(QueryModel):
 
 @router.get("/latest", response_model=RatingView)
 async def latest_rating(
-    request: Request, here: ServiceDependency, caller: PublicReader, query: Annotated[LatestQuery, Query()]
+    request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[LatestQuery, Query()]
 ) -> Response:
     """Read the rating of an address, expired or not. 404 if there is none, 409 if several ratings match.
 
     The newest rating counts that the proved owner of the host requested; else that of the agency's operator; else the
     newest that others made with a protocol's default description.
     """
-    found = await here.database.read(
+    matches = await service.database.read(
         ratings.latest,
         caller.tenant,
         query.target_url,
@@ -90,28 +90,28 @@ async def latest_rating(
         method=query.method,
         model=query.model,
     )
-    if not found:
+    if not matches:
         which = "stands for this address" if query.whose == "address" else "of this address is yours"
         raise Problem(
             "no-rating", errors=[{"parameter": "target_url", "detail": f"no rating that you can read {which}"}]
         )
-    if len(found) > 1:
-        raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in found])
-    return await _shown(request, here, found[0])
+    if len(matches) > 1:
+        raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in matches])
+    return await _shown(request, service, matches[0])
 
 
-async def found_rating(rating_id: str, here: ServiceDependency, caller: PublicReader) -> StoredRating:
+async def found_rating(rating_id: str, service: ServiceDependency, caller: PublicReader) -> StoredRating:
     """Return the rating in the path: the caller's own, or a public or unlisted one."""
-    return existing(await here.database.read(ratings.find, rating_id, caller.tenant), "rating", rating_id)
+    return existing(await service.database.read(ratings.find, rating_id, caller.tenant), "rating", rating_id)
 
 
 FoundRating = Annotated[StoredRating, Depends(found_rating)]
 
 
 @router.get("/{rating_id}", response_model=RatingView)
-async def get_rating(request: Request, rating: FoundRating, here: ServiceDependency) -> Response:
+async def get_rating(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
     """Read a rating. It never changes, apart from its annotations (`next_methodology`, `standing`, `reply`)."""
-    return await _shown(request, here, rating)
+    return await _shown(request, service, rating)
 
 
 class ReportQuery(QueryModel):
@@ -124,7 +124,7 @@ class ReportQuery(QueryModel):
 async def get_report_html(
     request: Request,
     rating: FoundRating,
-    here: ServiceDependency,
+    service: ServiceDependency,
     caller: PublicReader,
     query: Annotated[ReportQuery, Query()],
 ) -> Response:
@@ -133,16 +133,16 @@ async def get_report_html(
     For an image classifier, it shows thumbnails of the images that you may see.
     """
     if query.summary:
-        return await _report(request, here, rating, "summary")
-    wanted = thumbnails_wanted(rating.document)
-    small = await here.database.read(images.thumbnails, wanted, caller.tenant) if wanted else None
-    return await _report(request, here, rating, "html", small)
+        return await _report(request, service, rating, "summary")
+    digests = thumbnails_wanted(rating.document)
+    small = await service.database.read(images.thumbnails, digests, caller.tenant) if digests else None
+    return await _report(request, service, rating, "html", small)
 
 
 @router.get("/{rating_id}/report.md", response_class=Response, dependencies=DOWNLOAD)
-async def get_report_markdown(request: Request, rating: FoundRating, here: ServiceDependency) -> Response:
+async def get_report_markdown(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
     """Download a rating as a Markdown report."""
-    return await _report(request, here, rating, "markdown")
+    return await _report(request, service, rating, "markdown")
 
 
 class ObservationQuery(PageQuery):
@@ -167,7 +167,7 @@ class ObservationQuery(PageQuery):
 async def list_evidence(
     request: Request,
     rating: FoundRating,
-    here: ServiceDependency,
+    service: ServiceDependency,
     caller: PublicReader,
     query: Annotated[ObservationQuery, Query()],
 ) -> Response:
@@ -178,12 +178,14 @@ async def list_evidence(
     """
     name = f"observations of {rating.id}"
     after, _ = query.before(name) or (0, "")
-    wanted = observations.Wanted(**query.filters())
-    rows, end = await here.database.read(observations.search, rating.job_id, wanted, after, query.limit)
-    shown = [getattr(row.observation.probe.ask, "image", "") for row in rows]
-    seen = await here.database.read(images.thumbnails, sorted(set(shown)), caller.tenant) if any(shown) else {}
-    addresses = {digest: f"{router.prefix}/{rating.id}/thumbnails/{digest}" for digest in seen}
-    views = [ObservationView.of(kept, addresses.get(digest)) for kept, digest in zip(rows, shown, strict=True)]
+    criteria = observations.Wanted(**query.filters())
+    rows, end = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
+    digests = [getattr(row.observation.probe.ask, "image", "") for row in rows]
+    thumbnails = (
+        await service.database.read(images.thumbnails, sorted(set(digests)), caller.tenant) if any(digests) else {}
+    )
+    addresses = {digest: f"{router.prefix}/{rating.id}/thumbnails/{digest}" for digest in thumbnails}
+    views = [ObservationView.of(row, addresses.get(digest)) for row, digest in zip(rows, digests, strict=True)]
     response = list_response(request, query, name, Page(rows, None if end is None else (end, "")), views)
     response.headers.update(dated(rating))
     return response
@@ -193,9 +195,9 @@ Digest = Annotated[str, Path(description="Digest of a picture that was shown: `s
 
 
 @router.get("/{rating_id}/thumbnails/{digest}", response_class=Response, dependencies=[Depends(found_rating)])
-async def get_thumbnail(request: Request, digest: Digest, here: ServiceDependency, caller: PublicReader) -> Response:
+async def get_thumbnail(request: Request, digest: Digest, service: ServiceDependency, caller: PublicReader) -> Response:
     """Download a thumbnail of the image in a question, from your own corpora or a shared corpus."""
-    small = await here.database.read(images.thumbnails, [digest], caller.tenant)
+    small = await service.database.read(images.thumbnails, [digest], caller.tenant)
     address = existing(small.get(digest), "picture that you may see", digest)
     headers = {"ETag": f'"{digest}"', "Cache-Control": "private, max-age=86400", "Vary": "Authorization"}
     content = base64.b64decode(address.partition(",")[2])
@@ -203,17 +205,17 @@ async def get_thumbnail(request: Request, digest: Digest, here: ServiceDependenc
 
 
 @router.get("/{rating_id}/observations.csv", response_class=Response, dependencies=DOWNLOAD)
-async def download_evidence_csv(rating: FoundRating, here: ServiceDependency) -> Response:
+async def download_evidence_csv(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating: every question with its reply."""
-    ledger = ledger_csv(here.database, rating.job_id)
+    ledger = ledger_csv(service.database, rating.job_id)
     ledger.headers.update(dated(rating))
     return ledger
 
 
 @router.get("/{rating_id}/observations.parquet", response_class=Response, dependencies=DOWNLOAD)
-async def download_evidence_parquet(rating: FoundRating, here: ServiceDependency) -> Response:
+async def download_evidence_parquet(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
-    ledger = await ledger_parquet(here.database, rating.job_id)
+    ledger = await ledger_parquet(service.database, rating.job_id)
     ledger.headers.update(dated(rating))
     return ledger
 
@@ -231,7 +233,7 @@ async def download_sentences_csv(rating: FoundRating) -> Response:
 async def compare_ratings(
     request: Request,
     rating: FoundRating,
-    here: ServiceDependency,
+    service: ServiceDependency,
     caller: PublicReader,
     query: Annotated[ComparisonQuery, Query()],
 ) -> Response:
@@ -239,24 +241,26 @@ async def compare_ratings(
 
     Both must be ratings by `association`; the posterior is drawn again from their distances.
     """
-    other = await found_rating(query.other, here, caller)
-    headers = headers_of_both(rating, other)
+    other_rating = await found_rating(query.other, service, caller)
+    headers = headers_of_both(rating, other_rating)
     if unchanged := not_modified(request, headers):
         return unchanged
     # in a thread, because the computation takes about 30 ms
-    return json_response(await asyncio.to_thread(comparison_document, rating.document, other.document), headers=headers)
+    return json_response(
+        await asyncio.to_thread(comparison_document, rating.document, other_rating.document), headers=headers
+    )
 
 
-async def _shown(request: Request, here: Service, rating: StoredRating) -> Response:
-    notes = await _annotations(here, rating)
+async def _shown(request: Request, service: Service, rating: StoredRating) -> Response:
+    notes = await _annotations(service, rating)
     headers = _headers(rating, notes) | {"Content-Location": f"{router.prefix}/{rating.id}"}
     return not_modified(request, headers) or DocumentResponse(notes.added_to(rating.shown), headers)
 
 
 async def _report(
-    request: Request, here: Service, rating: StoredRating, name: str, thumbnails: Mapping[str, str] | None = None
+    request: Request, service: Service, rating: StoredRating, name: str, thumbnails: Mapping[str, str] | None = None
 ) -> Response:
-    notes, expired = await _annotations(here, rating), here.clock() * 1000 >= rating.expires_at
+    notes, expired = await _annotations(service, rating), service.clock() * 1000 >= rating.expires_at
     headers, document = _headers(rating, notes, expired=expired), notes.added_to(rating.shown) | {"expired": expired}
     if thumbnails:  # not for shared caches: pictures of a private corpus are shown only to the owner of the corpus
         document |= {"thumbnails": thumbnails}
@@ -270,19 +274,19 @@ async def _report(
             return await asyncio.to_thread(summary, document, headers)
         return await asyncio.to_thread(report, name, document, headers)
 
-    rendered = await here.reports.get((name, headers["ETag"]), render)
+    rendered = await service.reports.get((name, headers["ETag"]), render)
     return Response(rendered.body, headers=rendered.headers)  # a copy, because each answer gets its own headers
 
 
-async def _annotations(here: Service, rating: StoredRating) -> Annotations:
-    return (await here.database.read(read_annotations, [rating], here.methodologies.next))[rating.id]
+async def _annotations(service: Service, rating: StoredRating) -> Annotations:
+    return (await service.database.read(read_annotations, [rating], service.methodologies.next))[rating.id]
 
 
 def _headers(rating: StoredRating, notes: Annotations, *, expired: bool = False) -> dict[str, str]:
     """Return the headers of a rating; its tag depends on its state, its annotations and `expired`."""
     states = {"withdrawn": rating.withdrawn_at is not None, "expired": expired}
-    named = "".join(f"-{state}" for state, holds in states.items() if holds)
-    return headers_of(rating, f"{rating.visibility}{named}{notes.tag}")
+    suffix = "".join(f"-{state}" for state, holds in states.items() if holds)
+    return headers_of(rating, f"{rating.visibility}{suffix}{notes.tag}")
 
 
 def headers_of_both(before: StoredRating, after: StoredRating) -> dict[str, str]:

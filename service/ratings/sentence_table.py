@@ -25,8 +25,10 @@ def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response
         raise Problem(
             "not-found", f"the rating {rating.id} compared no sentences; those by stereotype-score do, with replies"
         )
-    named = {"Content-Disposition": f'attachment; filename="{rating.id}-sentences.csv"'}
-    return Response(csv_lines([COLUMNS, *rows]), headers={**headers, **named}, media_type="text/csv; charset=utf-8")
+    disposition = {"Content-Disposition": f'attachment; filename="{rating.id}-sentences.csv"'}
+    return Response(
+        csv_lines([COLUMNS, *rows]), headers={**headers, **disposition}, media_type="text/csv; charset=utf-8"
+    )
 
 
 def _rows(document: Mapping[str, Any]) -> Iterator[list[Any]]:

@@ -25,10 +25,10 @@ class ShortExperiment:
     left_out: Mapping[str, int]
 
 
-def shorten(experiment: Mapping[str, Any], most: int = MAX_LISTED) -> ShortExperiment:
-    """Leave out all parts with more than `most` entries, at any depth."""
+def shorten(experiment: Mapping[str, Any], max_entries: int = MAX_LISTED) -> ShortExperiment:
+    """Leave out all parts with more than `max_entries` entries, at any depth."""
     left_out: dict[str, int] = {}
-    return ShortExperiment(_short(experiment, (), left_out, most), left_out)
+    return ShortExperiment(_short(experiment, (), left_out, max_entries), left_out)
 
 
 def listed(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,16 +40,16 @@ def listed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "experiment": short.experiment, "left_out": dict(short.left_out)}
 
 
-def _short(part: Any, place: tuple[str, ...], left_out: dict[str, int], most: int) -> Any:
+def _short(part: Any, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
     # list entries have no names to list in `left_out`, so they are shortened but never removed
     if isinstance(part, list):
-        return [_short(each, (*place, str(number)), left_out, most) for number, each in enumerate(part)]
+        return [_short(entry, (*path, str(number)), left_out, max_entries) for number, entry in enumerate(part)]
     if not isinstance(part, Mapping):
         return part
-    kept = {}
-    for name, each in part.items():
-        if isinstance(each, list | Mapping) and len(each) > most:
-            left_out[".".join((*place, name))] = len(each)
+    short = {}
+    for name, entry in part.items():
+        if isinstance(entry, list | Mapping) and len(entry) > max_entries:
+            left_out[".".join((*path, name))] = len(entry)
         else:
-            kept[name] = _short(each, (*place, name), left_out, most)
-    return kept
+            short[name] = _short(entry, (*path, name), left_out, max_entries)
+    return short
