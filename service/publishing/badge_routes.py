@@ -53,37 +53,37 @@ class AddressQuery(RatingFilter):
 
 
 def _of_rating(form: Embed) -> Route:
-    async def of_rating(request: Request, rating_id: str, here: ServiceDependency, caller: PublicReader) -> Response:
+    async def of_rating(request: Request, rating_id: str, service: ServiceDependency, caller: PublicReader) -> Response:
         async def read() -> DatedRating:
-            seen = await here.database.read(published.rating, rating_id, caller.tenant)
-            if seen.rating is None:
+            dated_rating = await service.database.read(published.rating, rating_id, caller.tenant)
+            if dated_rating.rating is None:
                 raise not_found("rating", rating_id)
-            return seen
+            return dated_rating
 
         key = ("rating", caller.tenant, rating_id)
-        return _sent(request, await here.embed_cache.get(key, read, form, base_url(request)))
+        return _sent(request, await service.embed_cache.get(key, read, form, base_url(request)))
 
     return of_rating
 
 
 def _of_target(form: Embed) -> Route:
     async def of_target(
-        request: Request, target_id: str, here: ServiceDependency, query: Annotated[RatingFilter, Query()]
+        request: Request, target_id: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
-        read = partial(here.database.read, published.of_target, target_id, **query.model_dump())
+        read = partial(service.database.read, published.of_target, target_id, **query.model_dump())
         key = ("target", target_id, query.attribute, query.method)
-        return _sent(request, await here.embed_cache.get(key, read, form, base_url(request)))
+        return _sent(request, await service.embed_cache.get(key, read, form, base_url(request)))
 
     return of_target
 
 
 def _of_address(form: Embed) -> Route:
     async def of_address(
-        request: Request, here: ServiceDependency, query: Annotated[AddressQuery, Query()]
+        request: Request, service: ServiceDependency, query: Annotated[AddressQuery, Query()]
     ) -> Response:
-        read = partial(here.database.read, published.of_address, **query.model_dump())
+        read = partial(service.database.read, published.of_address, **query.model_dump())
         key = ("address", query.target_url, query.attribute, query.method, query.model)
-        return _sent(request, await here.embed_cache.get(key, read, form, base_url(request)))
+        return _sent(request, await service.embed_cache.get(key, read, form, base_url(request)))
 
     return of_address
 
@@ -106,8 +106,8 @@ def _serve(path: str, form: Embed, route: Route, prefix: str, tag: str, which: s
     )
 
 
-for each in EMBEDS:
-    _serve("/v1/ratings/{rating_id}", each, _of_rating(each), "getRating", "ratings", "of a rating")
-for each in BADGES:
-    _serve("/v1/targets/{target_id}", each, _of_target(each), "getTarget", "badges", "of a target's last rating")
-    _serve("/v1", each, _of_address(each), "find", "badges", "of the rating of an address")
+for form in EMBEDS:
+    _serve("/v1/ratings/{rating_id}", form, _of_rating(form), "getRating", "ratings", "of a rating")
+for form in BADGES:
+    _serve("/v1/targets/{target_id}", form, _of_target(form), "getTarget", "badges", "of a target's last rating")
+    _serve("/v1", form, _of_address(form), "find", "badges", "of the rating of an address")

@@ -48,18 +48,18 @@ MAX_READ, MAX_RENDERED = 512, 18
 class _CachedRating:
     """A rating without its measurements, and the embeds rendered from it."""
 
-    def __init__(self, seen: DatedRating) -> None:
-        rating = seen.rating and replace(seen.rating, document=face(seen.rating.document))
-        self._seen = replace(seen, rating=rating)
+    def __init__(self, dated_rating: DatedRating) -> None:
+        rating = dated_rating.rating and replace(dated_rating.rating, document=face(dated_rating.rating.document))
+        self._seen = replace(dated_rating, rating=rating)
         self._rendered: dict[tuple[str, str], RenderedEmbed] = {}
 
     def rendered(self, form: Embed, base_url: str) -> RenderedEmbed:
-        known = self._rendered.get((form.file, base_url))
-        if known is None:
-            known = render(self._seen, form, base_url)
+        embed = self._rendered.get((form.file, base_url))
+        if embed is None:
+            embed = render(self._seen, form, base_url)
             if len(self._rendered) < MAX_RENDERED:
-                self._rendered[form.file, base_url] = known
-        return known
+                self._rendered[form.file, base_url] = embed
+        return embed
 
 
 class EmbedCache:
@@ -98,23 +98,23 @@ class EmbedCache:
         return (await self._ratings.get(key, read_rating)).rendered(form, base_url)
 
 
-def render(seen: DatedRating, form: Embed, base_url: str) -> RenderedEmbed:
+def render(dated_rating: DatedRating, form: Embed, base_url: str) -> RenderedEmbed:
     """Render an embed of a rating."""
-    rating = seen.rating
-    now = datetime.fromtimestamp(seen.at / 1000, UTC)
-    shown = Shown(None, now, base_url, "public")
+    rating = dated_rating.rating
+    now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)
+    view = Shown(None, now, base_url, "public")
     if rating is not None:
         words, withdrawn = Vocabulary.of(method_of(rating.document)), rating.withdrawn_at is not None
-        shown = Shown(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn, vocabulary=words)
-        if seen.standing is not None:
-            requester, proved = seen.standing.requester, seen.standing.host_proved
-            shown = replace(shown, requester=requester, host_proved=proved, objects=seen.objects)
-    body = form.render(shown).encode()
-    return RenderedEmbed(body, {"Content-Type": form.media_type, **_caching(body, shown), **_freshness(shown)})
+        view = Shown(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn, vocabulary=words)
+        if dated_rating.standing is not None:
+            requester, proved = dated_rating.standing.requester, dated_rating.standing.host_proved
+            view = replace(view, requester=requester, host_proved=proved, objects=dated_rating.objects)
+    body = form.render(view).encode()
+    return RenderedEmbed(body, {"Content-Type": form.media_type, **_caching(body, view), **_freshness(view)})
 
 
-def _caching(body: bytes, shown: Shown) -> dict[str, str]:
-    private = shown.visibility == "private"
+def _caching(body: bytes, view: Shown) -> dict[str, str]:
+    private = view.visibility == "private"
     return {
         "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
         "Cache-Control": caching(private=private),
@@ -124,11 +124,11 @@ def _caching(body: bytes, shown: Shown) -> dict[str, str]:
     }
 
 
-def _freshness(shown: Shown) -> dict[str, str]:
-    known = shown.known_facts
-    named = {
-        "X-Assay-Rated-At": known.get("rated_at"),
-        "X-Assay-Expires-At": known.get("expires_at"),
-        "X-Assay-Methodology": known.get("methodology"),
+def _freshness(view: Shown) -> dict[str, str]:
+    facts = view.known_facts
+    headers = {
+        "X-Assay-Rated-At": facts.get("rated_at"),
+        "X-Assay-Expires-At": facts.get("expires_at"),
+        "X-Assay-Methodology": facts.get("methodology"),
     }
-    return {name: value for name, value in named.items() if value is not None}
+    return {name: value for name, value in headers.items() if value is not None}

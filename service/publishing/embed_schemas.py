@@ -53,8 +53,8 @@ def answers(form: Embed) -> dict[int | str, dict[str, Any]]:
         content = {"schema": {"type": "object"}, "example": form.content(example)}
     elif essence.endswith("json"):
         content = {"schema": {"type": "object"}, "example": json.loads(form.render(example))}
-    shown = {"description": "The current state.", "headers": _HEADERS, "content": {essence: content}}
-    return {200: shown, 304: {"description": "Not changed since the version in If-None-Match."}}
+    success = {"description": "The current state.", "headers": _HEADERS, "content": {essence: content}}
+    return {200: success, 304: {"description": "Not changed since the version in If-None-Match."}}
 
 
 FRESHNESS = {

@@ -41,65 +41,65 @@ CACHED_FOREVER = "public, max-age=31536000, immutable"
 
 
 @router.get("", response_model=HeadView)
-async def get_log_head(request: Request, here: ServiceDependency) -> Response:
+async def get_log_head(request: Request, service: ServiceDependency) -> Response:
     """Read the size of the log and its signed root hash."""
-    key, origin = await signing_key(here), witnessing.log_name(here.settings.public_url)
-    found, cosigned = await here.database.read(_head, origin)
-    headers = _note_headers(found, key, cosigned)
+    key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
+    tree_head, cosigned = await service.database.read(_head, origin)
+    headers = _note_headers(tree_head, key, cosigned)
     if unchanged := not_modified(request, headers):
         return unchanged
     head = HeadView(
         origin=origin,
-        size=found.size,
-        root=found.root,
+        size=tree_head.size,
+        root=tree_head.root,
         key_id=key.id,
         verifier_key=str(VerifierKey(origin, ED25519, key.public_key)),
-        checkpoint=await _note(origin, found, key, cosigned),
+        checkpoint=await _note(origin, tree_head, key, cosigned),
     )
     return json_response(head, headers=headers)
 
 
 @router.get("/checkpoint", response_class=Response)
-async def get_checkpoint(request: Request, here: ServiceDependency) -> Response:
+async def get_checkpoint(request: Request, service: ServiceDependency) -> Response:
     """Read the newest checkpoint that a witness cosigned, or else the current checkpoint, as a signed note."""
-    key, origin = await signing_key(here), witnessing.log_name(here.settings.public_url)
-    found, cosigned = await here.database.read(_cosigned_head, origin)
-    headers = _note_headers(found, key, cosigned)
+    key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
+    tree_head, cosigned = await service.database.read(_cosigned_head, origin)
+    headers = _note_headers(tree_head, key, cosigned)
     if unchanged := not_modified(request, headers):
         return unchanged
-    return Response(await _note(origin, found, key, cosigned), 200, headers, "text/plain; charset=utf-8")
+    return Response(await _note(origin, tree_head, key, cosigned), 200, headers, "text/plain; charset=utf-8")
 
 
 @router.get("/entries", response_model=EntryList)
-async def list_log_entries(here: ServiceDependency, query: Annotated[EntriesQuery, Query()]) -> Response:
+async def list_log_entries(service: ServiceDependency, query: Annotated[EntriesQuery, Query()]) -> Response:
     """List entries in the order of logging."""
-    rows = await here.database.read(log.entries, query.start, query.limit + 1, rating_id=query.rating)
+    rows = await service.database.read(log.entries, query.start, query.limit + 1, rating_id=query.rating)
     return json_response(EntryList.of(rows, query.limit), headers={"Cache-Control": CACHED_BRIEFLY})
 
 
 @router.get("/proof/inclusion", response_model=InclusionView)
 async def prove_inclusion(
-    request: Request, here: ServiceDependency, query: Annotated[InclusionQuery, Query()]
+    request: Request, service: ServiceDependency, query: Annotated[InclusionQuery, Query()]
 ) -> Response:
     """Prove that an entry is in the log."""
-    proof = await here.database.read(log.inclusion, query.position, query.size)
+    proof = await service.database.read(log.inclusion, query.position, query.size)
     headers = _tree_headers(f"{proof.position}-{proof.head.size}", fixed=query.size is not None)
     return not_modified(request, headers) or json_response(InclusionView.of(proof), headers=headers)
 
 
 @router.get("/proof/consistency", response_model=ConsistencyView)
 async def prove_consistency(
-    request: Request, here: ServiceDependency, query: Annotated[ConsistencyQuery, Query()]
+    request: Request, service: ServiceDependency, query: Annotated[ConsistencyQuery, Query()]
 ) -> Response:
     """Prove that the log only grew since it had `first` entries."""
-    proof = await here.database.read(log.consistency, query.first, query.second)
+    proof = await service.database.read(log.consistency, query.first, query.second)
     headers = _tree_headers(f"{proof.first.size}-{proof.second.size}", fixed=query.second is not None)
     return not_modified(request, headers) or json_response(ConsistencyView.of(proof), headers=headers)
 
 
 def _head(c: Any, origin: str) -> tuple[TreeHead, list[str]]:
-    found = log.head(c)
-    return found, witnessing.lines(c, origin, found.size)
+    tree_head = log.head(c)
+    return tree_head, witnessing.lines(c, origin, tree_head.size)
 
 
 def _cosigned_head(c: Any, origin: str) -> tuple[TreeHead, list[str]]:
@@ -107,8 +107,8 @@ def _cosigned_head(c: Any, origin: str) -> tuple[TreeHead, list[str]]:
     return (log.head(c, size), witnessing.lines(c, origin, size)) if size else _head(c, origin)
 
 
-async def _note(origin: str, found: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> str:
-    note = await asyncio.to_thread(_signed_note, Checkpoint(origin, found.size, found.root), key)
+async def _note(origin: str, tree_head: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> str:
+    note = await asyncio.to_thread(_signed_note, Checkpoint(origin, tree_head.size, tree_head.root), key)
     return note + "".join(f"{line}\n" for line in cosigned)
 
 
@@ -118,8 +118,8 @@ def _signed_note(checkpoint: Checkpoint, key: SigningKey) -> str:
     return checkpoint.signed(key.public_key, key.sign)
 
 
-def _note_headers(found: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> dict[str, str]:
-    etag = f"{found.size}-{found.root.hex()[:16]}-{key.id}-{len(cosigned)}"
+def _note_headers(tree_head: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> dict[str, str]:
+    etag = f"{tree_head.size}-{tree_head.root.hex()[:16]}-{key.id}-{len(cosigned)}"
     return {"ETag": f'"{etag}"', "Cache-Control": CACHED_BRIEFLY}
 
 

@@ -33,35 +33,35 @@ LICENCE = {
 
 
 @router.get("/distribution", response_model=DistributionView)
-async def letter_distribution(here: ServiceDependency, query: Annotated[DistributionQuery, Query()]) -> Response:
+async def letter_distribution(service: ServiceDependency, query: Annotated[DistributionQuery, Query()]) -> Response:
     """Count targets by letter, for each kind of service, attribute and method.
 
     Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
     """
-    tallies = await here.database.read(rating_statistics.distribution, **query.model_dump())
+    tallies = await service.database.read(rating_statistics.distribution, **query.model_dump())
     return json_response(DistributionView.of(tallies), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
 
 
 @router.get("/dump.jsonl", response_class=Response, dependencies=DOWNLOAD)
-async def download_registry(request: Request, here: ServiceDependency) -> Response:
+async def download_registry(request: Request, service: ServiceDependency) -> Response:
     """Download every public rating that is not withdrawn, oldest first, one per line.
 
     The first line has the licence, the methodology versions, and the size of the log at the time of the download.
     """
-    head = await here.database.read(log.head)
+    head = await service.database.read(log.head)
     headers = {"ETag": f'"{head.size}-{head.root.hex()[:16]}"', "Cache-Control": f"public, max-age={FRESH_S}"}
     if unchanged := not_modified(request, headers):
         return unchanged
     headers["Content-Disposition"] = 'attachment; filename="assay-registry.jsonl"'
-    return StreamingResponse(_lines(here, head), media_type="application/jsonl", headers=headers)
+    return StreamingResponse(_lines(service, head), media_type="application/jsonl", headers=headers)
 
 
-async def _lines(here: Service, head: TreeHead) -> AsyncIterator[str]:
-    versions = await here.database.read(rating_statistics.methodologies)
-    about = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
-    yield _line(about | {"log": {"size": head.size, "root": written(head.root)}})
+async def _lines(service: Service, head: TreeHead) -> AsyncIterator[str]:
+    versions = await service.database.read(rating_statistics.methodologies)
+    header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
+    yield _line(header | {"log": {"size": head.size, "root": written(head.root)}})
     after = None
-    while rows := await here.database.read(rating_statistics.page, after, ROWS_A_READ):
+    while rows := await service.database.read(rating_statistics.page, after, ROWS_A_READ):
         for rating in rows:
             yield _line(rating.shown)
         after = (rows[-1].created_at, rows[-1].id)

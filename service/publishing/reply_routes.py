@@ -23,9 +23,9 @@ router = APIRouter(prefix="/v1/ratings/{rating_id}/reply", tags=["replies"], rou
 
 
 @router.get("", response_model=ReplyView)
-async def get_reply(request: Request, rating: FoundRating, here: ServiceDependency) -> Response:
+async def get_reply(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
     """Read the reply to a rating; 404 if there is none."""
-    reply = await here.database.read(replies.find, rating.id)
+    reply = await service.database.read(replies.find, rating.id)
     if reply is None:
         raise Problem("not-found", f"there is no reply to {rating.id}")
     headers = {"ETag": _etag(reply), "Cache-Control": "private, no-cache"}
@@ -36,7 +36,7 @@ async def get_reply(request: Request, rating: FoundRating, here: ServiceDependen
 async def put_reply(
     rating_id: str,
     body: Annotated[ReplyRequest, Body(openapi_examples=REPLIES)],
-    here: ServiceDependency,
+    service: ServiceDependency,
     caller: TargetWriter,
 ) -> Response:
     """Reply to a rating of a service at a host that you have verified, whoever requested the rating.
@@ -44,8 +44,8 @@ async def put_reply(
     The reply is shown with the rating and does not change it, even if it `objects` to the rating. A new reply replaces
     the old one. The first answers 201.
     """
-    rating = await found_rating(rating_id, here, caller)
-    reply, new = await here.database.write(
+    rating = await found_rating(rating_id, service, caller)
+    reply, new = await service.database.write(
         replies.put, rating, caller.tenant, body.text, body.link, objects=body.objects
     )
     headers = {"Location": f"/v1/ratings/{rating.id}/reply"} if new else {}
@@ -53,10 +53,12 @@ async def put_reply(
 
 
 @router.delete("", status_code=204, response_description="Removed.")
-async def remove_reply(rating_id: str, here: ServiceDependency, caller: TargetWriter) -> Response:
+async def remove_reply(rating_id: str, service: ServiceDependency, caller: TargetWriter) -> Response:
     """Remove your reply."""
     return removed(
-        await here.database.write(replies.remove, rating_id, caller.tenant), "reply of yours to the rating", rating_id
+        await service.database.write(replies.remove, rating_id, caller.tenant),
+        "reply of yours to the rating",
+        rating_id,
     )
 
 
@@ -64,17 +66,17 @@ async def remove_reply(rating_id: str, here: ServiceDependency, caller: TargetWr
 async def answer_reply(
     rating_id: str,
     body: Annotated[AnswerRequest, Body(openapi_examples=ANSWERS)],
-    here: ServiceDependency,
+    service: ServiceDependency,
     caller: Writer,
 ) -> Response:
     """Answer the owner's reply in public, if you requested the rating or are the agency's operator.
 
     A new answer replaces the old one, except that the operator's answer stays.
     """
-    rating = await found_rating(rating_id, here, caller)
+    rating = await found_rating(rating_id, service, caller)
     if caller.tenant not in {rating.tenant, OPERATOR_TENANT}:  # as for other changes of a rating of another tenant
         raise not_found("rating", rating_id)
-    reply = await here.database.write(replies.answer, rating, caller.tenant, body.text)
+    reply = await service.database.write(replies.answer, rating, caller.tenant, body.text)
     if reply is None:
         raise Problem("not-found", f"there is no reply to {rating.id}")
     return json_response(ReplyView.of(reply), headers={"ETag": _etag(reply)})

@@ -30,7 +30,7 @@ router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRou
 async def set_visibility(
     rating_id: str,
     body: Annotated[VisibilityRequest, Body(openapi_examples=VISIBILITIES)],
-    here: ServiceDependency,
+    service: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
 ) -> Response:
@@ -39,7 +39,11 @@ async def set_visibility(
     Publishing is permanent: the rating is added to the log, and can then be withdrawn but not hidden.
     """
     return await _changed(
-        here, caller, repeat, rating_id, lambda c: registry.set_visibility(c, rating_id, caller.tenant, body.visibility)
+        service,
+        caller,
+        repeat,
+        rating_id,
+        lambda c: registry.set_visibility(c, rating_id, caller.tenant, body.visibility),
     )
 
 
@@ -47,7 +51,7 @@ async def set_visibility(
 async def withdraw_rating(
     rating_id: str,
     body: Annotated[WithdrawalRequest, Body(openapi_examples=WITHDRAWALS)],
-    here: ServiceDependency,
+    service: ServiceDependency,
     caller: Writer,
     repeat: Repeat,
 ) -> Response:
@@ -56,7 +60,7 @@ async def withdraw_rating(
     It is left out of lists and of `latest`, and no longer answers new requests.
     """
     return await _changed(
-        here, caller, repeat, rating_id, lambda c: registry.withdraw(c, rating_id, caller.tenant, body.reason)
+        service, caller, repeat, rating_id, lambda c: registry.withdraw(c, rating_id, caller.tenant, body.reason)
     )
 
 
@@ -64,7 +68,7 @@ async def withdraw_rating(
 async def differ_ratings(
     request: Request,
     rating: FoundRating,
-    here: ServiceDependency,
+    service: ServiceDependency,
     caller: PublicReader,
     query: Annotated[DifferenceQuery, Query()],
 ) -> Response:
@@ -72,16 +76,16 @@ async def differ_ratings(
 
     Different letters count as a change only if both posteriors support it; otherwise they may be noise.
     """
-    other = await found_rating(query.other, here, caller)
-    headers = headers_of_both(rating, other)
+    later_rating = await found_rating(query.other, service, caller)
+    headers = headers_of_both(rating, later_rating)
     if unchanged := not_modified(request, headers):
         return unchanged
-    found = await asyncio.to_thread(difference, rating.document, other.document)
-    return json_response(found.as_json(), headers=headers)
+    rating_difference = await asyncio.to_thread(difference, rating.document, later_rating.document)
+    return json_response(rating_difference.as_json(), headers=headers)
 
 
 async def _changed(
-    here: Service,
+    service: Service,
     caller: Caller,
     repeat: RequestFingerprint,
     rating_id: str,
@@ -94,4 +98,4 @@ async def _changed(
         view = RatingSummary.of(rating, standings(c, [rating])[rating.id])
         return Answer(200, write_json(view), {"Content-Location": f"{router.prefix}/{rating.id}"})
 
-    return await answer_once(here, caller, repeat, work)
+    return await answer_once(service, caller, repeat, work)

@@ -182,15 +182,15 @@ class SinceView(ResponseModel):
     sentences: list[str]
 
     @classmethod
-    def of(cls, found: Difference) -> Self:
+    def of(cls, difference: Difference) -> Self:
         """Build the view from a difference."""
         return cls.from_row(
-            found,
-            id=str(found.before["id"]),
-            letter=found.letter.before,
-            verdict=found.letter.verdict,
-            probability=found.letter.probability,
-            inputs=list(dict.fromkeys(each.what for each in found.inputs)),
+            difference,
+            id=str(difference.before["id"]),
+            letter=difference.letter.before,
+            verdict=difference.letter.verdict,
+            probability=difference.letter.probability,
+            inputs=list(dict.fromkeys(input_difference.what for input_difference in difference.inputs)),
         )
 
 
@@ -218,9 +218,9 @@ class HistoryEntry(ResponseModel):
     def of(cls, step: Step, since: Difference | None) -> Self:
         """Build the view of one step of a history."""
         rating = step.rating
-        shown = {name: value for name, value in rating.shown.items() if name in cls.model_fields}
+        fields = {name: value for name, value in rating.shown.items() if name in cls.model_fields}
         added = {"href": f"/v1/ratings/{rating.id}", "since": None if since is None else SinceView.of(since)}
-        return cls.model_validate(shown | added)
+        return cls.model_validate(fields | added)
 
 
 class HistoryList(ListModel[HistoryEntry]):
@@ -266,9 +266,9 @@ class DistributionView(ResponseModel):
     def of(cls, tallies: Sequence[LetterCount]) -> Self:
         """Build the view from sorted counts."""
         rows = []
-        for about, group in groupby(tallies, lambda one: (one.kind, one.attribute, one.method)):
-            counts = {one.letter: one.count for one in group}
-            kind, attribute, method = about
+        for series, group in groupby(tallies, lambda tally: (tally.kind, tally.attribute, tally.method)):
+            counts = {tally.letter: tally.count for tally in group}
+            kind, attribute, method = series
             row = {"kind": kind, "attribute": attribute, "method": method, "targets": sum(counts.values())}
             rows.append(DistributionRow(**row, counts=Counts(**counts)))
         return cls(items=rows)

@@ -52,11 +52,11 @@ _CONFLICT: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("", response_model=WitnessView)
-async def get_witness(here: ServiceDependency) -> Response:
+async def get_witness(service: ServiceDependency) -> Response:
     """Read the name and key of this witness, and the logs that it witnesses."""
-    key, heads = await signing_key(here), await here.database.read(witnessing.heads)
-    mine = VerifierKey(witnessing.witness_name(here.settings.public_url), COSIGNATURE, key.public_key)
-    origins = dict.fromkeys(each.name for each in here.settings.witnessed_keys)
+    key, heads = await signing_key(service), await service.database.read(witnessing.heads)
+    mine = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
+    origins = dict.fromkeys(log_key.name for log_key in service.settings.witnessed_keys)
     logs = [{"origin": origin, "size": heads[origin].size if origin in heads else 0} for origin in origins]
     return json_response(WitnessView(name=mine.name, verifier_key=str(mine), logs=logs))
 
@@ -68,25 +68,27 @@ async def get_witness(here: ServiceDependency) -> Response:
     openapi_extra=_BODY,
     responses=_CONFLICT,
 )
-async def add_checkpoint(request: Request, here: ServiceDependency) -> Response:
+async def add_checkpoint(request: Request, service: ServiceDependency) -> Response:
     """Cosign the checkpoint of a witnessed log, if it extends the latest cosigned checkpoint."""
     path = f"{router.prefix}/add-checkpoint"
-    (await here.rate_limiter.take(address_of(request), work=VISITS)).check()
+    (await service.rate_limiter.take(address_of(request), work=VISITS)).check()
     body = await request.body()
     try:
-        asked, checkpoint = _signed_request(body, here.settings.witnessed_keys)
+        submission, checkpoint = _signed_request(body, service.settings.witnessed_keys)
     except Problem:  # unknown callers share a limit, so that they cannot use up the limit of a witnessed log
-        await here.rate_limiter.admit("POST", path, "strangers at the witness")
+        await service.rate_limiter.admit("POST", path, "strangers at the witness")
         raise
-    await here.rate_limiter.admit("POST", path, f"log {checkpoint.origin}")
+    await service.rate_limiter.admit("POST", path, f"log {checkpoint.origin}")
     head = TreeHead(checkpoint.size, checkpoint.root)
     try:
-        time_s = await here.database.write(witnessing.witness, checkpoint.origin, asked.old, head, asked.proof)
+        time_s = await service.database.write(
+            witnessing.witness, checkpoint.origin, submission.old, head, submission.proof
+        )
     except OtherHead as other:
         return Response(f"{other.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
     # signed after the head is stored: if signing fails, the log can repeat the request with this head as the old head
-    key = await signing_key(here)
-    mine = VerifierKey(witnessing.witness_name(here.settings.public_url), COSIGNATURE, key.public_key)
+    key = await signing_key(service)
+    mine = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
     line = await asyncio.to_thread(cosign, checkpoint.text(), mine, key.sign, time_s)
     return Response(line, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"})
 
@@ -96,18 +98,18 @@ def _signed_request(body: bytes, keys: Sequence[VerifierKey]) -> tuple[AddCheckp
     if len(body) > MOST_BYTES:
         raise Problem("body-too-large", f"a request for a cosignature has at most {MOST_BYTES:,} bytes")
     try:
-        asked = AddCheckpoint.read(body)
-        checkpoint, lines = read_note(asked.note)
-        known = [each.public_key for each in keys if each.name == checkpoint.origin]
-        signed = any(is_signed_by(checkpoint, lines, key, is_signature) for key in known)
+        submission = AddCheckpoint.read(body)
+        checkpoint, lines = read_note(submission.note)
+        public_keys = [log_key.public_key for log_key in keys if log_key.name == checkpoint.origin]
+        signed = any(is_signed_by(checkpoint, lines, key, is_signature) for key in public_keys)
     except BadCheckpoint as wrong:
         raise Problem("malformed-checkpoint", str(wrong)) from None
-    if not known:
+    if not public_keys:
         raise not_found("witnessed log", checkpoint.origin)
     if not signed:
         raise Problem("checkpoint-not-signed", f"no known key of {checkpoint.origin[:200]} signed the checkpoint")
-    if asked.old > checkpoint.size:
+    if submission.old > checkpoint.size:
         raise Problem(
-            "malformed-checkpoint", f"the old size {asked.old} is greater than the checkpoint's {checkpoint.size}"
+            "malformed-checkpoint", f"the old size {submission.old} is greater than the checkpoint's {checkpoint.size}"
         )
-    return asked, checkpoint
+    return submission, checkpoint
