@@ -25,28 +25,28 @@ def _deliveries(job: Job) -> Deliveries:
 
 @router.get("", response_model=DeliveryList)
 async def list_job_deliveries(
-    request: Request, job: FoundJob, here: ServiceDependency, query: Annotated[DeliveryQuery, Query()]
+    request: Request, job: FoundJob, service: ServiceDependency, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """List waiting deliveries to a job's `callback_url`, and deliveries of the last 30 days, newest first."""
-    return await _deliveries(job).listed(request, here, query)
+    return await _deliveries(job).listed(request, service, query)
 
 
 @router.get("/{delivery_id}", response_model=DeliveryView)
-async def get_job_delivery(delivery_id: str, job: FoundJob, here: ServiceDependency) -> Response:
+async def get_job_delivery(delivery_id: str, job: FoundJob, service: ServiceDependency) -> Response:
     """Read a delivery to a job's `callback_url`: its payload, and every attempt with its answer."""
-    return await _deliveries(job).shown(here, delivery_id)
+    return await _deliveries(job).shown(service, delivery_id)
 
 
 @router.post(
     "/{delivery_id}/redeliver", status_code=202, response_model=DeliveryView, response_description="Queued again."
 )
 async def redeliver_to_callback(
-    job_id: str, delivery_id: str, here: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+    job_id: str, delivery_id: str, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
     """Send a delivery to a job's `callback_url` again, under the same `webhook-id`."""
-    deliveries = _deliveries(await found_job(job_id, here, caller))
+    deliveries = _deliveries(await found_job(job_id, service, caller))
 
     def again(c: Any) -> Answer:
         return deliveries.send_again(c, delivery_id)
 
-    return await answer_once(here, caller, repeat, again)
+    return await answer_once(service, caller, repeat, again)

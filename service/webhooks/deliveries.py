@@ -24,15 +24,15 @@ class Deliveries:
     receiver: Receiver
     under: str
 
-    async def listed(self, request: Request, here: Service, query: DeliveryQuery) -> Response:
+    async def listed(self, request: Request, service: Service, query: DeliveryQuery) -> Response:
         """Return one page of deliveries, newest first."""
         name = f"deliveries of {self.under}"
         view = partial(DeliveryLine.of, under=self.under)
-        return await read_list(request, here, query, name, view, delivery_log.page, self.receiver)
+        return await read_list(request, service, query, name, view, delivery_log.page, self.receiver)
 
-    async def shown(self, here: Service, delivery_id: str) -> Response:
+    async def shown(self, service: Service, delivery_id: str) -> Response:
         """Return one delivery with its attempts."""
-        view = await here.database.read(self._view, delivery_id)
+        view = await service.database.read(self._view, delivery_id)
         return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
     def accepted(self, c: Any, delivery_id: str) -> Answer:
@@ -49,5 +49,5 @@ class Deliveries:
         row: Delivery | None = delivery_log.find(c, delivery_id, self.receiver)
         if row is None:
             raise not_found("delivery", delivery_id)
-        tries = [AttemptView.from_row(one) for one in delivery_log.attempts(c, row.id)]
+        tries = [AttemptView.from_row(attempt) for attempt in delivery_log.attempts(c, row.id)]
         return DeliveryView.of(row, self.under, tries=tries)

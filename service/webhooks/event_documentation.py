@@ -141,8 +141,8 @@ def _received(kind: str, summary: str, data: Mapping[str, Any]) -> dict[str, Any
 
 def _content(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     facts, when = dict(data), "2026-01-02T03:04:05Z"
-    about = f"/v1/jobs/{facts['job_id']}" if "job_id" in facts else f"/v1/webhooks/{facts['webhook_id']}"
-    event = {"specversion": "1.0", "id": "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK", "source": about, "type": kind, "time": when}
+    source = f"/v1/jobs/{facts['job_id']}" if "job_id" in facts else f"/v1/webhooks/{facts['webhook_id']}"
+    event = {"specversion": "1.0", "id": "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK", "source": source, "type": kind, "time": when}
     return {
         "application/json": {
             "schema": {"$ref": "#/components/schemas/Notice"},

@@ -40,91 +40,95 @@ Description = Annotated[WebhookDescription, Body(openapi_examples=WEBHOOKS)]
 
 # ---------------------------------------------------------------------------- endpoints
 @router.post("", status_code=201, response_model=NewWebhookView, response_description="Created.")
-async def create_webhook(body: Description, here: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
+async def create_webhook(
+    body: Description, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+) -> Response:
     """Create a webhook. Its secret is shown in this answer and never again.
 
     The endpoint first gets a `webhook.challenge`, and notices only after it has answered it.
     """
     with located():
-        here.target_validator.check_callback(body.url, "url")
+        service.target_validator.check_callback(body.url, "url")
     webhook_id = new_id("whk")
 
     def add(c: Any) -> Answer:
-        secret = webhooks.seal(here.vault, webhooks.new_secret(), caller.tenant, webhook_id)
+        secret = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, webhook_id)
         described = body.model_dump()
         new = NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **described)
-        kept = webhooks.add(c, new, confirmed=False)
-        fan_out.challenge(c, kept, _base_url(here))
+        webhook = webhooks.add(c, new, confirmed=False)
+        fan_out.challenge(c, webhook, _base_url(service))
         # creates the signing key if there is none, because the answer contains the public key
-        signing.current(c, here.vault)
-        return _kept(c, kept, status=201, headers={"Location": f"{router.prefix}/{kept.id}"})
+        signing.current(c, service.vault)
+        return _kept(c, webhook, status=201, headers={"Location": f"{router.prefix}/{webhook.id}"})
 
-    return await _with_secret(here, caller, repeat.by(caller), add)
+    return await _with_secret(service, caller, repeat.by(caller), add)
 
 
 @router.get("", response_model=WebhookList)
-async def list_webhooks(request: Request, here: ServiceDependency, caller: WebhookWriter, query: Paging) -> Response:
+async def list_webhooks(request: Request, service: ServiceDependency, caller: WebhookWriter, query: Paging) -> Response:
     """List your endpoints, newest first."""
-    view = partial(WebhookView.of, key=await here.database.read(_public_key))
-    return await read_list(request, here, query, "webhooks", view, webhooks.page, caller.tenant)
+    view = partial(WebhookView.of, key=await service.database.read(_public_key))
+    return await read_list(request, service, query, "webhooks", view, webhooks.page, caller.tenant)
 
 
-async def own_webhook(webhook_id: str, here: ServiceDependency, caller: WebhookWriter) -> Webhook:
+async def own_webhook(webhook_id: str, service: ServiceDependency, caller: WebhookWriter) -> Webhook:
     """Return the endpoint in the path."""
-    return existing(await here.database.read(webhooks.find, webhook_id, caller.tenant), "webhook", webhook_id)
+    return existing(await service.database.read(webhooks.find, webhook_id, caller.tenant), "webhook", webhook_id)
 
 
 OwnWebhook = Annotated[Webhook, Depends(own_webhook)]
 
 
 @router.get("/{webhook_id}", response_model=WebhookView)
-async def get_webhook(request: Request, row: OwnWebhook, here: ServiceDependency) -> Response:
+async def get_webhook(request: Request, row: OwnWebhook, service: ServiceDependency) -> Response:
     """Read an endpoint, with only the last characters of its secret."""
-    key = await here.database.read(_public_key)
+    key = await service.database.read(_public_key)
     headers = {"ETag": _etag(row, key), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(WebhookView.of(row, key), headers=headers)
 
 
 @router.put("/{webhook_id}", response_model=WebhookView)
 async def replace_webhook(
-    body: Description, row: OwnWebhook, here: ServiceDependency, caller: WebhookWriter
+    body: Description, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter
 ) -> Response:
     """Change an endpoint. Its secret stays; waiting deliveries go to the new address, after it answered a challenge."""
     with located():
-        here.target_validator.check_callback(body.url, "url")
+        service.target_validator.check_callback(body.url, "url")
 
     def replace(c: Any) -> Webhook | None:
         moved = webhooks.has_moved(c, row.id, caller.tenant, body.url)
         changed = webhooks.replace(c, row.id, caller.tenant, **body.model_dump())
         if moved and changed is not None:
-            fan_out.challenge(c, changed, _base_url(here))
+            fan_out.challenge(c, changed, _base_url(service))
         return changed
 
-    return await _changed(here, row.id, replace)
+    return await _changed(service, row.id, replace)
 
 
 @router.delete("/{webhook_id}", status_code=204, response_description="Removed.")
-async def remove_webhook(webhook_id: str, here: ServiceDependency, caller: WebhookWriter) -> Response:
+async def remove_webhook(webhook_id: str, service: ServiceDependency, caller: WebhookWriter) -> Response:
     """Remove an endpoint and its secret. Its waiting deliveries are dropped."""
-    return removed(await here.database.write(webhooks.remove, webhook_id, caller.tenant), "webhook", webhook_id)
+    return removed(await service.database.write(webhooks.remove, webhook_id, caller.tenant), "webhook", webhook_id)
 
 
 @router.post("/{webhook_id}/rotate", response_model=NewWebhookView)
-async def rotate_webhook(row: OwnWebhook, here: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
+async def rotate_webhook(
+    row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+) -> Response:
     """Replace the secret of an endpoint. The new secret is shown in this answer only; the old signs 24 more hours.
 
     A second rotation within these hours ends the older of the two secrets at once.
     """
 
     def rotate(c: Any) -> Answer:
-        fresh = webhooks.seal(here.vault, webhooks.new_secret(), caller.tenant, row.id)
+        fresh = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, row.id)
         return _kept(c, existing(webhooks.rotate(c, row.id, caller.tenant, fresh), "webhook", row.id))
 
-    return await _with_secret(here, caller, repeat.by(caller), rotate)
+    return await _with_secret(service, caller, repeat.by(caller), rotate)
 
 
 @router.post("/{webhook_id}/enable", response_model=WebhookView)
-async def enable_webhook(webhook_id: str, here: ServiceDependency, caller: WebhookWriter) -> Response:
+async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: WebhookWriter) -> Response:
     """Enable a disabled endpoint. Deliveries that were given up meanwhile can be sent again one by one.
 
     An endpoint that has not answered its challenge gets another one.
@@ -133,10 +137,10 @@ async def enable_webhook(webhook_id: str, here: ServiceDependency, caller: Webho
     def enable(c: Any) -> Webhook | None:
         enabled = webhooks.enable(c, webhook_id, caller.tenant)
         if enabled is not None and enabled.confirmed_at is None:
-            fan_out.challenge(c, enabled, _base_url(here))
+            fan_out.challenge(c, enabled, _base_url(service))
         return enabled
 
-    return await _changed(here, webhook_id, enable)
+    return await _changed(service, webhook_id, enable)
 
 
 # ---------------------------------------------------------------------------- deliveries
@@ -146,28 +150,28 @@ async def enable_webhook(webhook_id: str, here: ServiceDependency, caller: Webho
     response_model=DeliveryView,
     response_description="A notice of type `ping` is queued.",
 )
-async def ping_webhook(row: OwnWebhook, here: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
+async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Send a test notice to an endpoint, regardless of its event types."""
 
     def ping(c: Any) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
-        return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, _base_url(here)))
+        return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, _base_url(service)))
 
-    return await answer_once(here, caller, repeat, ping)
+    return await answer_once(service, caller, repeat, ping)
 
 
 @router.get("/{webhook_id}/deliveries", response_model=DeliveryList)
 async def list_deliveries(
-    request: Request, row: OwnWebhook, here: ServiceDependency, query: Annotated[DeliveryQuery, Query()]
+    request: Request, row: OwnWebhook, service: ServiceDependency, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """List waiting deliveries to an endpoint, and deliveries of the last 30 days, newest first."""
-    return await _deliveries(row).listed(request, here, query)
+    return await _deliveries(row).listed(request, service, query)
 
 
 @router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView)
-async def get_delivery(delivery_id: str, row: OwnWebhook, here: ServiceDependency) -> Response:
+async def get_delivery(delivery_id: str, row: OwnWebhook, service: ServiceDependency) -> Response:
     """Read a delivery: its payload, and every attempt with its answer."""
-    return await _deliveries(row).shown(here, delivery_id)
+    return await _deliveries(row).shown(service, delivery_id)
 
 
 @router.post(
@@ -177,7 +181,7 @@ async def get_delivery(delivery_id: str, row: OwnWebhook, here: ServiceDependenc
     response_description="Queued again.",
 )
 async def redeliver(
-    delivery_id: str, row: OwnWebhook, here: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+    delivery_id: str, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
     """Send a delivery again, under the same `webhook-id`, to the current address of its endpoint."""
 
@@ -185,7 +189,7 @@ async def redeliver(
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).send_again(c, delivery_id, webhook.url)
 
-    return await answer_once(here, caller, repeat, again)
+    return await answer_once(service, caller, repeat, again)
 
 
 # ---------------------------------------------------------------------------- views
@@ -194,8 +198,8 @@ def _public_key(c: Any) -> PublicKey | None:
     return next((key for key in signing.every(c) if key.retired_at is None), None)
 
 
-def _base_url(here: Service) -> str:
-    return (here.settings.public_url or "").rstrip("/")
+def _base_url(service: Service) -> str:
+    return (service.settings.public_url or "").rstrip("/")
 
 
 def _deliveries(webhook: Webhook) -> Deliveries:
@@ -212,26 +216,26 @@ def _enabled(row: Webhook | None, webhook_id: str) -> Webhook:
 def _kept(c: Any, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
     """Return the answer for an endpoint with a new secret, without the secret, because answers are stored."""
     key = _public_key(c)
-    shown = NewWebhookView(**WebhookView.of(row, key).model_dump(), secret=None)
-    return Answer(status, write_json(shown), {**(headers or {}), "ETag": _etag(row, key)})
+    view = NewWebhookView(**WebhookView.of(row, key).model_dump(), secret=None)
+    return Answer(status, write_json(view), {**(headers or {}), "ETag": _etag(row, key)})
 
 
-async def _with_secret(here: Service, caller: Caller, repeat: Repeatable, work: Callable[[Any], Answer]) -> Response:
+async def _with_secret(service: Service, caller: Caller, repeat: Repeatable, work: Callable[[Any], Answer]) -> Response:
     """Call `work` once, and add the endpoint's secret to the answer if it has not been replaced since."""
-    answer = await here.database.write(once, repeat, work)
-    shown = read_json(answer.body)
-    row = await here.database.read(webhooks.find, shown["id"], caller.tenant)
-    if row is not None and shown["secret_hint"] == WebhookView.of(row, None).secret_hint:
-        shown["secret"] = webhooks.reveal(here.vault, row.sealed_secret, caller.tenant, row.id)
-    complete = Answer(answer.status, write_json(shown), answer.headers, answer.replayed)
+    answer = await service.database.write(once, repeat, work)
+    document = read_json(answer.body)
+    row = await service.database.read(webhooks.find, document["id"], caller.tenant)
+    if row is not None and document["secret_hint"] == WebhookView.of(row, None).secret_hint:
+        document["secret"] = webhooks.reveal(service.vault, row.sealed_secret, caller.tenant, row.id)
+    complete = Answer(answer.status, write_json(document), answer.headers, answer.replayed)
     return complete.response(**{"Cache-Control": "no-store"})
 
 
-async def _changed(here: Service, webhook_id: str, change: Callable[[Any], Webhook | None]) -> Response:
+async def _changed(service: Service, webhook_id: str, change: Callable[[Any], Webhook | None]) -> Response:
     def work(c: Any) -> tuple[Webhook, PublicKey | None]:
         return existing(change(c), "webhook", webhook_id), _public_key(c)
 
-    row, key = await here.database.write(work)
+    row, key = await service.database.write(work)
     return json_response(WebhookView.of(row, key), headers={"ETag": _etag(row, key)})
 
 

@@ -61,13 +61,13 @@ class WebhookView(ResponseModel):
     @classmethod
     def of(cls, row: Webhook, key: PublicKey | None) -> Self:
         """Build the view of an endpoint; `key` is the agency's signing key."""
-        here = f"/v1/webhooks/{row.id}"
+        path = f"/v1/webhooks/{row.id}"
         return cls.from_row(
             row,
             secret_hint=hint(row.sealed_secret.last4),
             previous_secret_until=row.previous_until,
             public_key=None if key is None else PUBLIC_PREFIX + base64.b64encode(key.public_key).decode(),
-            links={"self": here, "deliveries": f"{here}/deliveries"},
+            links={"self": path, "deliveries": f"{path}/deliveries"},
         )
 
 
