@@ -55,9 +55,9 @@ def backlog(c: Connection) -> Backlog:
             *_webhook_backlog(deliveries),
         )
     ).one()
-    due, running, expired, notices, notice_s, waiting, delivery_s = row
+    due_age_s, running, expired, notices, notice_s, waiting, delivery_s = row
     oldest = max((age for age in (notice_s, delivery_s) if age is not None), default=None)
-    return Backlog(counts_by_status(c), _float(due), _float(running), expired, notices + waiting, _float(oldest))
+    return Backlog(counts_by_status(c), _float(due_age_s), _float(running), expired, notices + waiting, _float(oldest))
 
 
 def counts_by_status(c: Connection, tenant: str | None = None) -> dict[str, int]:
@@ -92,10 +92,10 @@ class Queue:
 
 def queue_of(c: Connection, tenant: str) -> Queue:
     """Read the queue as a tenant may see it, in two statements."""
-    due = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
+    due_since = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
     leased = and_(jobs.c.status == "running", jobs.c.lease_until > now_ms())
     busy = select(func.count(jobs.c.lease_owner.distinct())).where(leased).scalar_subquery()
-    waited_s, workers = c.execute(select(_age_s(due), busy)).one()
+    waited_s, workers = c.execute(select(_age_s(due_since), busy)).one()
     return Queue(counts_by_status(c, tenant), _float(waited_s), workers)
 
 

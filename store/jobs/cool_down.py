@@ -28,5 +28,5 @@ def rest_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float
         .where(jobs.c.created_at >= now_ms() - rest_ms - LONGEST_JOB_MS, jobs.c.started_at.is_not(None))
         .scalar_subquery()
     )
-    left = c.execute(select(last + rest_ms - now_ms())).scalar_one()
-    return 0 if left is None else max(0, math.ceil(left / 1000))
+    remaining_ms = c.execute(select(last + rest_ms - now_ms())).scalar_one()
+    return 0 if remaining_ms is None else max(0, math.ceil(remaining_ms / 1000))

@@ -56,8 +56,10 @@ class Share:
     @classmethod
     def of(cls, settings: Settings) -> Share:
         """Return the share that an operator configured; a service without keys has one tenant, and no limit."""
-        most = settings.max_running_jobs
-        return cls(NO_LIMIT if most is None and not settings.keys_required else most, settings.worker_concurrency)
+        max_running = settings.max_running_jobs
+        return cls(
+            NO_LIMIT if max_running is None and not settings.keys_required else max_running, settings.worker_concurrency
+        )
 
     def limit(self, slots: int) -> int:
         """Return the limit if the registered workers have `slots` slots."""
@@ -95,8 +97,8 @@ def _waiting_tenants() -> Select[tuple[str]]:
     first = select(func.min(queued.c.tenant).label("tenant")).where(queued.c.status == "queued")
     tenants = first.cte("waiting", recursive=True)
     following = first.where(queued.c.tenant > tenants.c.tenant).scalar_subquery()
-    every = tenants.union_all(select(following).where(tenants.c.tenant.is_not(None)))
-    return select(every.c.tenant).where(every.c.tenant.is_not(None))
+    waiting_tenants = tenants.union_all(select(following).where(tenants.c.tenant.is_not(None)))
+    return select(waiting_tenants.c.tenant).where(waiting_tenants.c.tenant.is_not(None))
 
 
 def _started_last(tenant: ColumnElement[str]) -> ColumnElement[int]:
@@ -165,8 +167,8 @@ QUEUE = jobs.alias("queue")
 
 def jobs_before(tenant: ColumnElement[str], *earlier: ColumnElement[bool]) -> ScalarSelect[int]:
     """Count a tenant's queued jobs that meet the conditions on `QUEUE`, up to `MOST_COUNTED`."""
-    some = select(QUEUE.c.id).where(QUEUE.c.status == "queued", QUEUE.c.tenant == tenant, *earlier)
-    return select(func.count()).select_from(some.limit(MOST_COUNTED).subquery()).scalar_subquery()
+    earlier_jobs = select(QUEUE.c.id).where(QUEUE.c.status == "queued", QUEUE.c.tenant == tenant, *earlier)
+    return select(func.count()).select_from(earlier_jobs.limit(MOST_COUNTED).subquery()).scalar_subquery()
 
 
 _due_at, _job = bindparam("due", type_=BigInteger), bindparam("job_id", type_=AnyText())
@@ -213,8 +215,8 @@ class QueueState:
     slots: int
     waiting: Mapping[str, tuple[int, int]]
 
-    def position(self, tenant: str, own: int) -> int:
-        """Return the position of a tenant's job with `own` jobs of the tenant before it.
+    def position(self, tenant: str, jobs_ahead: int) -> int:
+        """Return the position of a tenant's job with `jobs_ahead` jobs of the tenant before it.
 
         1 is the next job; `MOST_COUNTED` + 1 is any later position. A tenant's turn is the number of its running jobs
         plus the job's number in the tenant's queue.
@@ -223,21 +225,23 @@ class QueueState:
         latest = max((job.started_at for job in self.running if job.tenant == tenant), default=0)
         last = self.waiting.get(tenant, (0, latest))[1]
         others = 0
-        for name, (due, started) in self.waiting.items():
+        for name, (due_jobs, started) in self.waiting.items():
             # at equal turns, a tenant that has more running jobs now started its latest job earlier
             is_first = (-count[name], started, name) < (-count[tenant], last, tenant)
-            others += min(due, max(0, count[tenant] + own - count[name] + is_first)) if name != tenant else 0
-        return 1 + min(MOST_COUNTED, own + others)
+            others += (
+                min(due_jobs, max(0, count[tenant] + jobs_ahead - count[name] + is_first)) if name != tenant else 0
+            )
+        return 1 + min(MOST_COUNTED, jobs_ahead + others)
 
 
 MOST_RUNNING = 1000
 
 
 def _waiting() -> Select[tuple[str, int, int]]:
-    tenants, due = _waiting_tenants().limit(MOST_COUNTED).subquery("tenants"), jobs.alias("due")
-    some = select(due.c.id).where(due.c.status == "queued", due.c.next_run_at <= now_ms())
-    some = some.where(due.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)
-    number = select(func.count()).select_from(some.subquery()).correlate(tenants).scalar_subquery()
+    tenants, due_jobs = _waiting_tenants().limit(MOST_COUNTED).subquery("tenants"), jobs.alias("due")
+    counted_jobs = select(due_jobs.c.id).where(due_jobs.c.status == "queued", due_jobs.c.next_run_at <= now_ms())
+    counted_jobs = counted_jobs.where(due_jobs.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)
+    number = select(func.count()).select_from(counted_jobs.subquery()).correlate(tenants).scalar_subquery()
     return select(tenants.c.tenant, number.label("due"), _started_last(tenants.c.tenant).label("started_at"))
 
 
@@ -252,18 +256,18 @@ _RUNNING = (
 def state(c: Connection) -> QueueState:
     """Read the running jobs and the waiting tenants, in three statements."""
     rows = [
-        RunningJob(tenant, started_at, float(elapsed_s), asked, expected)
-        for tenant, started_at, elapsed_s, asked, expected in c.execute(_RUNNING)
+        RunningJob(tenant, started_at, float(elapsed_s), asked_count, expected)
+        for tenant, started_at, elapsed_s, asked_count, expected in c.execute(_RUNNING)
     ]
     waiting = {row.tenant: (row.due, row.started_at) for row in c.execute(_WAITING)}
     return QueueState(tuple(rows), int(c.execute(select(_slots)).scalar_one()), waiting)
 
 
 # ---------------------------------------------------------------------------- estimated start
-def starts_in_s(tenant: str, own: int, position: int, queue: QueueState, share: Share) -> int | None:
+def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, share: Share) -> int | None:
     """Estimate the seconds until a queued job starts; ``None`` while no running job shows how long jobs take.
 
-    `own` is the number of the tenant's jobs before it, `position` its position among all queued jobs (from 1).
+    `jobs_ahead` is the number of the tenant's jobs before it, `position` its position among all queued jobs (from 1).
 
     Slots become free when the running jobs end, and each job that starts before this one takes the mean time of the
     running jobs. A tenant with its share of running jobs also waits for the end of one of these.
@@ -272,7 +276,7 @@ def starts_in_s(tenant: str, own: int, position: int, queue: QueueState, share: 
     mean_s = sum(lasting_s) / len(lasting_s) if lasting_s else None
     running = [job for job in queue.running if job.tenant == tenant]
     by_slots = _wait_s(position - 1, queue.running, max(queue.slots, share.slots), mean_s)
-    by_share = _wait_s(own, running, share.limit(queue.slots), mean_s)
+    by_share = _wait_s(jobs_ahead, running, share.limit(queue.slots), mean_s)
     return None if by_slots is None or by_share is None else round(max(by_slots, by_share))
 
 

@@ -62,10 +62,10 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
         dispatched_at=None,
         waits_why=None,
     )
-    wanted = claimed.where(jobs.c.id == job_id, claimable())
+    statement = claimed.where(jobs.c.id == job_id, claimable())
     if attempt_cap is not None:
-        wanted = wanted.where(or_(jobs.c.attempts_without_progress < attempt_cap, jobs.c.cancel_requested))
-    row = c.execute(wanted.returning(jobs)).mappings().one_or_none()
+        statement = statement.where(or_(jobs.c.attempts_without_progress < attempt_cap, jobs.c.cancel_requested))
+    row = c.execute(statement.returning(jobs)).mappings().one_or_none()
     if row is None:
         return None
     job = job_from(**row)
@@ -125,8 +125,8 @@ def _serialise_claims(c: Connection) -> None:
 def _announce_again(c: Connection, job_id: str, claimed: Claim | None) -> None:
     """Let the reconciler announce a queued job whose message was used without claiming it."""
     if claimed is None or claimed.job.id != job_id:
-        named = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.status == "queued")
-        free = named.where(jobs.c.dispatched_at.is_not(None)).with_for_update(skip_locked=True)
+        queued_job = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.status == "queued")
+        free = queued_job.where(jobs.c.dispatched_at.is_not(None)).with_for_update(skip_locked=True)
         c.execute(changed(dispatched_at=None).where(jobs.c.id.in_(free)))
 
 
@@ -188,10 +188,12 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
     return Beat(False, held=c.execute(ended).one_or_none() is not None)
 
 
-def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool, why: str | None = None) -> None:
+def release(
+    c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool, reason: str | None = None
+) -> None:
     """Return an unfinished job to the queue, or cancel it if that was requested.
 
-    The job may be claimed again after `delay_s` seconds; `why` is the reason, for the status. `charge_attempt` says
+    The job may be claimed again after `delay_s` seconds; `reason` is for the status. `charge_attempt` says
     whether this attempt may count as one without progress; it is false for an orderly shutdown.
 
     Raises
@@ -210,11 +212,11 @@ def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: 
         lease_until=None,
         dispatched_at=None,
         next_run_at=now_ms() + _ms(delay_s),
-        waits_why=why,
+        waits_why=reason,
         attempts_without_progress=fruitless,
     )
     c.execute(queued.where(jobs.c.id == job.id))
-    facts = {"delay_s": delay_s} if why is None else {"delay_s": delay_s, "why": why}
+    facts = {"delay_s": delay_s} if reason is None else {"delay_s": delay_s, "why": reason}
     append(c, job.id, "released", facts, fence=job.fence)
 
 

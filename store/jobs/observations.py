@@ -58,12 +58,12 @@ class Added:
 
 def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observation]:
     """Read a job's observations of the probes with these ids (`Probe.unit`); unrecorded probes are left out."""
-    wanted = select(observations).where(observations.c.job_id == job_id)
-    found: dict[str, Observation] = {}
-    for some in chunks(units):
-        for row in c.execute(wanted.where(observations.c.unit.in_(some))).mappings():
-            found[row["unit"]] = _observation(row)
-    return found
+    query = select(observations).where(observations.c.job_id == job_id)
+    by_unit: dict[str, Observation] = {}
+    for chunk in chunks(units):
+        for row in c.execute(query.where(observations.c.unit.in_(chunk))).mappings():
+            by_unit[row["unit"]] = _observation(row)
+    return by_unit
 
 
 SEARCHED_ROWS = 250
@@ -85,14 +85,16 @@ def page(
 
 def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
     """List a job's last observations, the newest first."""
-    wanted = select(observations).where(observations.c.job_id == job_id).order_by(observations.c.seq.desc())
-    return [_stored(row) for row in c.execute(wanted.limit(limit)).mappings()]
+    query = select(observations).where(observations.c.job_id == job_id).order_by(observations.c.seq.desc())
+    return [_stored(row) for row in c.execute(query.limit(limit)).mappings()]
 
 
 def asked_by_part(c: Connection, job_id: str) -> Counter[str]:
     """Count a job's different questions by the first segment of the probe's id, such as a translation's language."""
-    own = observations.c.job_id == job_id, observations.c.copied.is_(False)
-    return Counter(unit.partition("/")[0] for unit in c.execute(select(observations.c.unit).where(*own)).scalars())
+    conditions = observations.c.job_id == job_id, observations.c.copied.is_(False)
+    return Counter(
+        unit.partition("/")[0] for unit in c.execute(select(observations.c.unit).where(*conditions)).scalars()
+    )
 
 
 @dataclass(frozen=True)
@@ -112,26 +114,26 @@ class Wanted:
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
         """The conditions that the database can check; `fits` checks the others."""
-        found: list[ColumnElement[bool]] = []
+        clauses: list[ColumnElement[bool]] = []
         if self.part is not None:
             unit = observations.c.unit
-            found.append(or_(unit == self.part, unit.startswith(f"{self.part}/", autoescape=True)))
+            clauses.append(or_(unit == self.part, unit.startswith(f"{self.part}/", autoescape=True)))
         if self.failure is not None:
             failure = observations.c.failure
-            named = {"any": failure.is_not(None), "none": failure.is_(None)}
-            found.append(named.get(self.failure, failure == self.failure))
-        return found
+            special_cases = {"any": failure.is_not(None), "none": failure.is_(None)}
+            clauses.append(special_cases.get(self.failure, failure == self.failure))
+        return clauses
 
-    def fits(self, one: Observation) -> bool:
+    def fits(self, observation: Observation) -> bool:
         """Return whether an observation matches `answer` and `q`."""
-        value = one.reply.value
+        value = observation.reply.value
         if self.answer is not None:
-            said = [value, value.get("label"), value.get("choice")] if isinstance(value, Mapping) else [value]
-            if self.answer.casefold() not in [str(each).casefold() for each in said if each is not None]:
+            answers = [value, value.get("label"), value.get("choice")] if isinstance(value, Mapping) else [value]
+            if self.answer.casefold() not in [str(answer).casefold() for answer in answers if answer is not None]:
                 return False
         if self.q is None:
             return True
-        return any(self.q.casefold() in text.casefold() for text in _texts([one.as_json()["ask"], value]))
+        return any(self.q.casefold() in text.casefold() for text in _texts([observation.as_json()["ask"], value]))
 
 
 def _texts(part: Any) -> Iterator[str]:
@@ -140,8 +142,8 @@ def _texts(part: Any) -> Iterator[str]:
     elif isinstance(part, Mapping):
         yield from _texts(list(part.values()))
     elif isinstance(part, list | tuple):
-        for each in part:
-            yield from _texts(each)
+        for entry in part:
+            yield from _texts(entry)
 
 
 ROWS_A_SEARCH = 5_000
@@ -149,26 +151,26 @@ ROWS_A_SEARCH = 5_000
 
 
 def search(
-    c: Connection, job_id: str, wanted: Wanted, after: int, limit: int
+    c: Connection, job_id: str, criteria: Wanted, after: int, limit: int
 ) -> tuple[list[StoredObservation], int | None]:
     """List matching observations numbered above `after`, and return where to continue; ``None`` at the end.
 
     A search that reads `ROWS_A_SEARCH` rows without filling the page ends there, so a page can be short or empty.
     """
-    found: list[StoredObservation] = []
+    matches: list[StoredObservation] = []
     for _ in range(ROWS_A_SEARCH // SEARCHED_ROWS):
-        rows = page(c, job_id, after, SEARCHED_ROWS, wanted.conditions)
+        rows = page(c, job_id, after, SEARCHED_ROWS, criteria.conditions)
         for row in rows:
-            if len(found) == limit:
-                return found, after
-            if wanted.fits(row.observation):
-                found.append(row)
+            if len(matches) == limit:
+                return matches, after
+            if criteria.fits(row.observation):
+                matches.append(row)
             after = row.seq
         if rows.cut:
             break
         if len(rows) < SEARCHED_ROWS:
-            return found, None
-    return found, after
+            return matches, None
+    return matches, after
 
 
 def count(c: Connection, job_id: str) -> int:
@@ -191,9 +193,13 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
         .returning(observations.c.copied)
     ).scalars()
     copies = list(deleted)
-    asked = copies.count(False)
+    asked_count = copies.count(False)
     if copies:
-        c.execute(changed(asked=job.asked - asked, failed_calls=job.failed_calls - asked).where(jobs.c.id == job.id))
+        c.execute(
+            changed(asked=job.asked - asked_count, failed_calls=job.failed_calls - asked_count).where(
+                jobs.c.id == job.id
+            )
+        )
     return len(copies)
 
 
@@ -202,27 +208,27 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
     latest = {entry.observation.probe.unit: entry for entry in entries}
     before = _recorded(c, job.id, list(latest))
     now, seq = read_clock(c), job.observed
-    rows, asked, failed = [], 0, 0
+    rows, asked_count, failed = [], 0, 0
     for unit, entry in latest.items():
         row = _row(entry) | {"job_id": job.id, "fence": fence, "recorded_at": now}
         old = before.get(unit)
         if old is None:
             seq += 1
         rows.append(row | {"seq": seq if old is None else old["seq"]})
-        asked += _asked(row) - _asked(old)
+        asked_count += _asked(row) - _asked(old)
         failed += _failed(row) - _failed(old)
     if rows:
         c.execute(_replacing(c), rows)
-    return Added(seq - job.observed, asked, failed)
+    return Added(seq - job.observed, asked_count, failed)
 
 
 def _recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     columns = (observations.c.unit, observations.c.seq, observations.c.copied, observations.c.failure)
-    wanted = select(*columns).where(observations.c.job_id == job_id)
+    query = select(*columns).where(observations.c.job_id == job_id)
     return {
         row["unit"]: dict(row)
-        for some in chunks(units)
-        for row in c.execute(wanted.where(observations.c.unit.in_(some))).mappings()
+        for chunk in chunks(units)
+        for row in c.execute(query.where(observations.c.unit.in_(chunk))).mappings()
     }
 
 
@@ -235,14 +241,14 @@ def _failed(row: Mapping[str, Any] | None) -> int:
 
 
 def _row(entry: LedgerEntry) -> dict[str, Any]:
-    written = entry.observation.as_json()
-    failure = written["failure"]
+    record = entry.observation.as_json()
+    failure = record["failure"]
     return {
-        "unit": written["unit"],
-        "ask": written["ask"],
-        "reply": {"value": written["value"], "failure": failure},
+        "unit": record["unit"],
+        "ask": record["ask"],
+        "reply": {"value": record["value"], "failure": failure},
         "failure": None if failure is None else failure["code"],
-        "copied": written["copied"],
+        "copied": record["copied"],
         "attempts": entry.attempts,
         "elapsed_ms": entry.elapsed_ms,
     }

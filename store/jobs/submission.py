@@ -88,9 +88,9 @@ _EXISTING_WORK = select(
 )
 
 
-def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, most: int) -> ExistingWork:
-    """Read existing work for a request; count at most `most` unfinished jobs of the tenant."""
-    values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
+def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, max_active: int) -> ExistingWork:
+    """Read existing work for a request; count at most `max_active` unfinished jobs of the tenant."""
+    values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 
 
@@ -185,28 +185,28 @@ def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
     return job
 
 
-def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
+def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
     """Add several jobs, in a number of statements that does not depend on the number of jobs.
 
     Each job comes with the id of an existing rating that answers it, or ``None`` to queue it. The result has the
     same order.
     """
     added: dict[str, Job] = {}
-    for tenant in sorted({new.tenant for new, _ in wanted}):
-        size = quota.size_of_jobs(columns_of(new) for new, _ in wanted if new.tenant == tenant)
+    for tenant in sorted({new.tenant for new, _ in entries}):
+        size = quota.size_of_jobs(columns_of(new) for new, _ in entries if new.tenant == tenant)
         quota.add_jobs(c, tenant, size)
-    for statement, state, some in (
-        (_INSERT, {"status": "queued", "stage": "queued"}, [one for one in wanted if one[1] is None]),
+    for statement, state, batch in (
+        (_INSERT, {"status": "queued", "stage": "queued"}, [entry for entry in entries if entry[1] is None]),
         (
             _INSERT_FINISHED,
             {"status": "succeeded", "stage": "rated", **UNCOMMITTED},
-            [one for one in wanted if one[1] is not None],
+            [entry for entry in entries if entry[1] is not None],
         ),
     ):
-        if some:
-            rows = [columns_of(new) | state | {"rating_id": rating_id} for new, rating_id in some]
+        if batch:
+            rows = [columns_of(new) | state | {"rating_id": rating_id} for new, rating_id in batch]
             added.update((row["id"], job_from(**row)) for row in c.execute(statement, rows).mappings())
-    new_jobs = [added[new.id] for new, _ in wanted]
+    new_jobs = [added[new.id] for new, _ in entries]
     if new_jobs:
         c.execute(insert(events_table), [_first_event(job) for job in new_jobs])
     if finished := [job for job in new_jobs if job.finished]:

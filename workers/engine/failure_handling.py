@@ -100,7 +100,7 @@ def _release(workplace: Workplace, claim: Claim, rest_s: float | None = None, re
             return False
         if rest_s is not None:
             observations.forget_failures(connection, claim, TRANSIENT)
-        jobs.release(connection, claim, delay_s=rest_s or 0.0, charge_attempt=False, why=reason)
+        jobs.release(connection, claim, delay_s=rest_s or 0.0, charge_attempt=False, reason=reason)
     return True
 
 

@@ -95,7 +95,7 @@ async def test_status_of_a_job_says_why_it_waits_and_until_when(client, worker, 
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     assert (await client.get(f"/v1/jobs/{job_id}")).json()["waits"] is None
     with worker.database.write() as c:
-        jobs.release(c, jobs.claim(c, job_id, "a worker"), delay_s=600, charge_attempt=False, why="The host rests.")
+        jobs.release(c, jobs.claim(c, job_id, "a worker"), delay_s=600, charge_attempt=False, reason="The host rests.")
     shown = (await client.get("/v1/jobs")).json()["items"][0]
     assert (shown["status"], shown["waits"]["why"]) == ("queued", "The host rests.")
     assert shown["waits"]["until"] > shown["created_at"]
