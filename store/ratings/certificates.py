@@ -62,9 +62,9 @@ def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, dict[str, A
     """
     statements = {RATING: rating_statement(rating.document), TEST_RESULT: result_statement(rating.document)}
     return {
-        kind: envelope(PAYLOAD_TYPE, canonical_json(one), {key.id: key.sign})
-        for kind, one in statements.items()
-        if one is not None
+        kind: envelope(PAYLOAD_TYPE, canonical_json(statement), {key.id: key.sign})
+        for kind, statement in statements.items()
+        if statement is not None
     }
 
 
@@ -82,15 +82,17 @@ def keep(c: Connection, rating_id: str, key_id: str, envelopes: dict[str, dict[s
 
 def any_unsigned(c: Connection) -> bool:
     """Whether a signature is due; reads without a lock."""
-    due = select(unsigned_ratings.c.rating_id).where(unsigned_ratings.c.next_attempt_at <= now_ms())
-    return c.execute(due.limit(1)).first() is not None
+    due_ratings = select(unsigned_ratings.c.rating_id).where(unsigned_ratings.c.next_attempt_at <= now_ms())
+    return c.execute(due_ratings.limit(1)).first() is not None
 
 
 def take_unsigned(c: Connection, limit: int) -> list[StoredRating]:
     """Take up to `limit` ratings whose signature is due; nobody else takes them for `RETRY_S` seconds."""
-    due = select(unsigned_ratings.c.rating_id).where(unsigned_ratings.c.next_attempt_at <= now_ms())
-    due = due.order_by(unsigned_ratings.c.next_attempt_at).limit(limit).with_for_update(skip_locked=True)
-    ids = c.execute(due).scalars().all()
+    due_ratings = select(unsigned_ratings.c.rating_id).where(unsigned_ratings.c.next_attempt_at <= now_ms())
+    due_ratings = (
+        due_ratings.order_by(unsigned_ratings.c.next_attempt_at).limit(limit).with_for_update(skip_locked=True)
+    )
+    ids = c.execute(due_ratings).scalars().all()
     later = read_clock(c) + RETRY_S * 1000
     c.execute(update(unsigned_ratings).where(unsigned_ratings.c.rating_id.in_(ids)).values(next_attempt_at=later))
     return all_rows(c, select(ratings).where(ratings.c.id.in_(ids)), StoredRating)

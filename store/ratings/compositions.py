@@ -64,11 +64,15 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
     Other tenants can read it only while they can read every rating that it shows.
     """
     visible = or_(compositions.c.tenant == tenant, compositions.c.visibility.in_(("public", "unlisted")))
-    found = one_row(c, select(compositions).where(compositions.c.id == composition_id, visible), StoredComposition)
-    if found is None:
+    composition = one_row(
+        c, select(compositions).where(compositions.c.id == composition_id, visible), StoredComposition
+    )
+    if composition is None:
         return None
-    allowed = found.tenant == tenant or len(readable(c, found.rating_ids, tenant)) == len(set(found.rating_ids))
-    return found if allowed else None
+    allowed = composition.tenant == tenant or len(readable(c, composition.rating_ids, tenant)) == len(
+        set(composition.rating_ids)
+    )
+    return composition if allowed else None
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredComposition]:
@@ -79,9 +83,9 @@ def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, l
 
 def remove(c: Connection, composition_id: str, tenant: str) -> bool:
     """Remove a tenant's composition; return whether there was one."""
-    own = (compositions.c.id == composition_id) & (compositions.c.tenant == tenant)
-    quota.removing(c, compositions, tenant, own)
-    return c.execute(delete(compositions).where(own)).rowcount > 0
+    condition = (compositions.c.id == composition_id) & (compositions.c.tenant == tenant)
+    quota.removing(c, compositions, tenant, condition)
+    return c.execute(delete(compositions).where(condition)).rowcount > 0
 
 
 # ---------------------------------------------------------------------------- ratings and targets of a composition
@@ -89,8 +93,8 @@ def readable(c: Connection, ids: Collection[str], tenant: str | None) -> dict[st
     """Read several ratings by id in one query: the tenant's, and public or unlisted ones."""
     if not ids:
         return {}
-    seen = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
-    rows = all_rows(c, select(ratings).where(ratings.c.id.in_(set(ids)), seen), StoredRating)
+    visible = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
+    rows = all_rows(c, select(ratings).where(ratings.c.id.in_(set(ids)), visible), StoredRating)
     return {row.id: row for row in rows}
 
 
@@ -108,7 +112,7 @@ def latest_of_targets(
     c: Connection,
     tenant: str,
     digests: dict[str, str],
-    wanted: Iterable[StoredTarget],
+    stored_targets: Iterable[StoredTarget],
     *,
     attribute: str | None = None,
     method: str | None = None,
@@ -120,29 +124,35 @@ def latest_of_targets(
     first, and then public ratings that stand for the address (`store.ratings.standing`), by their class of requesters;
     the newest rating of the first class counts. Ratings of uploads count only for a target without an address.
     """
-    by_id = {one.id: one for one in wanted}
+    by_id = {target.id: target for target in stored_targets}
     if not by_id:
         return {}
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
-    own, owner = ratings.c.tenant == tenant, owner_of(ratings.c.host)
-    rank = case((own, -1), else_=standing.rank(owner))
+    is_own, owner = ratings.c.tenant == tenant, owner_of(ratings.c.host)
+    rank = case((is_own, -1), else_=standing.rank(owner))
     series = (rank, ratings.c.target_url, ratings.c.target_id)
-    place = func.row_number().over(partition_by=series, order_by=newest_first)
-    addressed = or_(ratings.c.target_id.in_(by_id), ratings.c.target_url.in_({one.base_url for one in by_id.values()}))
+    position = func.row_number().over(partition_by=series, order_by=newest_first)
+    addressed = or_(
+        ratings.c.target_id.in_(by_id), ratings.c.target_url.in_({target.base_url for target in by_id.values()})
+    )
     answered = or_(ratings.c.address.is_(None), ratings.c.description.is_distinct_from("uploaded"))
     columns = (ratings.c.id, ratings.c.target_id, ratings.c.target, ratings.c.created_at)
     ranked = (
-        select(*columns, rank.label("rank"), place.label("place"))
+        select(*columns, rank.label("rank"), position.label("place"))
         .where(addressed, ratings.c.withdrawn_at.is_(None), *equal(ratings, attribute=attribute, method=method))
-        .where(answered, or_(own, and_(ratings.c.visibility == "public", standing.stands(owner))))
+        .where(answered, or_(is_own, and_(ratings.c.visibility == "public", standing.stands(owner))))
         .subquery()
     )
     query = select(ranked).where(ranked.c.place <= CANDIDATES)
     query = query.order_by(ranked.c.rank, ranked.c.created_at.desc(), ranked.c.id.desc())
     chosen: dict[str, str] = {}
     for row in c.execute(query):
-        for one in by_id:
-            if row.target_id == one or row.target.get("digest") == digests[one]:
-                chosen.setdefault(one, row.id)
-    found = readable(c, chosen.values(), tenant)
-    return {one: found[rating_id] for one, rating_id in chosen.items() if rating_id in found}
+        for target_id in by_id:
+            if row.target_id == target_id or row.target.get("digest") == digests[target_id]:
+                chosen.setdefault(target_id, row.id)
+    readable_ratings = readable(c, chosen.values(), tenant)
+    return {
+        target_id: readable_ratings[rating_id]
+        for target_id, rating_id in chosen.items()
+        if rating_id in readable_ratings
+    }

@@ -45,7 +45,7 @@ def _adapter_of(name: str) -> TypeAdapter[Any]:
     raise UnknownName("method", name, tuple(method_name(kind) for kind in every_method()), "method")
 
 
-def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
+def parse_method(specification: Mapping[str, Any]) -> _AnyMethod:
     """Build a method from its specification.
 
     Raises
@@ -54,18 +54,18 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
         If a field is invalid; the error names the first such field.
     """
     kinds = {method_name(kind): kind for kind in every_method()}
-    name = written.get("method")
+    name = specification.get("method")
     if name not in kinds:
         raise UnknownName("method", str(name), kinds, "method")
     try:
-        method: _AnyMethod = _adapter().validate_python(_without_retired(written, RETIRED.get(str(name), {})))
+        method: _AnyMethod = _adapter().validate_python(_without_retired(specification, RETIRED.get(str(name), {})))
     except ValidationError as invalid:
         raise _as_specification_error(invalid, kinds[str(name)]) from None
     return method
 
 
-def _without_retired(written: Mapping[str, Any], retired: Mapping[str, Any]) -> dict[str, Any]:
-    return {field: value for field, value in written.items() if field not in retired or value != retired[field]}
+def _without_retired(specification: Mapping[str, Any], retired: Mapping[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in specification.items() if field not in retired or value != retired[field]}
 
 
 def rated_method(document: Mapping[str, Any]) -> Method:
@@ -83,15 +83,15 @@ def rated_method(document: Mapping[str, Any]) -> Method:
 
 def dump_method(method: _AnyMethod) -> dict[str, Any]:
     """Serialise a method to JSON, including defaults."""
-    written: dict[str, Any] = _adapter_of(method.method).dump_python(method, mode="json")
-    return written
+    specification: dict[str, Any] = _adapter_of(method.method).dump_python(method, mode="json")
+    return specification
 
 
 def method_schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of a method's specification."""
     schema: dict[str, Any] = _adapter_of(name).json_schema()
     required = schema.get("required", [])
-    return {**schema, "required": ["method", *(each for each in required if each != "method")]}
+    return {**schema, "required": ["method", *(field_name for field_name in required if field_name != "method")]}
 
 
 def _as_specification_error(invalid: ValidationError, kind: type[_AnyMethod]) -> SpecificationError:
@@ -100,5 +100,5 @@ def _as_specification_error(invalid: ValidationError, kind: type[_AnyMethod]) ->
     if isinstance(cause, SpecificationError):
         return cause
     where = ".".join(str(part) for part in first["loc"][1:])
-    known = [each.name for each in fields(kind)] if len(first["loc"]) == 2 else ()
-    return SpecificationError(f"{where}: {plain_message(first, known)}", where or None)
+    field_names = [field.name for field in fields(kind)] if len(first["loc"]) == 2 else ()
+    return SpecificationError(f"{where}: {plain_message(first, field_names)}", where or None)

@@ -69,21 +69,21 @@ def expiring(c: Connection, within_s: float, limit: int) -> list[Expiring]:
     return [Expiring(*row) for row in c.execute(query)]
 
 
-def announce_expiring(c: Connection, found: Sequence[Expiring]) -> None:
+def announce_expiring(c: Connection, expiring_ratings: Sequence[Expiring]) -> None:
     """Write the notices about ratings that expire soon. The caller prevents concurrent calls."""
-    for one in found:
+    for rating in expiring_ratings:
         data = {
-            "job_id": one.job_id,
-            "rating_id": one.id,
-            "target_url": one.target_url,
-            "method": one.method,
-            "attribute": one.attribute,
-            "letter": one.letter,
-            "declared": one.declared,
-            "expires_at": iso(one.expires_at),
-            "requester": requester_document(one.requester, one.host_proved, one.description),
+            "job_id": rating.job_id,
+            "rating_id": rating.id,
+            "target_url": rating.target_url,
+            "method": rating.method,
+            "attribute": rating.attribute,
+            "letter": rating.letter,
+            "declared": rating.declared,
+            "expires_at": iso(rating.expires_at),
+            "requester": requester_document(rating.requester, rating.host_proved, rating.description),
         }
-        announce(c, one.job_id, EXPIRING, data)
+        announce(c, rating.job_id, EXPIRING, data)
 
 
 def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Difference | None:
@@ -96,8 +96,8 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
     before = _predecessor(c, rating, experiment) if rating.declared else None
     if before is None or not before.declared or before.letter == rating.letter:
         return None
-    found = difference(before.document, rating.document)
-    if not found.changed:
+    rating_difference = difference(before.document, rating.document)
+    if not rating_difference.changed:
         return None
     data = {
         "job_id": rating.job_id,
@@ -110,11 +110,11 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
         "requester": rating.requested,
         "before": {"rating_id": before.id, "letter": before.letter, "rated_at": iso(before.created_at)},
         "after": {"rating_id": rating.id, "letter": rating.letter, "rated_at": iso(rating.created_at)},
-        "probability": found.letter.probability,
-        "also_differed": list(dict.fromkeys(one.what for one in found.inputs)),
+        "probability": rating_difference.letter.probability,
+        "also_differed": list(dict.fromkeys(input_difference.what for input_difference in rating_difference.inputs)),
     }
     announce(c, rating.job_id, CHANGED, data)
-    return found
+    return rating_difference
 
 
 def _predecessor(c: Connection, rating: StoredRating, experiment: Any) -> StoredRating | None:
@@ -132,7 +132,7 @@ def _predecessor(c: Connection, rating: StoredRating, experiment: Any) -> Stored
     )
     digest = rating.target.get("digest")
     same = (row.id for row in c.execute(earlier) if row.target.get("digest") == digest)
-    if (found := next(same, None)) is None:
+    if (predecessor_id := next(same, None)) is None:
         return None
-    row = c.execute(select(ratings).where(ratings.c.id == found)).mappings().one()
+    row = c.execute(select(ratings).where(ratings.c.id == predecessor_id)).mappings().one()
     return StoredRating(**row)

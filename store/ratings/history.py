@@ -100,7 +100,7 @@ def _steps(
     query = query.where(all_of_it.c.rank == all_of_it.c.first_rank)
     page: Select[Any] = newest_first(query, all_of_it.c.created_at, all_of_it.c.id, before, limit)
     pairs = [(row.id, row.previous_id) for row in c.execute(page)]
-    ids = {one for pair in pairs for one in pair if one is not None}
+    ids = {rating_id for pair in pairs for rating_id in pair if rating_id is not None}
     rows = all_rows(c, select(ratings).where(ratings.c.id.in_(ids)), StoredRating) if ids else []
-    found: dict[str | None, StoredRating] = {rating.id: rating for rating in rows}
-    return [Step(found[rating_id], found.get(previous_id)) for rating_id, previous_id in pairs]
+    by_id: dict[str | None, StoredRating] = {rating.id: rating for rating in rows}
+    return [Step(by_id[rating_id], by_id.get(previous_id)) for rating_id, previous_id in pairs]

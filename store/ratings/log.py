@@ -99,8 +99,8 @@ def head(c: Connection, of_size: int | None = None) -> TreeHead:
     BeyondTheLog
         If the log has fewer than `of_size` entries.
     """
-    wanted = _checked_size(c, of_size, "size")
-    return TreeHead(wanted, _spans(c, [(0, wanted)])[0])
+    tree_size = _checked_size(c, of_size, "size")
+    return TreeHead(tree_size, _spans(c, [(0, tree_size)])[0])
 
 
 def entries(c: Connection, start: int, limit: int, *, rating_id: str | None = None) -> list[LogEntry]:
@@ -118,11 +118,11 @@ def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclu
     BeyondTheLog
         If the log has fewer than `of_size` entries, or the entry is not among these.
     """
-    wanted = _checked_size(c, of_size, "size")
-    if position >= wanted:
-        raise BeyondTheLog("position", position, wanted - 1)
-    root, leaf, *path = _spans(c, [(0, wanted), (position, position + 1), *inclusion_spans(position, wanted)])
-    return Inclusion(position, leaf, TreeHead(wanted, root), tuple(path))
+    tree_size = _checked_size(c, of_size, "size")
+    if position >= tree_size:
+        raise BeyondTheLog("position", position, tree_size - 1)
+    root, leaf, *path = _spans(c, [(0, tree_size), (position, position + 1), *inclusion_spans(position, tree_size)])
+    return Inclusion(position, leaf, TreeHead(tree_size, root), tuple(path))
 
 
 def consistency(c: Connection, first: int, second: int | None = None) -> Consistency:
@@ -133,18 +133,18 @@ def consistency(c: Connection, first: int, second: int | None = None) -> Consist
     BeyondTheLog
         If the log has fewer than `second` entries, or `first` is greater than `second`.
     """
-    wanted = _checked_size(c, second, "second")
-    if first > wanted:
-        raise BeyondTheLog("first", first, wanted)
-    older, newer, *path = _spans(c, [(0, first), (0, wanted), *consistency_spans(first, wanted)])
-    return Consistency(TreeHead(first, older), TreeHead(wanted, newer), tuple(path))
+    tree_size = _checked_size(c, second, "second")
+    if first > tree_size:
+        raise BeyondTheLog("first", first, tree_size)
+    older, newer, *path = _spans(c, [(0, first), (0, tree_size), *consistency_spans(first, tree_size)])
+    return Consistency(TreeHead(first, older), TreeHead(tree_size, newer), tuple(path))
 
 
-def _checked_size(c: Connection, asked: int | None, name: str) -> int:
-    most = size(c)
-    if asked is not None and asked > most:
-        raise BeyondTheLog(name, asked, most)
-    return most if asked is None else asked
+def _checked_size(c: Connection, requested_size: int | None, name: str) -> int:
+    log_size = size(c)
+    if requested_size is not None and requested_size > log_size:
+        raise BeyondTheLog(name, requested_size, log_size)
+    return log_size if requested_size is None else requested_size
 
 
 def _add_nodes(c: Connection, position: int, leaf: bytes) -> None:
@@ -152,23 +152,23 @@ def _add_nodes(c: Connection, position: int, leaf: bytes) -> None:
     # number of trailing 1 bits of `position`, which is the number of subtrees that the leaf completes
     levels = (~position & (position + 1)).bit_length() - 1
     lefts = [(level, (position >> level) - 1) for level in range(levels)]
-    known, node = _nodes(c, lefts), leaf
+    hashes, node = _nodes(c, lefts), leaf
     rows = [{"level": 0, "place": position, "hash": leaf}]
-    for level, left in enumerate(lefts):
-        node = node_hash(known[left], node)
+    for level, sibling in enumerate(lefts):
+        node = node_hash(hashes[sibling], node)
         rows.append({"level": level + 1, "place": position >> (level + 1), "hash": node})
     c.execute(insert(log_nodes), rows)
 
 
 def _spans(c: Connection, spans: Sequence[Span]) -> list[bytes]:
     """Compute the root hash of each span of leaves; the stored nodes are read in one statement."""
-    known = _nodes(c, {place for span in spans for place in nodes_of(span)})
-    return [span_head(span, lambda level, place: known[level, place]) for span in spans]
+    hashes = _nodes(c, {node for span in spans for node in nodes_of(span)})
+    return [span_head(span, lambda level, index: hashes[level, index]) for span in spans]
 
 
 def _nodes(c: Connection, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
-    wanted = list(places)
-    if not wanted:
+    positions = list(places)
+    if not positions:
         return {}
-    query = select(log_nodes).where(tuple_(log_nodes.c.level, log_nodes.c.place).in_(wanted))
+    query = select(log_nodes).where(tuple_(log_nodes.c.level, log_nodes.c.place).in_(positions))
     return {(row.level, row.place): bytes(row.hash) for row in c.execute(query)}

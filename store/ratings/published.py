@@ -66,15 +66,15 @@ def of_target(c: Connection, target_id: str, *, attribute: str | None = None, me
     Unlisted ratings are included, because only people who were given the target's id can ask for them.
     """
     ratings, targets = schema.ratings, schema.targets
-    found = select(ratings.c.id).join(
+    query = select(ratings.c.id).join(
         targets,
         # the id alone determines the row; tenant and address are compared because the index starts with them
         (targets.c.tenant == ratings.c.tenant)
         & (targets.c.base_url == ratings.c.target_url)
         & (targets.c.id == ratings.c.target_id),
     )
-    found = found.where(targets.c.id == target_id, ratings.c.visibility.in_(("public", "unlisted")))
-    return _newest(c, found.where(*equal(ratings, attribute=attribute, method=method)))
+    query = query.where(targets.c.id == target_id, ratings.c.visibility.in_(("public", "unlisted")))
+    return _newest(c, query.where(*equal(ratings, attribute=attribute, method=method)))
 
 
 def _newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:

@@ -46,14 +46,14 @@ def distribution(
     same = (json_part(ratings.c.target, "digest"), ratings.c.method, ratings.c.attribute)
     owners = current_owners()
     requester = standing.rank(owners.c.tenant)
-    place = func.row_number().over(partition_by=same, order_by=(requester, *newest_first))
+    position = func.row_number().over(partition_by=same, order_by=(requester, *newest_first))
     at_address = (func.coalesce(ratings.c.address, same[0]), ratings.c.method, ratings.c.attribute)
     of_kind = json_part(ratings.c.target, "kind")
     letter = case((and_(ratings.c.declared, ratings.c.letter.is_not(None)), ratings.c.letter), else_=INCONCLUSIVE)
     counting = (
         select(
             *(of_kind.label("kind"), ratings.c.attribute, ratings.c.method, letter.label("letter")),
-            *(place.label("place"), requester.label("requester")),
+            *(position.label("place"), requester.label("requester")),
             func.min(requester).over(partition_by=at_address).label("first_requester"),
         )
         .outerjoin_from(ratings, owners, owners.c.host == ratings.c.host)

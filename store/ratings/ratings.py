@@ -178,17 +178,17 @@ class Summary:
 R = TypeVar("R", StoredRating, Summary)
 
 
-def page(c: Connection, tenant: str | None, /, **wanted: Any) -> list[StoredRating]:
+def page(c: Connection, tenant: str | None, /, **filters: Any) -> list[StoredRating]:
     """List the tenant's ratings and all public ones, newest first; ``tenant=None`` lists only public ones.
 
-    `wanted` are the filters of `_page`, and its ``before`` and ``limit``.
+    `filters` are the filters of `_page`, and its ``before`` and ``limit``.
     """
-    return _page(c, tenant, StoredRating, **wanted)
+    return _page(c, tenant, StoredRating, **filters)
 
 
-def summaries(c: Connection, tenant: str | None, /, **wanted: Any) -> list[Summary]:
+def summaries(c: Connection, tenant: str | None, /, **filters: Any) -> list[Summary]:
     """List ratings as `page` does, without reading their documents."""
-    return _page(c, tenant, Summary, **wanted)
+    return _page(c, tenant, Summary, **filters)
 
 
 def _page(
@@ -210,7 +210,7 @@ def _page(
     columns to their required values, where ``None`` means any value.
     """
     query = (
-        select(*(ratings.c[each.name] for each in fields(build)))
+        select(*(ratings.c[field.name] for field in fields(build)))
         .where(ratings.c.tenant == tenant if mine else _listed(tenant), *_in_state(state))
         .where(*equal(ratings, **same), *about_target(ratings, q, kind))
     )
@@ -224,7 +224,7 @@ def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
     ranked = (
         select(ratings.c.id, rank.label("rank")).where(ratings.c.tenant == tenant, *_in_state("standing")).subquery()
     )
-    columns = [ratings.c[each.name] for each in fields(Summary)]
+    columns = [ratings.c[field.name] for field in fields(Summary)]
     query = select(*columns).join(ranked, ranked.c.id == ratings.c.id).where(ranked.c.rank == 1)
     return all_rows(c, query.order_by(*newest_first).limit(limit), Summary)
 

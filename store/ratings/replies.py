@@ -92,8 +92,8 @@ def of_ratings(c: Connection, rating_ids: Collection[str]) -> dict[str, OwnersRe
     """Read the replies to several ratings in one query."""
     if not rating_ids:
         return {}
-    found = all_rows(c, select(replies).where(replies.c.rating_id.in_(rating_ids)), OwnersReply)
-    return {reply.rating_id: reply for reply in found}
+    rows = all_rows(c, select(replies).where(replies.c.rating_id.in_(rating_ids)), OwnersReply)
+    return {reply.rating_id: reply for reply in rows}
 
 
 def remove(c: Connection, rating_id: str, tenant: str) -> bool:
@@ -115,6 +115,6 @@ def _proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
 
 def _check_newer(c: Connection, proof: Domain, before: OwnersReply) -> None:
     """Raise `NotTheOwner` if the tenant of the earlier reply has a proof that is at least as new."""
-    other = domains.proof(c, before.tenant, proof.host)
-    if other is not None and (other.verified_at or 0) >= (proof.verified_at or 0):
+    previous_proof = domains.proof(c, before.tenant, proof.host)
+    if previous_proof is not None and (previous_proof.verified_at or 0) >= (proof.verified_at or 0):
         raise NotTheOwner(proof.host, f"another tenant has replied, with a newer proof that {proof.host} is theirs")

@@ -103,10 +103,10 @@ def lacking(c: Connection, version: str, methods: Collection[str], *, after: str
 
     Only ratings by `methods` are listed. `after` is the last id of the previous page; ids sort by age.
     """
-    known = and_(rerated.c.rating_id == ratings.c.id, rerated.c.methodology_version == version)
+    is_rated = and_(rerated.c.rating_id == ratings.c.id, rerated.c.methodology_version == version)
     query = (
         select(ratings.c.id)
-        .outerjoin(rerated, known)
+        .outerjoin(rerated, is_rated)
         .where(ratings.c.id > after, ratings.c.methodology_version != version, rerated.c.rating_id.is_(None))
         .where(ratings.c.method.in_(sorted(methods)))
         .order_by(ratings.c.id)
