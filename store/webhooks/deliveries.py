@@ -102,8 +102,8 @@ def choose(c: Connection, limit: int) -> list[str]:
     it is slow with a long backlog and must not block writers.
     """
     receiver = func.coalesce(deliveries.c.webhook_id, deliveries.c.url)
-    held = and_(deliveries.c.state == "waiting", deliveries.c.lease_until > now_ms())
-    under_way = select(receiver.label("receiver"), func.count().label("attempts")).where(held).group_by(receiver)
+    is_leased = and_(deliveries.c.state == "waiting", deliveries.c.lease_until > now_ms())
+    under_way = select(receiver.label("receiver"), func.count().label("attempts")).where(is_leased).group_by(receiver)
     rank = func.row_number().over(partition_by=receiver, order_by=(deliveries.c.next_attempt_at, deliveries.c.id))
     columns = (deliveries.c.id, deliveries.c.tenant, deliveries.c.next_attempt_at)
     queue = select(*columns, receiver.label("receiver"), rank.label("rank")).where(_is_free()).subquery()
@@ -115,7 +115,7 @@ def choose(c: Connection, limit: int) -> list[str]:
         .order_by(queue.c.next_attempt_at, queue.c.id)
         .limit(MOST_RECEIVERS)
     )
-    tenants = select(deliveries.c.tenant, func.count()).where(held).group_by(deliveries.c.tenant)
+    tenants = select(deliveries.c.tenant, func.count()).where(is_leased).group_by(deliveries.c.tenant)
     counted = Counter({row[0]: row[1] for row in c.execute(tenants)})
     chosen: list[str] = []
     for row in c.execute(fair):
@@ -166,8 +166,8 @@ def record(c: Connection, claimed: Claimed, outcome: Outcome, then: Next | None 
     else:
         state |= {"state": end, "ended_at": now_ms()}
     waiting = (deliveries.c.id == claimed.id, deliveries.c.state == "waiting")
-    held = update(deliveries).where(*waiting, deliveries.c.lease_until == claimed.lease_until).values(**state)
-    if c.execute(held).rowcount == 0:
+    statement = update(deliveries).where(*waiting, deliveries.c.lease_until == claimed.lease_until).values(**state)
+    if c.execute(statement).rowcount == 0:
         return None
     c.execute(
         insert(delivery_attempts).values(
@@ -195,9 +195,9 @@ def _confirm(c: Connection, webhook: Webhook, end: str | None) -> str:
 
 def postpone(c: Connection, claimed: Claimed, delay_s: float) -> None:
     """Return a leased delivery that was not sent to the queue; no attempt is counted."""
-    held = (deliveries.c.id == claimed.id, deliveries.c.lease_until == claimed.lease_until)
+    conditions = (deliveries.c.id == claimed.id, deliveries.c.lease_until == claimed.lease_until)
     later = {"lease_until": None, "next_attempt_at": now_ms() + round(delay_s * 1000)}
-    c.execute(update(deliveries).where(*held, deliveries.c.state == "waiting").values(later))
+    c.execute(update(deliveries).where(*conditions, deliveries.c.state == "waiting").values(later))
 
 
 def forget(c: Connection, kept_s: float = KEPT_S) -> int:
@@ -221,8 +221,8 @@ def _is_free() -> ColumnElement[bool]:
 def _webhooks_of(c: Connection, ids: Collection[str]) -> dict[str | None, Webhook]:
     if not ids:
         return {}
-    found = all_rows(c, select(webhooks).where(webhooks.c.id.in_(ids)), endpoints.webhook_from)
-    return {webhook.id: webhook for webhook in found}
+    rows = all_rows(c, select(webhooks).where(webhooks.c.id.in_(ids)), endpoints.webhook_from)
+    return {webhook.id: webhook for webhook in rows}
 
 
 # ---------------------------------------------------------------------------- failures of an endpoint

@@ -74,8 +74,8 @@ def find(c: Connection, delivery_id: str, receiver: Receiver) -> Delivery | None
 
 def attempts(c: Connection, delivery_id: str) -> list[Attempt]:
     """List the attempts of a delivery, in order."""
-    shown = (delivery_attempts.c[name] for name in Attempt.__dataclass_fields__)
-    query = select(*shown).where(delivery_attempts.c.delivery_id == delivery_id).order_by(delivery_attempts.c.number)
+    columns = (delivery_attempts.c[name] for name in Attempt.__dataclass_fields__)
+    query = select(*columns).where(delivery_attempts.c.delivery_id == delivery_id).order_by(delivery_attempts.c.number)
     return [Attempt(*row) for row in c.execute(query)]
 
 
@@ -94,22 +94,22 @@ def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | No
     follows after it.
     """
     waits = deliveries.c.state == "waiting"
-    again = update(deliveries).where(deliveries.c.id == delivery_id, *_to(receiver))
-    again = again.values(
+    statement = update(deliveries).where(deliveries.c.id == delivery_id, *_to(receiver))
+    statement = statement.values(
         state="waiting",
         url=deliveries.c.url if url is None else url,
         next_attempt_at=now_ms(),
         ended_at=None,
         lease_until=case((waits, deliveries.c.lease_until), else_=None),
     )
-    return one_row(c, again.returning(*_SHOWN), Delivery)
+    return one_row(c, statement.returning(*_SHOWN), Delivery)
 
 
 def _to(receiver: Receiver) -> list[ColumnElement[bool]]:
-    own = deliveries.c.tenant == receiver.tenant
+    of_tenant = deliveries.c.tenant == receiver.tenant
     match receiver:
         case ToWebhook(webhook_id):
-            return [own, deliveries.c.webhook_id == webhook_id]
+            return [of_tenant, deliveries.c.webhook_id == webhook_id]
         case ToCallback(job_id):
             notices = select(outbox.c.id).where(outbox.c.job_id == job_id)
-            return [own, deliveries.c.webhook_id.is_(None), deliveries.c.outbox_id.in_(notices)]
+            return [of_tenant, deliveries.c.webhook_id.is_(None), deliveries.c.outbox_id.in_(notices)]

@@ -137,10 +137,10 @@ def _endpoints(c: Connection, tenants: Collection[str]) -> Mapping[str, Sequence
     """Read the enabled endpoints by tenant, locked so that none is removed or disabled meanwhile."""
     query = select(webhooks).where(webhooks.c.tenant.in_(tenants), webhooks.c.removed_at.is_(None))
     query = query.where(webhooks.c.state == "enabled").order_by(webhooks.c.id).with_for_update(read=True)
-    found = defaultdict[str, list[Webhook]](list)
+    by_tenant = defaultdict[str, list[Webhook]](list)
     for row in c.execute(query).mappings():
-        found[row["tenant"]].append(webhook_from(**row))
-    return found
+        by_tenant[row["tenant"]].append(webhook_from(**row))
+    return by_tenant
 
 
 def _row(message: _Message, tenant: str, url: str, webhook: Webhook | None, now: int) -> dict[str, Any]:

@@ -36,8 +36,8 @@ class Notice:
 
 def notice_row(job_id: str, kind: str, data: Mapping[str, Any], at: Any) -> dict[str, Any]:
     """Return the row of a notice that is due at the time `at`."""
-    due = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
-    return {"job_id": job_id, "kind": kind, "payload": {"type": kind, "data": dict(data)}, **due}
+    schedule = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
+    return {"job_id": job_id, "kind": kind, "payload": {"type": kind, "data": dict(data)}, **schedule}
 
 
 def announce(c: Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> None:
@@ -79,10 +79,10 @@ def give_up(c: Connection, notice_id: int) -> None:
     _change(c, notice_id, state="given-up", attempts=outbox.c.attempts + 1)
 
 
-def _data(written: str) -> dict[str, Any] | None:
+def _data(text: str) -> dict[str, Any] | None:
     """Parse the payload of `announce` and return its facts, or ``None`` if it is invalid."""
     try:
-        payload = json.loads(written, parse_constant=_refuse)
+        payload = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
     data = payload.get("data") if isinstance(payload, dict) else None

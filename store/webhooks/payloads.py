@@ -57,6 +57,6 @@ def _shortened(data: Mapping[str, Any]) -> dict[str, Any]:
     facts = dict(data)
     if len(body_of(facts)) <= MOST_BYTES - 1_000:  # 1,000 bytes are reserved for the envelope
         return facts
-    kept = ((name, value) for name, value in facts.items() if isinstance(value, str | int | float | None))
-    short = {name: value[:CUT_TEXT] if isinstance(value, str) else value for name, value in kept}
+    scalars = ((name, value) for name, value in facts.items() if isinstance(value, str | int | float | None))
+    short = {name: value[:CUT_TEXT] if isinstance(value, str) else value for name, value in scalars}
     return dict(list(short.items())[:20]) | {"cut": True}

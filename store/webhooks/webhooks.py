@@ -137,7 +137,7 @@ def _check_number(c: Connection, tenant: str, url: str, but: str | None = None) 
     if len(urls) >= MOST_WEBHOOKS:
         raise TooManyWebhooks(f"you have {MOST_WEBHOOKS} endpoints already, the maximum")
     host = host_of(url)
-    if sum(host_of(other) == host for other in urls) >= MOST_OF_HOST:
+    if sum(host_of(other_url) == host for other_url in urls) >= MOST_OF_HOST:
         raise TooManyWebhooks(f"you have {MOST_OF_HOST} endpoints at {host} already, the maximum for a host")
 
 
@@ -203,9 +203,9 @@ def enable(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
     return _change(c, webhook_id, tenant, state="enabled", disabled_why=None, failing_since=None)
 
 
-def disable(c: Connection, webhook_id: str, tenant: str, why: str) -> Webhook | None:
+def disable(c: Connection, webhook_id: str, tenant: str, reason: str) -> Webhook | None:
     """Disable an endpoint and give up its waiting deliveries."""
-    changed = _change(c, webhook_id, tenant, state="disabled", disabled_why=why)
+    changed = _change(c, webhook_id, tenant, state="disabled", disabled_why=reason)
     if changed is not None:
         _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())
     return changed
