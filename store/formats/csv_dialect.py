@@ -101,8 +101,8 @@ def recognise(file: BinaryIO, encoding: str | None = None) -> Dialect:
     lines = text.splitlines(keepends=True)
     if len(sample) == SAMPLE_BYTES:
         del lines[-1:]  # the last line may be cut
-    if lines and (named := _SEP_LINE.fullmatch(lines[0])):
-        return Dialect(encoding, named[1], _BLANK_BEFORE_QUOTE.search(text) is not None, named=True)
+    if lines and (separator_line := _SEP_LINE.fullmatch(lines[0])):
+        return Dialect(encoding, separator_line[1], _BLANK_BEFORE_QUOTE.search(text) is not None, named=True)
     skips_blanks = _BLANK_BEFORE_QUOTE.search(text) is not None
     return Dialect(encoding, _separator(lines[:200], skips_blanks), skips_blanks, named=False)
 
@@ -126,9 +126,9 @@ def refuse_other_formats(file: BinaryIO) -> bytes:
     start = file.tell()
     sample = file.read(SAMPLE_BYTES)
     file.seek(start)
-    for signature, what in SIGNATURES.items():
+    for signature, file_kind in SIGNATURES.items():
         if sample.startswith(signature):
-            raise Unreadable(f"this is {what}")
+            raise Unreadable(f"this is {file_kind}")
     return sample
 
 

@@ -128,16 +128,16 @@ def check_names(columns: Sequence[str]) -> None:
     for number, name in enumerate(columns, 1):
         if not name.strip() or len(name) > LONGEST_NAME:
             raise Unreadable(f"column {number} needs a name of 1 to {LONGEST_NAME} characters", line=1)
-    seen: set[str] = set()
+    visible_names: set[str] = set()
     for name in columns:
         visible = "".join(
             character
             for character in unicodedata.normalize("NFC", name.strip())
             if unicodedata.category(character) != "Cf"
         )
-        if visible in seen:
+        if visible in visible_names:
             raise Unreadable("two columns have this name", line=1, column=visible)
-        seen.add(visible)
+        visible_names.add(visible)
     for number, name in enumerate(columns, 1):
         if wrong := invisible_in(name):
             raise Unreadable(f"the name of column {number} holds the invisible character {wrong}", line=1)

@@ -44,8 +44,8 @@ def number_text(text: str, decimal: Decimal) -> str | None:
     if decimal == "point" and NUMBER.fullmatch(text):
         plain = text
     elif text and text[-1].isdigit() and _GROUPED[decimal].fullmatch(text):
-        whole, mark, fraction = text.partition(_MARK[decimal])
-        plain = whole.translate(_WITHOUT_GROUPS) + ("." if mark else "") + fraction
+        integer, mark, fraction = text.partition(_MARK[decimal])
+        plain = integer.translate(_WITHOUT_GROUPS) + ("." if mark else "") + fraction
     else:
         return None
     return plain if not is_code(plain) and math.isfinite(float(plain)) else None

@@ -70,8 +70,8 @@ class ParquetRows:
         for batch in self._batches():
             columns = [self._cells(batch.column(name), first, name) for name in self.columns]
             for number, cells in enumerate(zip(*columns, strict=True), first):
-                named = zip(cells, readers, strict=True)
-                yield number, [_read(cell, read, number, name) for cell, (name, read) in named]
+                cells_with_readers = zip(cells, readers, strict=True)
+                yield number, [_read(cell, read, number, name) for cell, (name, read) in cells_with_readers]
             first += batch.num_rows
 
     def _batches(self) -> Iterator[Any]:
@@ -119,23 +119,23 @@ class ParquetRows:
             coarse = column.cast(pa.time64("us"), safe=False)
         rests = [None if count is None else count % 1000 for count in column.cast(pa.int64()).to_pylist()]
         return [
-            cell if not rest else _with_nanoseconds(cell, rest)
-            for cell, rest in zip(coarse.to_pylist(), rests, strict=True)
+            cell if not nanoseconds else _with_nanoseconds(cell, nanoseconds)
+            for cell, nanoseconds in zip(coarse.to_pylist(), rests, strict=True)
         ]
 
 
-def _with_nanoseconds(moment: datetime | time, rest: int) -> str:
-    """Return a time in ISO 8601 with nine digits of the second; `rest` is its number of nanoseconds below 1000."""
+def _with_nanoseconds(moment: datetime | time, nanoseconds: int) -> str:
+    """Return a time in ISO 8601 with nine digits of the second; `nanoseconds` is its part below 1000."""
     text = moment.isoformat(timespec="microseconds")
     end = text.index(".") + 7
-    return f"{text[:end]}{rest:03}{text[end:]}"
+    return f"{text[:end]}{nanoseconds:03}{text[end:]}"
 
 
 def _check_size(metadata: Any) -> None:
     """Raise `Unreadable` for a too large file by its metadata, before unpacking."""
     if metadata.num_rows > MOST_ROWS:
         raise Unreadable(f"{metadata.num_rows:,} rows; at most {MOST_ROWS:,}; send a random part of them")
-    unpacked = sum(metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
+    unpacked = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
     if not 0 <= unpacked <= MOST_UNPACKED_BYTES:
         raise Unreadable(f"{unpacked:,} bytes once unpacked; at most {MOST_UNPACKED_BYTES:,}")
 
@@ -143,7 +143,7 @@ def _check_size(metadata: Any) -> None:
 def _kind(field: Any, types: Any) -> str:
     kind = field.type.value_type if types.is_dictionary(field.type) else field.type
     for name, accepts in _ACCEPTED.items():
-        if any(getattr(types, f"is_{each}")(kind) for each in accepts):
+        if any(getattr(types, f"is_{type_name}")(kind) for type_name in accepts):
             return name
     raise Unreadable(f"the type {field.type} is not supported; use numbers, booleans or text", column=field.name)
 

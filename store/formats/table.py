@@ -79,10 +79,10 @@ def inspect(
     return summary | ({"encoding": dialect.encoding} if dialect and dialect.encoding != "utf-8" else {})
 
 
-def sample_of(summary: Mapping[str, Any], most: int, rng: np.random.Generator) -> list[int] | None:
-    """Choose `most` rows of a larger table uniformly, by index from 0; ``None`` means all rows of a smaller table."""
+def sample_of(summary: Mapping[str, Any], size: int, rng: np.random.Generator) -> list[int] | None:
+    """Choose `size` rows of a larger table uniformly, by index from 0; ``None`` means all rows of a smaller table."""
     total = int(summary["rows"])
-    return None if total <= most else [int(index) for index in rng.choice(total, size=most, replace=False)]
+    return None if total <= size else [int(index) for index in rng.choice(total, size=size, replace=False)]
 
 
 def read_rows(
