@@ -53,11 +53,11 @@ STAGES = {
 async def jobs(visit: Visit) -> Response:
     """List jobs, filtered by status, kind and text."""
     chosen = {name: visit.query(name) for name in ("status", "kind", "q")}
-    found = await visit.api.get("/v1/jobs", **chosen, limit=LISTED, cursor=visit.query("cursor"))
+    page = await visit.api.get("/v1/jobs", **chosen, limit=LISTED, cursor=visit.query("cursor"))
     return visit.page(
         "jobs/list.html",
-        jobs=found["items"],
-        following=found["next_cursor"],
+        jobs=page["items"],
+        following=page["next_cursor"],
         chosen=chosen,
         statuses=STATUSES,
         kinds=KINDS,
@@ -97,8 +97,8 @@ async def now(visit: Visit) -> Response:
 
 async def _rendered(visit: Visit) -> Live:
     answer = await visit.api.ask("GET", f"/v1/jobs/{visit.path('job_id')}")
-    written = await asyncio.to_thread(render, "jobs/now.html", await _shown(visit, answer.document))
-    return Live(answer.headers["etag"], gzip.compress(written.encode("utf-8", "backslashreplace"), 5))
+    html = await asyncio.to_thread(render, "jobs/now.html", await _shown(visit, answer.document))
+    return Live(answer.headers["etag"], gzip.compress(html.encode("utf-8", "backslashreplace"), 5))
 
 
 @pages.post("/jobs/{job_id}/cancel", "jobs:write")
@@ -121,7 +121,7 @@ async def _shown(visit: Visit, job: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "job": job,
         "parts": progress["parts"],
-        "newest": [exchange_of(one) for one in progress["newest"]],
+        "newest": [exchange_of(observation) for observation in progress["newest"]],
         "running": job["status"] in ("queued", "running"),
         "pace": _pace(job),
         "problem": None if job["error"] is None else kind_named(job["error"]["code"]),
@@ -134,8 +134,8 @@ async def _shown(visit: Visit, job: Mapping[str, Any]) -> dict[str, Any]:
 def _pace(job: Mapping[str, Any]) -> float | None:
     """Return the answers per second: over the whole job if it has ended, otherwise by its remaining time."""
     if job["finished_at"] is None:
-        left, seconds = job["expected"] - job["asked"], job["eta_seconds"]
-        return float(left / seconds) if seconds and left > 0 else None
+        remaining, seconds = job["expected"] - job["asked"], job["eta_seconds"]
+        return float(remaining / seconds) if seconds and remaining > 0 else None
     if job["started_at"] is None:
         return None
     began, ended = (datetime.fromisoformat(job[name]) for name in ("started_at", "finished_at"))

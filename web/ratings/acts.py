@@ -18,10 +18,10 @@ WAIT_S = 10
 @pages.post(RATING + "/visibility", "jobs:write")
 async def set_visibility(visit: Visit) -> Response:
     """Set the visibility: private, unlisted (for readers with the address) or public."""
-    here = visit.path("rating_id")
-    wanted = fields(await visit.form()).get("visibility", "")
-    await visit.api.ask("POST", f"/v1/ratings/{here}/visibility", body={"visibility": wanted})
-    return visit.redirect(f"/ratings/{here}")
+    rating_id = visit.path("rating_id")
+    visibility = fields(await visit.form()).get("visibility", "")
+    await visit.api.ask("POST", f"/v1/ratings/{rating_id}/visibility", body={"visibility": visibility})
+    return visit.redirect(f"/ratings/{rating_id}")
 
 
 @pages.get(RATING + "/withdraw")
@@ -47,13 +47,13 @@ async def withdraw(visit: Visit) -> Response:
 @pages.post(RATING + "/rerate", "jobs:write")
 async def rerate(visit: Visit) -> Response:
     """Rate the recorded evidence by another version of the methodology; no question is asked again."""
-    here = visit.path("rating_id")
+    rating_id = visit.path("rating_id")
     version = fields(await visit.form()).get("version", "")
     answer = await visit.api.ask(
-        "POST", f"/v1/ratings/{here}/rerate", body={"version": version}, headers={"Prefer": f"wait={WAIT_S}"}
+        "POST", f"/v1/ratings/{rating_id}/rerate", body={"version": version}, headers={"Prefer": f"wait={WAIT_S}"}
     )
     job = answer.document
-    return visit.redirect(f"/ratings/{here}/provenance" if job["status"] == "succeeded" else f"/jobs/{job['id']}")
+    return visit.redirect(f"/ratings/{rating_id}/provenance" if job["status"] == "succeeded" else f"/jobs/{job['id']}")
 
 
 @pages.post(RATING + "/reply", "targets:write")

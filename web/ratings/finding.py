@@ -77,27 +77,27 @@ def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
 
     `walk` is the number, from 0, of the only set of squares that is drawn: drawing hundreds of squares is slow.
     """
-    every = rating.view.components
-    if not every:
+    components = rating.view.components
+    if not components:
         return None
-    one = next((one for one in every if one.name == name), None) or max(
+    component = next((component for component in components if component.name == name), None) or max(
         rating.view.foremost, key=partial(_size, rating)
     )
     return Part(
-        one,
-        _band(rating, one),
-        tuple(_walks(rating, one, whole_number(walk) or 0)),
-        tuple(_carried(one)),
-        _hidden(one),
-        _tolerances(rating, one),
-        tuple(_sheets(one)),
-        tuple(rating.document["components"][one.number - 1].get("scales", ())),
+        component,
+        _band(rating, component),
+        tuple(_walks(rating, component, whole_number(walk) or 0)),
+        tuple(_carried(component)),
+        _hidden(component),
+        _tolerances(rating, component),
+        tuple(_sheets(component)),
+        tuple(rating.document["components"][component.number - 1].get("scales", ())),
     )
 
 
-def _size(rating: Rating, one: Component) -> float:
+def _size(rating: Rating, component: Component) -> float:
     """Return the size of the effect that decides the letter."""
-    effect = one.effect("step_2" if rating.view.verdict.letter is Letter.DSBS else "step_1")
+    effect = component.effect("step_2" if rating.view.verdict.letter is Letter.DSBS else "step_1")
     return 0.0 if effect is None else abs(effect.estimate or 0.0)
 
 
@@ -105,8 +105,8 @@ def _both(heading: str, how: str, key: str, draw: Draw, note: str = "") -> Shown
     narrow, wide = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
     if narrow is None or wide is None:
         return None
-    drawn = Markup(narrow.svg), Markup(wide.svg)  # noqa: S704  escaped by the figures
-    return Shown(heading, how, *drawn, narrow.table, narrow.height > TALL, note)
+    svgs = Markup(narrow.svg), Markup(wide.svg)  # noqa: S704  escaped by the figures
+    return Shown(heading, how, *svgs, narrow.table, narrow.height > TALL, note)
 
 
 def _one(heading: str, how: str, figure: Figure | None) -> Iterator[Shown]:
@@ -114,109 +114,113 @@ def _one(heading: str, how: str, figure: Figure | None) -> Iterator[Shown]:
         yield Shown(heading, how, Markup(figure.svg), None, figure.table)  # noqa: S704  escaped by the figures
 
 
-def _band(rating: Rating, one: Component) -> Shown | None:
+def _band(rating: Rating, component: Component) -> Shown | None:
     alone = len(rating.view.components) == 1
-    verdict = rating.view.verdict if alone else one.verdict
-    given = (rating.document if alone else rating.document["components"][one.number - 1])["probabilities"] or {}
-    nowhere = given.get("unlocated", 0.0)
+    verdict = rating.view.verdict if alone else component.verdict
+    probabilities = (rating.document if alone else rating.document["components"][component.number - 1])[
+        "probabilities"
+    ] or {}
+    nowhere = probabilities.get("unlocated", 0.0)
     missing = f"What is missing of it, {chance(nowhere)}, is unlocated: {UNLOCATED}." if nowhere >= LEAST else ""
     return _both(
-        "How the letter was reached" if alone else f"How the letter of {one.title} was reached",
+        "How the letter was reached" if alone else f"How the letter of {component.title} was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
         "the shaded zone what still counts as unbiased.",
         "band",
-        lambda key, width: figures.two_steps(verdict, one, key, width),
+        lambda key, width: figures.two_steps(verdict, component, key, width),
         missing,
     )
 
 
-def _walks(rating: Rating, one: Component, read: int) -> Iterator[Walk]:
+def _walks(rating: Rating, component: Component, read: int) -> Iterator[Walk]:
     """Yield every set of squares; only the set with the number `read` is drawn."""
-    walked = [picture for picture in one.pictures if isinstance(picture, Squares)]
-    for place, picture in enumerate(walked):
-        walking = picture.cases if place == min(read, len(walked) - 1) else ()
+    walked = [picture for picture in component.pictures if isinstance(picture, Squares)]
+    for index, picture in enumerate(walked):
+        walking = picture.cases if index == min(read, len(walked) - 1) else ()
         groups = dict.fromkeys(case.group for _, cases in walking for case in cases)
-        drawn = [
+        squares = [
             (group, figures.linked_squares(picture, group, f"sq{at}", lambda c: rating.evidence(c.search)))
             for at, group in enumerate(groups)
         ]
-        drawings = tuple((group, Markup(one.svg), one.table) for group, one in drawn if one)  # noqa: S704  escaped
+        drawings = tuple((group, Markup(figure.svg), figure.table) for group, figure in squares if figure)  # noqa: S704  escaped
         yield Walk(picture.title, picture.filled, picture.hollow, drawings)
 
 
-def _carried(one: Component) -> Iterator[Shown]:
+def _carried(component: Component) -> Iterator[Shown]:
     """Draw the evidence behind the letter: the method's own figures, and for translators the transitions."""
-    for place, picture in enumerate(one.pictures):
+    for index, picture in enumerate(component.pictures):
         if isinstance(picture, Squares):
             continue
-        shown = _both(
+        view = _both(
             picture.title,
             "Each mark is an estimate, the line its interval; a shaded zone is the tolerance.",
-            f"p{place}",
+            f"p{index}",
             lambda key, width, picture=picture: figures.picture(picture, key, width),  # type: ignore[misc]
         )
-        if shown is not None:
-            yield shown
+        if view is not None:
+            yield view
     yield from _one(
-        _kept(one),
+        _kept(component),
         "Each row is what was sent, each column what came back; the darker, the more.",
-        figures.transition_heatmap(one, "heat"),
+        figures.transition_heatmap(component, "heat"),
     )
     yield from _one(
         "What was sent and what came back, block by block",
         "A hollow bar is the share that was declared for a block, a solid one the share that came back.",
-        figures.blocks_bars(one, "blocks"),
+        figures.blocks_bars(component, "blocks"),
     )
 
 
-def _kept(one: Component) -> str:
+def _kept(component: Component) -> str:
     """Return a heading with the number of sentences that came back with the value that they were sent with."""
-    sent = sum(sum(row.values()) for row in one.transitions.values())
-    kept = sum(row.get(name, 0) for name, row in one.transitions.items())
-    return f"{kept:,.0f} of {sent:,.0f} sentences came back as they were sent" if sent else "No sentence came back"
+    sent = sum(sum(row.values()) for row in component.transitions.values())
+    unchanged = sum(row.get(name, 0) for name, row in component.transitions.items())
+    return f"{unchanged:,.0f} of {sent:,.0f} sentences came back as they were sent" if sent else "No sentence came back"
 
 
-def _hidden(one: Component) -> Shown | None:
-    measured = [each for each in one.hidden if each.estimate is not None]
+def _hidden(component: Component) -> Shown | None:
+    measured = [effect for effect in component.hidden if effect.estimate is not None]
     return _both(
         _hidden_heading(measured),
         "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",
         "hidden",
-        lambda key, width: figures.hidden_forest(one, key, width),
+        lambda key, width: figures.hidden_forest(component, key, width),
     )
 
 
 def _hidden_heading(measured: Sequence[Effect]) -> str:
     """Return the heading of the hidden effects: the effects beyond their limits, or the number of undecided ones."""
-    beyond = [each.title for each in measured if tables.standing(each) == BEYOND]
+    beyond = [effect.title for effect in measured if tables.standing(effect) == BEYOND]
     if beyond:
         more = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
         return f"Beyond its limit: {beyond[0][:1].lower()}{beyond[0][1:]}{more}"
-    open_ = [each.title for each in measured if tables.standing(each) != WITHIN]
+    open_ = [effect.title for effect in measured if tables.standing(effect) != WITHIN]
     if open_:
         return f"{len(open_)} of {len(measured)} effects that the mean could hide are undecided"
     return "Nothing beyond its limit hides behind the mean"
 
 
-def _tolerances(rating: Rating, one: Component) -> Shown | None:
-    leaning = {verdict.letter for verdict in one.sensitivity.values()}
+def _tolerances(rating: Rating, component: Component) -> Shown | None:
+    leaning = {verdict.letter for verdict in component.sensitivity.values()}
     letter = next(iter(leaning), None)
     return _both(
         f"{letter} leads at every tolerance" if len(leaning) == 1 else "The tolerance decides which letter leads",
         "The probability of each letter if another tolerance had been declared. A gap at the end is unlocated: "
         f"{UNLOCATED}.",
         "other",
-        lambda key, width: figures.tolerances_bars(one, rating.view.delta, key, width),
+        lambda key, width: figures.tolerances_bars(component, rating.view.delta, key, width),
     )
 
 
-def _sheets(one: Component) -> Iterator[Table]:
+def _sheets(component: Component) -> Iterator[Table]:
     """Return the tables without a figure."""
     yield from (
-        table for table in (*one.sheets, tables.rates(one), tables.looks(one), tables.replies(one)) if table.rows
+        table
+        for table in (*component.sheets, tables.rates(component), tables.looks(component), tables.replies(component))
+        if table.rows
     )
-    if one.published:
-        yield tables.published(one.published, one.verdict)
-    analyses = tables.analyses(one)
+    if component.published:
+        yield tables.published(component.published, component.verdict)
+    analyses = tables.analyses(component)
     if analyses.rows:
         yield analyses

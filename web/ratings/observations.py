@@ -56,8 +56,8 @@ def asked(ask: Mapping[str, Any]) -> str:
     """Return a question as one line; the word that fills a gap is in brackets."""
     if ask.get("asks") == "fill":
         return f"{ask['before']}[{ask['word']}]{ask['after']}"
-    told = {name: value for name, value in ask.items() if name not in OWN and value not in (None, "")}
-    return written(next(iter(told.values())) if len(told) == 1 else told)
+    fields = {name: value for name, value in ask.items() if name not in OWN and value not in (None, "")}
+    return written(next(iter(fields.values())) if len(fields) == 1 else fields)
 
 
 def written(value: Any) -> str:
@@ -65,7 +65,9 @@ def written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name.replace('_', ' ')} {written(one)}" for name, one in value.items() if one is not None)
+        return ", ".join(
+            f"{name.replace('_', ' ')} {written(field)}" for name, field in value.items() if field is not None
+        )
     if isinstance(value, list | tuple):
         more = f" and {len(value) - LISTED:,} more" if len(value) > LISTED else ""
         return ", ".join(map(written, value[:LISTED])) + more
@@ -78,6 +80,6 @@ def pieces(text: str, looked_for: str) -> Iterator[Piece]:
     if not looked_for:
         yield text, False
         return
-    for place, piece in enumerate(re.split(f"({re.escape(looked_for)})", text, flags=re.IGNORECASE)):
+    for index, piece in enumerate(re.split(f"({re.escape(looked_for)})", text, flags=re.IGNORECASE)):
         if piece:
-            yield piece, place % 2 == 1
+            yield piece, index % 2 == 1

@@ -55,13 +55,13 @@ async def finding(visit: Visit) -> Response:
 async def evidence(visit: Visit) -> Response:
     """List the questions with their answers; the filters are in the address."""
     rating = await found(visit)
-    asked = {name: visit.query(name).strip() for name in FILTERS}
-    listed = await visit.api.get(
-        f"/v1/ratings/{rating.id}/observations", **asked, cursor=visit.query("cursor"), limit=ROWS
+    filters = {name: visit.query(name).strip() for name in FILTERS}
+    page = await visit.api.get(
+        f"/v1/ratings/{rating.id}/observations", **filters, cursor=visit.query("cursor"), limit=ROWS
     )
     vocabulary = Vocabulary.of(method_of(rating.document))
-    rows = [row_of(one, asked["q"], vocabulary) for one in listed["items"]]
-    return shown(visit, rating, "evidence", rows=rows, asked=asked, next=visit.older(listed["next_cursor"]))
+    rows = [row_of(observation, filters["q"], vocabulary) for observation in page["items"]]
+    return shown(visit, rating, "evidence", rows=rows, asked=filters, next=visit.older(page["next_cursor"]))
 
 
 @pages.get(OWN + "/history")
@@ -69,7 +69,7 @@ async def evidence(visit: Visit) -> Response:
 async def history(visit: Visit) -> Response:
     """List the other ratings of the service, and the changes between comparable ones."""
     rating = await found(visit)
-    comparable = [one for one in rating.others if _series(one) == _series(rating.document)]
+    comparable = [other_rating for other_rating in rating.others if _series(other_rating) == _series(rating.document)]
     changes = [
         await visit.api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
         for after, before in list(pairwise(comparable))[:MOST_STEPS]
@@ -89,8 +89,11 @@ async def provenance(visit: Visit) -> Response:
     """Show the facts needed to repeat the rating, and its letters by other methodologies."""
     rating = await found(visit)
     letters = await visit.api.get(f"/v1/ratings/{rating.id}/methodologies")
-    rated = {one["version"] for one in letters["items"]}
-    methods = {one["version"]: one["methods"] for one in (await visit.api.get("/v1/methodology"))["items"]}
+    rated = {letter["version"] for letter in letters["items"]}
+    methods = {
+        methodology["version"]: methodology["methods"]
+        for methodology in (await visit.api.get("/v1/methodology"))["items"]
+    }
     # a rating of a removed version cannot be replayed
     others = methods if rating.document["methodology"]["version"] in methods else ()
     return shown(
@@ -100,7 +103,9 @@ async def provenance(visit: Visit) -> Response:
         tables=outline.provenance_tables(rating.view),
         letters=letters["items"],
         known=methods,
-        versions=[one for one in others if one not in rated and rating.document["method"] in methods[one]],
+        versions=[
+            version for version in others if version not in rated and rating.document["method"] in methods[version]
+        ],
         job=await _job(visit, rating),
     )
 
@@ -111,7 +116,7 @@ async def _job(visit: Visit, rating: Rating) -> Any:
     if not rating.mine or not url:
         return None
     jobs = await visit.api.get("/v1/jobs", target_url=url, kind="rating", limit=200)
-    return next((one for one in jobs["items"] if (one["rating"] or {}).get("id") == rating.id), None)
+    return next((job for job in jobs["items"] if (job["rating"] or {}).get("id") == rating.id), None)
 
 
 @pages.get(OWN + "/certificate")

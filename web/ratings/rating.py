@@ -96,8 +96,8 @@ class Rating:
         title = LETTERS[Letter(letter)].title
         if self.view.verdict.declared:
             return title[:1].upper() + title[1:]
-        said = headline(letter, declared=False)
-        return f"{said[:1].upper()}{said[1:]}: the evidence is not sure enough"
+        phrase = headline(letter, declared=False)
+        return f"{phrase[:1].upper()}{phrase[1:]}: the evidence is not sure enough"
 
     @property
     def certainty(self) -> float | None:
@@ -114,7 +114,7 @@ async def found(visit: Visit) -> Rating:
     others = await _others(visit, document)
     ends = datetime.fromisoformat(document["expires_at"]).timestamp()
     expired = {"expired": service_of(visit.request).clock() >= ends}
-    mine = not visit.public and any(one["id"] == document["id"] for one in others)
+    mine = not visit.public and any(other_rating["id"] == document["id"] for other_rating in others)
     if not visit.public:
         others = await _others(visit, document, mine=False)
     return Rating(document, read({**document, **expired}, method_of(document)), others, mine, visit.public)
@@ -125,7 +125,7 @@ async def _others(visit: Visit, document: Mapping[str, Any], *, mine: bool = Tru
     target = document["target"]
     by = {"target_url": target["url"]} if target.get("url") else {"q": target["name"]}
     page = await visit.api.get("/v1/ratings", **by, mine=mine and not visit.public, state="all", limit=MOST_LISTED)
-    same: list[Mapping[str, Any]] = [one for one in page["items"] if one["target"]["digest"] == target["digest"]]
+    same: list[Mapping[str, Any]] = [row for row in page["items"] if row["target"]["digest"] == target["digest"]]
     return same
 
 
