@@ -226,7 +226,7 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
 def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, document: dict[str, Any]) -> None:
     """Store the rating, the author's sentences or images, the end of the job and its notices in one transaction."""
     job = claim.job
-    made = authored.collect(workplace.database, job, method) if job.author is not None else ()
+    material = authored.collect(workplace.database, job, method) if job.author is not None else ()
     rating = NewRating(
         tenant=job.tenant,
         target_id=job.target_id,
@@ -244,5 +244,5 @@ def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, documen
     )
     with workplace.database.write() as connection:
         jobs.finish(connection, claim, rating)
-        if made:
-            authored.keep(connection, job, made)
+        if material:
+            authored.keep(connection, job, material)

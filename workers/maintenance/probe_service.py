@@ -17,8 +17,8 @@ async def probe_service(workplace: Workplace, claim: Claim) -> None:
     async with open_services(workplace, claim.job) as (service, _):
         if claim.job.target_id is None:
             probed = await probe(service.target, service.egress, examine=True)
-            found = {**(probed.capability or {}), **probed.as_json()}
+            findings = {**(probed.capability or {}), **probed.as_json()}
         else:
-            found = (await service.examine(USUAL_PAIRS, drawing(service.target))).as_json()
+            findings = (await service.examine(USUAL_PAIRS, drawing(service.target))).as_json()
     with workplace.database.write() as connection:
-        jobs.finish_with(connection, claim, "probed", found)
+        jobs.finish_with(connection, claim, "probed", findings)

@@ -78,10 +78,10 @@ async def call(
         return Answered(outcome(None, f"timeout: no whole answer within {timeout_s:g} s"))
     except httpx.InvalidURL:
         return Answered(outcome(None, "unsupported: the address cannot be written into a request"))
-    heard = httpx.Headers(received.headers)
-    shown = None if "content-encoding" in heard else received.body.decode("utf-8", "replace")
+    response_headers = httpx.Headers(received.headers)
+    text = None if "content-encoding" in response_headers else received.body.decode("utf-8", "replace")
     failure = _failure(received.status)
-    return Answered(outcome(received.status, failure, shown), parse_retry_after(heard, datetime.now(UTC)))
+    return Answered(outcome(received.status, failure, text), parse_retry_after(response_headers, datetime.now(UTC)))
 
 
 def what_follows(

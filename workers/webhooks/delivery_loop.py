@@ -90,7 +90,9 @@ class Deliverer(BackgroundThread):
             try:
                 while not self._done.is_set():
                     claims = await self._due(MOST_AT_ONCE - len(tasks))
-                    tasks |= {asyncio.create_task(self._attempt(transport, traffic, one, key)) for one, key in claims}
+                    tasks |= {
+                        asyncio.create_task(self._attempt(transport, traffic, claimed, key)) for claimed, key in claims
+                    }
                     tasks = await self._pause(tasks, self._settings.webhook_poll_s)
                 await self._pause(tasks, GRACE_S, until=asyncio.ALL_COMPLETED)
             finally:
@@ -114,11 +116,11 @@ class Deliverer(BackgroundThread):
         if not tasks:
             await asyncio.to_thread(self._done.wait, seconds)
             return tasks
-        ended, rest = await asyncio.wait(tasks, timeout=seconds, return_when=until)
-        for one in ended:
-            if (error := one.exception()) is not None:
+        ended, running = await asyncio.wait(tasks, timeout=seconds, return_when=until)
+        for task in ended:
+            if (error := task.exception()) is not None:
                 log.error("delivery not recorded", exc_info=error)
-        return rest
+        return running
 
     def _take(self, room: int) -> list[tuple[Claimed, SigningKey]]:
         """Fan notices out and claim the attempts that are due; return each with the signing key."""
@@ -132,8 +134,8 @@ class Deliverer(BackgroundThread):
             with self._database.write() as connection:
                 handed = fan_out.hand_over(connection, base_url)
             closed = handed.closed
-            for each in handed.malformed:
-                log.error("notice given up", why="its row holds no notice", notice=each.id, job=each.job_id)
+            for notice in handed.malformed:
+                log.error("notice given up", why="its row holds no notice", notice=notice.id, job=notice.job_id)
         with self._database.read() as connection:
             ids = deliveries.choose(connection, room)
         if not ids:
@@ -141,7 +143,7 @@ class Deliverer(BackgroundThread):
         with self._database.write() as connection:
             claims = callbacks.confirmed(connection, deliveries.claim(connection, ids), base_url)
             key = signing.current(connection, self._vault) if claims else None
-            return [(one, key) for one in claims if key is not None]
+            return [(claimed, key) for claimed in claims if key is not None]
 
     def _tidy(self) -> None:
         if time.monotonic() >= self._tidied:
@@ -158,8 +160,8 @@ class Deliverer(BackgroundThread):
             log.warning("delivery not signed", delivery=claimed.id, why=str(unable))
             answered = Answered(Outcome(0, None, "signing-unavailable: the agency's key cannot sign now", None))
         except (SecretLost, SecretMoved):
-            why = "secret-lost: the endpoint's secret cannot be opened any more; rotate it"
-            answered = Answered(Outcome(0, None, why, None))
+            reason = "secret-lost: the endpoint's secret cannot be opened any more; rotate it"
+            answered = Answered(Outcome(0, None, reason, None))
         else:
             try:
                 answered = await self._call(transport, traffic, claimed, headers, body)
@@ -176,21 +178,21 @@ class Deliverer(BackgroundThread):
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(TURN_S):
-                    place = place_of(claimed.url)
-                    if not await transport.exempt(place):
-                        addresses = await transport.addresses(place)
+                    origin = place_of(claimed.url)
+                    if not await transport.exempt(origin):
+                        addresses = await transport.addresses(origin)
                         await stack.enter_async_context(limits.visit(claimed.url, TIMEOUT_S, addresses))
                 answered = await call(transport, claimed.url, headers, body)
         except CallFailed as failed:
             return Answered(Outcome(0, failed.status, f"{failed.code}: {failed.message}", None))
         except RatingsRefused as refused:
-            why = f"refused: the host {refused.host} wants no calls ({refused.who}); verify it with POST /v1/domains"
-            return Answered(Outcome(0, None, why, None), final=True)
+            reason = f"refused: the host {refused.host} wants no calls ({refused.who}); verify it with POST /v1/domains"
+            return Answered(Outcome(0, None, reason, None), final=True)
         outcome = answered.outcome
         if claimed.type != CHALLENGE or outcome.failure or fan_out.answers_challenge(claimed.payload, outcome.response):
             return answered
-        why = "challenge: answer with the value of `challenge` as the whole body, or as JSON in a field of this name"
-        return Answered(Outcome(outcome.elapsed_ms, outcome.status, why, outcome.response))
+        reason = "challenge: answer with the value of `challenge` as the whole body, or as JSON in a field of this name"
+        return Answered(Outcome(outcome.elapsed_ms, outcome.status, reason, outcome.response))
 
     def _postpone(self, claimed: Claimed) -> None:
         try:
@@ -205,7 +207,9 @@ class Deliverer(BackgroundThread):
             sealed = [webhook.sealed_secret]
             if webhook.previous_secret is not None and (webhook.previous_until or 0) > claimed.claimed_at:
                 sealed.append(webhook.previous_secret)
-            secrets = [webhooks.reveal(self._vault, each, webhook.tenant, webhook.id) for each in sealed]
+            secrets = [
+                webhooks.reveal(self._vault, sealed_secret, webhook.tenant, webhook.id) for sealed_secret in sealed
+            ]
         signed = signed_headers(claimed.id, claimed.claimed_at // 1000, body, secrets, key.sign)
         return {"Content-Type": content_type_of(claimed.payload), **signed}
 
@@ -214,18 +218,18 @@ class Deliverer(BackgroundThread):
         then = what_follows(claimed.number, answered, self._rng, attempts)
         try:
             with self._database.write() as connection:
-                left = deliveries.record(connection, claimed, answered.outcome, then)
+                state = deliveries.record(connection, claimed, answered.outcome, then)
         except StoreUnavailable as unavailable:  # the delivery is sent again with the same id when its lease expires
             log.warning("delivery not recorded", delivery=claimed.id, why=str(unavailable))
             return
-        self._meter.delivered(left or "overtaken")
+        self._meter.delivered(state or "overtaken")
         log.info(
             "delivery attempted",
             delivery=claimed.id,
             webhook=None if claimed.webhook is None else claimed.webhook.id,
             number=claimed.number,
             status=answered.outcome.status,
-            left=left or "overtaken",
+            left=state or "overtaken",
             elapsed_ms=answered.outcome.elapsed_ms,
         )
 

@@ -53,28 +53,28 @@ class TranslatorExamination(Examination):
         super().__init__(adapter, calls)
         self._pairs = tuple(pairs)
         if rng is None:
-            self._sentences = [(number(place), sentence(place)) for place in range(SENTENCES)]
+            self._sentences = [(number(index), sentence(index)) for index in range(SENTENCES)]
         else:
             self._sentences = numbered_sentences(int(rng.integers(*FRESH_SENTENCES)), rng)
 
     async def run(self) -> Capability:
         """Examine the target."""
         await self._check_languages()
-        asked = self._sentences[0][1]
-        returned = await self._first(asked)
-        deterministic = await self._again(Translate(asked, *self._pairs[0]), returned)
+        text = self._sentences[0][1]
+        returned = await self._first(text)
+        deterministic = await self._again(Translate(text, *self._pairs[0]), returned)
         await self._back(returned)
         order_kept = await self._numbered() if self._adapter.batch_limit > 1 else None
         truncates_at = await self._long(returned)
         return self._found(
-            asked, returned, deterministic=deterministic, order_kept=order_kept, truncates_at=truncates_at
+            text, returned, deterministic=deterministic, order_kept=order_kept, truncates_at=truncates_at
         )
 
     def _is_fatal(self, failed: CallFailed) -> bool:
         return self._latency_s is None or super()._is_fatal(failed)
 
-    def _apart(self, one: str, other: str) -> float:
-        return float(one != other)
+    def _apart(self, first: str, second: str) -> float:
+        return float(first != second)
 
     async def _check_languages(self) -> None:
         try:
@@ -87,16 +87,16 @@ class TranslatorExamination(Examination):
         self._calls.made -= supported is None  # `None` means that the adapter made no call, so the call is not counted
         missing = [pair for pair in dict.fromkeys(self._pairs) if supported is not None and pair not in supported]
         if missing:
-            listed = ", ".join(f"{source} to {target}" for source, target in missing[:10])
+            pairs = ", ".join(f"{source} to {target}" for source, target in missing[:10])
             raise TargetUnfit(
                 "unsupported-language",
-                f"the service does not translate {listed}",
+                f"the service does not translate {pairs}",
                 "leave these languages out, or name the service's own codes in settings.language_codes",
             )
 
-    async def _first(self, asked: str) -> str:
+    async def _first(self, text: str) -> str:
         """Translate one text, on which all other checks depend."""
-        reply = await self._one(Translate(asked, *self._pairs[0]))
+        reply = await self._one(Translate(text, *self._pairs[0]))
         if reply.failure is not None:
             raise TargetUnfit(reply.failure.code, reply.failure.message, "see the protocol's notes")
         returned = str(reply.value)
@@ -104,7 +104,7 @@ class TranslatorExamination(Examination):
             raise TargetUnfit(
                 "empty", "the service answered a text with nothing", "check the output setting and the languages"
             )
-        if untranslated(asked, returned):
+        if untranslated(text, returned):
             self._notes.append("the text came back as it was sent; the service may not translate this pair")
         return returned
 
@@ -126,10 +126,10 @@ class TranslatorExamination(Examination):
         together = await self._together([Translate(text, *self._pairs[0]) for text in texts])
         if together is None:
             return None
-        found = list(map(numbers_in, together))
-        if all(own in there for own, there in zip(numbers, found, strict=True)):
+        returned_numbers = list(map(numbers_in, together))
+        if all(expected in there for expected, there in zip(numbers, returned_numbers, strict=True)):
             return True
-        if any(set(numbers) - {own} & there for own, there in zip(numbers, found, strict=True)):
+        if any(set(numbers) - {expected} & there for expected, there in zip(numbers, returned_numbers, strict=True)):
             raise TargetUnfit("out-of-order", f"{size} texts in one call came back in another order", MEND_ARRAYS)
         self._notes.append("the numbers did not survive, so the order of several texts could not be checked")
         return None
@@ -141,19 +141,19 @@ class TranslatorExamination(Examination):
         both is told from one that answers every text alike.
         """
         sentences = [*self._sentences[1:], self._sentences[0]]
-        asked = " ".join(text for _, text in sentences)
-        numbers = [own for own, _ in sentences]
-        reply = await self._one(Translate(asked, *self._pairs[0]))
+        text = " ".join(sentence_text for _, sentence_text in sentences)
+        numbers = [sentence_number for sentence_number, _ in sentences]
+        reply = await self._one(Translate(text, *self._pairs[0]))
         if reply.failure is not None:
-            return self._refused_long(reply.failure, len(asked))
-        kept = numbers_in(reply.value)
-        places = [place for place, each in enumerate(numbers) if each in kept]
+            return self._refused_long(reply.failure, len(text))
+        returned_numbers = numbers_in(reply.value)
+        places = [index for index, sentence_number in enumerate(numbers) if sentence_number in returned_numbers]
         if not places:
             characters = len(str(reply.value))
-            if characters < SHORTEST_SHARE * len(asked) and str(reply.value) != first:
+            if characters < SHORTEST_SHARE * len(text) and str(reply.value) != first:
                 raise TargetUnfit(
                     "truncates",
-                    f"of a text of {len(numbers)} sentences ({len(asked):,} characters) only {characters} characters "
+                    f"of a text of {len(numbers)} sentences ({len(text):,} characters) only {characters} characters "
                     "came back, and none of its numbers",
                     MEND_LENGTH,
                 )
@@ -163,7 +163,7 @@ class TranslatorExamination(Examination):
         if tail > 1:
             raise TargetUnfit(
                 "truncates",
-                f"of a text of {len(numbers)} sentences ({len(asked):,} characters) the last {tail} did not come back",
+                f"of a text of {len(numbers)} sentences ({len(text):,} characters) the last {tail} did not come back",
                 MEND_LENGTH,
             )
         if len(places) < len(numbers) - 1:
@@ -178,16 +178,16 @@ class TranslatorExamination(Examination):
         return None
 
 
-def number(place: int) -> int:
+def number(index: int) -> int:
     """Return the number of a sentence, which no other sentence has."""
-    return FIRST + STEP * place
+    return FIRST + STEP * index
 
 
-def sentence(place: int) -> str:
+def sentence(index: int) -> str:
     """Return a simple sentence with its number in digits."""
-    return f"The house has the number {number(place)}."
+    return f"The house has the number {number(index)}."
 
 
 def numbers_in(returned: object) -> set[int]:
     """Return the numbers in an answer, in any script; `int` reads the decimal digits of all of them."""
-    return {int(found) for found in _NUMBER.findall(str(returned)) if len(found) <= 4}
+    return {int(digits) for digits in _NUMBER.findall(str(returned)) if len(digits) <= 4}
