@@ -24,36 +24,36 @@ SHOWN_QUESTIONS = 5
 """Number of first questions that a plan shows."""
 
 
-def plan_here(asked: Asked, settings: Settings, known: Service, *, as_json: bool) -> Exit:
+def plan_here(arguments: Asked, settings: Settings, service_facts: Service, *, as_json: bool) -> Exit:
     """Check a request as for a rating, and print its plan with the first questions.
 
-    `known` has the prices and the latency; the request fills in the rest.
+    `service_facts` has the prices and the latency; the request fills in the rest.
     """
-    request = read_request(asked)
+    request = read_request(arguments)
     method = method_of_request(request)
     check_target(request["target"], networks(settings), scraping=settings.allow_scraping)
     check_author(method, request["author"], settings)
     limits = keep_to_links(read_target(request["target"])).limits
     checker = TargetChecker(settings.model_copy(update={"egress_allow": ",".join(map(str, networks(settings)))}))
     service = replace(
-        known,
+        service_facts,
         questions_per_call=checker.questions_per_call(request["target"]),
         concurrency=limits.concurrency,
         requests_per_second=limits.requests_per_second,
     )
     plan = plan_of(method, service, seed=request["seed"], max_calls=request["max_calls"])
-    first = [text_of_question(one.ask) for one in next(method.design(generator(request["seed"])), ())]
+    first = [text_of_question(probe.ask) for probe in next(method.design(generator(request["seed"])), ())]
     if as_json:
         facts = {"questions_per_call": service.questions_per_call, "first_questions": first[:SHOWN_QUESTIONS]}
         sys.stdout.write(json.dumps(plan.as_json() | facts, indent=2) + "\n")
         return Exit.UCS
-    about = f"{request['target']['name']} by {method.method}"
-    sys.stdout.write("\n".join(map(codes, _lines(about, plan, service, first))) + "\n")
+    title = f"{request['target']['name']} by {method.method}"
+    sys.stdout.write("\n".join(map(codes, _lines(title, plan, service, first))) + "\n")
     return Exit.UCS
 
 
-def _lines(about: str, plan: Plan, service: Service, first: list[str]) -> Iterator[str]:
-    yield f"{about}; nothing was sent"
+def _lines(title: str, plan: Plan, service: Service, first: list[str]) -> Iterator[str]:
+    yield f"{title}; nothing was sent"
     yield f"{'':<20}{'questions':>10}{'calls':>10}{'seconds':>10}{'cost':>10}"
     yield _row("clear at once", plan.clear)
     yield _row("never clear", plan.most)
@@ -63,12 +63,12 @@ def _lines(about: str, plan: Plan, service: Service, first: list[str]) -> Iterat
     if plan.clear.cost is None:
         yield "The cost needs --price-per-call or --price-per-1000-characters."
     if plan.declared is not None:
-        chances = ", ".join(f"{one.probability:.0%} at {one.effect:g}" for one in plan.declared)
+        chances = ", ".join(f"{chance.probability:.0%} at {chance.effect:g}" for chance in plan.declared)
         yield f"Chance that a letter is declared, by the true effect: {chances}."
     elif plan.why_unknown:
         yield f"The chance of a letter is not known: {plan.why_unknown}."
-    for place, question in enumerate(first[:SHOWN_QUESTIONS]):
-        yield f"{'first' if place == 0 else '':<8}{question}"
+    for index, question in enumerate(first[:SHOWN_QUESTIONS]):
+        yield f"{'first' if index == 0 else '':<8}{question}"
 
 
 def _row(name: str, effort: Effort) -> str:
@@ -76,4 +76,4 @@ def _row(name: str, effort: Effort) -> str:
         return "-" if value is None else f"{value:,}"
 
     numbers = (effort.questions, effort.calls, effort.seconds, effort.cost)
-    return f"{name:<20}" + "".join(f"{cell(one):>10}" for one in numbers)
+    return f"{name:<20}" + "".join(f"{cell(number):>10}" for number in numbers)
