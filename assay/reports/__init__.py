@@ -72,7 +72,7 @@ class Embed:
     @classmethod
     def in_yaml(cls, file: str, content: Callable[[Shown], dict[str, Any]], title: str, summary: str) -> Embed:
         """Make an embed that is written in YAML."""
-        return cls(file, "application/yaml", lambda shown: yaml_text(content(shown)), title, summary, content)
+        return cls(file, "application/yaml", lambda view: yaml_text(content(view)), title, summary, content)
 
 
 EMBEDS: tuple[Embed, ...] = (
@@ -94,7 +94,7 @@ def installed_formats() -> tuple[Format, ...]:
 
     Raise `TypeError` if a package offers something that is no `Format`.
     """
-    formats = {one.name: one for one in FORMATS}
+    formats = {report_format.name: report_format for report_format in FORMATS}
     for entry in entry_points(group=GROUP):
         offered = entry.load()
         if not isinstance(offered, Format):
@@ -108,13 +108,13 @@ def format_named(name: str) -> Format:
 
     Installed packages are searched only for names that Assay does not ship.
     """
-    ours = {one.name: one for one in FORMATS}
+    ours = {report_format.name: report_format for report_format in FORMATS}
     if name in ours:
         return ours[name]
-    every = {one.name: one for one in installed_formats()}
-    if name in every:
-        return every[name]
-    raise UnknownName("report format", name, every)
+    installed = {report_format.name: report_format for report_format in installed_formats()}
+    if name in installed:
+        return installed[name]
+    raise UnknownName("report format", name, installed)
 
 
 def render(format_name: str, document: Mapping[str, Any], method: type[Method]) -> str:

@@ -25,9 +25,9 @@ TINY = 1e-3
 
 def rounded(values: Iterable[float]) -> Callable[[float], str]:
     """Return a function that writes the numbers of a column with the decimals that the largest number needs."""
-    known = [abs(value) for value in values]
-    largest = max(known, default=0.0)
-    if known and all(value.is_integer() for value in map(float, known)) and largest < 1e6:
+    magnitudes = [abs(value) for value in values]
+    largest = max(magnitudes, default=0.0)
+    if magnitudes and all(value.is_integer() for value in map(float, magnitudes)) and largest < 1e6:
         return lambda value: f"{value:.0f}"
     if not TINY <= largest < 1e9 and largest > 0:
         return lambda value: f"{value:.{DIGITS - 1}e}" if value else "0"
@@ -71,8 +71,8 @@ def _number(value: Value) -> float | None:
 
 
 def _written(values: Sequence[Value], write: Callable[[float], str]) -> tuple[str, ...]:
-    known = [_number(value) for value in values]
-    return tuple(_why(value) if known is None else write(known) for value, known in zip(values, known, strict=True))
+    parsed = [_number(value) for value in values]
+    return tuple(_why(value) if number is None else write(number) for value, number in zip(values, parsed, strict=True))
 
 
 def _why(value: Value) -> str:
@@ -97,11 +97,11 @@ def _interval(effect: EffectDocument, write: Callable[[float], str]) -> str:
 
 def interval(effect: EffectDocument) -> str | None:
     """Write one estimate with its interval; ``None`` where it is absent."""
-    written = intervals([effect])[0]
-    return None if written == ABSENT else written
+    text = intervals([effect])[0]
+    return None if text == ABSENT else text
 
 
 def several(values: Iterable[float]) -> str:
     """Write numbers in one line, with the same number of decimals."""
-    known = list(values)
-    return ", ".join(map(rounded(known), known)) or ABSENT
+    all_values = list(values)
+    return ", ".join(map(rounded(all_values), all_values)) or ABSENT

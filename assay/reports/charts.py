@@ -40,32 +40,32 @@ def forest(
     head: str = "",
 ) -> Forest | None:
     """Return a forest plot of numbers with intervals; ``None`` if there are no numbers."""
-    every = tuple(Mark(visible(name), (span,)) for name, span in rows if span is not None)
-    if not every:
+    all_marks = tuple(Mark(visible(name), (span,)) for name, span in rows if span is not None)
+    if not all_marks:
         return None
-    marks = every[:MOST_MARKS]
-    title += some_of(marks, every)
+    marks = all_marks[:MOST_MARKS]
+    title += some_of(marks, all_marks)
     return Forest(title, axis, marks, twin(title, head, marks, ()), (), reference, tolerance)
 
 
 def twin(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
     """Return the numbers of a forest plot as a table."""
-    written = []
-    for place in range(max(1, len(kinds))):
-        spans = [mark.spans[place] for mark in marks]
+    columns = []
+    for kind_index in range(max(1, len(kinds))):
+        spans = [mark.spans[kind_index] for mark in marks]
         effects = [None if span is None else EffectDocument(span.estimate, span.low, span.high) for span in spans]
-        written.append(cells.intervals(effects))
-    rows = tuple((mark.label, *(column[at] for column in written)) for at, mark in enumerate(marks))
+        columns.append(cells.intervals(effects))
+    rows = tuple((mark.label, *(column[row_index] for column in columns)) for row_index, mark in enumerate(marks))
     return Table(title, (head, *(kinds or ("Estimate",))), rows)
 
 
 def sampled(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:
     """Return the values of curves at `TWIN` places as a table."""
-    kept = sorted({round(place * (len(x) - 1) / (TWIN - 1)) for place in range(TWIN)})
-    rows = tuple((one.label, *(f"{one.y[place]:.2f}" for place in kept)) for one in series)
-    return Table(title, (head, *(f"{x[place]:.2f}" for place in kept)), rows)
+    indices = sorted({round(step * (len(x) - 1) / (TWIN - 1)) for step in range(TWIN)})
+    rows = tuple((curve.label, *(f"{curve.y[index]:.2f}" for index in indices)) for curve in series)
+    return Table(title, (head, *(f"{x[index]:.2f}" for index in indices)), rows)
 
 
-def evenly(rows: Sequence[Any], most: int) -> list[Any]:
-    """Return at most `most` rows, at even steps over the list, so that all parts of the list are represented."""
-    return [rows[place * len(rows) // most] for place in range(most)] if len(rows) > most else list(rows)
+def evenly(rows: Sequence[Any], maximum: int) -> list[Any]:
+    """Return at most `maximum` rows, at even steps over the list, so that all parts of the list are represented."""
+    return [rows[index * len(rows) // maximum] for index in range(maximum)] if len(rows) > maximum else list(rows)

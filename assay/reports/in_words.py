@@ -35,9 +35,9 @@ def paragraph(rating: RatingDocument, method: type[Method]) -> tuple[str, ...]:
     component = _foremost(rating)
     if letter is None or component is None:
         return words.meaning, words.advice
-    own = [visible(sentence) for sentence in method.in_words(rating, component) if sentence]
+    specific = [visible(sentence) for sentence in method.in_words(rating, component) if sentence]
     which = _which(component, len(rating.components))
-    sentences = [words.meaning, *which, *(own or _common(rating, component, method.STEPS))]
+    sentences = [words.meaning, *which, *(specific or _common(rating, component, method.STEPS))]
     if all(hidden.kind == "loss" for hidden in component.hidden):
         sentences.append(AVERAGES)
     if not declared and (more := settle_in_words(rating, component, method)) is not None:
@@ -68,10 +68,10 @@ class Unit:
 
     def of(self, size: float, low: float | None = None, high: float | None = None) -> str:
         """Write a size with its unit, and its interval if there is one."""
-        written = f"{self.write(size)}{self.name}"
+        text = f"{self.write(size)}{self.name}"
         if low is None or high is None or self.write(low) == self.write(high):
-            return written
-        return f"{written} (probably between {self.write(low)} and {self.write(high)})"
+            return text
+        return f"{text} (probably between {self.write(low)} and {self.write(high)})"
 
 
 def hidden_in_words(
@@ -127,16 +127,16 @@ def settle_in_words(document: RatingDocument, part: ComponentDocument, method: t
     more = part.settle.more_probes
     if more is None and part.probabilities.get("unlocated", 0.0) <= 0.5:
         return AT_TOLERANCE
-    about = CHANCE if more is None else f"About {more:,} more questions would probably settle it"
+    estimate = CHANCE if more is None else f"About {more:,} more questions would probably settle it"
     if part.unasked:
-        return f"{about}; the budget (max_calls or the deadline) ended it early."
+        return f"{estimate}; the budget (max_calls or the deadline) ended it early."
     room = method.room(document, part)
     if room is None:
-        return f"{about}."
+        return f"{estimate}."
     if room.left is None or (more or 1) <= room.left:
-        return f"{about}; a larger {room.field} asks them."
+        return f"{estimate}; a larger {room.field} asks them."
     if more is None:
-        return f"{about}. Add to this: {room.material}."
+        return f"{estimate}. Add to this: {room.material}."
     if room.left:
         can = f"allows {room.left:,} more questions (a larger {room.field}), too few to settle it"
     else:
@@ -144,11 +144,11 @@ def settle_in_words(document: RatingDocument, part: ComponentDocument, method: t
     return f"This material {can}. Add to this: {room.material}."
 
 
-def tested(document: RatingDocument, part: ComponentDocument, what: str) -> str:
+def tested(document: RatingDocument, part: ComponentDocument, material: str) -> str:
     """Write the sentence about the tested material and attribute, with the first example of the component."""
-    asked = next((example.asked for example in part.examples if example.asked), None)
-    example = f"; for example “{asked.removesuffix('.')}”" if asked else ""
-    return f"Tested for {document.attribute or 'the attribute'}: {what}{example}."
+    question = next((example.asked for example in part.examples if example.asked), None)
+    example = f"; for example “{question.removesuffix('.')}”" if question else ""
+    return f"Tested for {document.attribute or 'the attribute'}: {material}{example}."
 
 
 def _of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
@@ -168,8 +168,8 @@ def _which(part: ComponentDocument, count: int) -> Iterator[str]:
     """Write which component the numbers belong to, if there are several components."""
     if count > 1:
         name = part.language_name or part.name or "one"
-        named = f"{name}, {part.template}" if part.template and part.template != "base" else name
-        yield f"{count} parts were tested; these numbers are of “{named}”, where the effect is largest."
+        title = f"{name}, {part.template}" if part.template and part.template != "base" else name
+        yield f"{count} parts were tested; these numbers are of “{title}”, where the effect is largest."
 
 
 def _common(document: RatingDocument, part: ComponentDocument, steps: Iterable[str]) -> Iterator[str]:

@@ -33,7 +33,7 @@ ORDER: tuple[str, ...] = (
     *("evidence_digest",),
     *("rated_at", "expires_at", "visibility", "next_methodology", "requester", "standing", "reply"),
 )
-_RANK = {key: place for place, key in enumerate(ORDER)}
+_RANK = {key: rank for rank, key in enumerate(ORDER)}
 # Escaped although JSON does not require it: characters that reorder, hide or break the shown text.
 _HIDDEN = re.compile("[\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 
@@ -43,9 +43,9 @@ def render(document: Mapping[str, Any], method: type[Method]) -> str:
 
     NaN and infinity, which JSON has no word for, become ``null``.
     """
-    shown = {**document, "in_words": " ".join(in_words(document, method))}
-    written = json.dumps(_ordered(shown), indent=2, ensure_ascii=False, allow_nan=False, default=str)
-    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written) + "\n"
+    extended = {**document, "in_words": " ".join(in_words(document, method))}
+    text = json.dumps(_ordered(extended), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def _ordered(value: Any) -> Any:
@@ -53,7 +53,7 @@ def _ordered(value: Any) -> Any:
         keys = sorted(map(str, value), key=lambda key: (key in RESIDUALS, _RANK.get(key, len(ORDER)), key))
         return {key: _ordered(value[key]) for key in keys}
     if isinstance(value, list | tuple):
-        return [_ordered(one) for one in value]
+        return [_ordered(element) for element in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -46,17 +46,17 @@ def _parts(rating: RatingView) -> Iterator[str]:
     yield "## Provenance"
     yield from map(table, outline.provenance_tables(rating))
     yield "## How to verify"
-    yield "\n".join(f"{place}. {_command(line)}" for place, line in enumerate(outline.VERIFY, 1))
+    yield "\n".join(f"{number}. {_command(line)}" for number, line in enumerate(outline.VERIFY, 1))
 
 
 def _reply(rating: RatingView) -> Iterator[str]:
     if rating.reply is None:
         return
     yield f"**{outline.REPLY}**"
-    yield "\n>\n".join(f"> {escape(each)}" for each in rating.reply.paragraphs)
+    yield "\n>\n".join(f"> {escape(paragraph)}" for paragraph in rating.reply.paragraphs)
     yield escape(" ".join(filter(None, (outline.reply_sentence(rating.reply), rating.reply.link))))
     if rating.reply.answer:
-        yield "\n>\n".join(f"> {escape(each)}" for each in rating.reply.answer)
+        yield "\n>\n".join(f"> {escape(paragraph)}" for paragraph in rating.reply.answer)
         yield escape(outline.answer_sentence(rating.reply))
 
 
@@ -70,15 +70,15 @@ def _component(component: Component) -> Iterator[str]:
         yield escape(sentence or "")
     if component.examples:
         yield "**Examples**"
-        yield "\n".join(_example(one) for one in component.examples)
+        yield "\n".join(_example(example) for example in component.examples)
 
 
-def table(one: Table, *, titled: bool = True) -> str:
+def table(listing: Table, *, titled: bool = True) -> str:
     """Write a table with its title in bold."""
-    head = [f"**{escape(one.title)}**", ""] if titled else []
-    rules = ["---:" if numeric else "---" for numeric in one.numeric]
+    head = [f"**{escape(listing.title)}**", ""] if titled else []
+    rules = ["---:" if numeric else "---" for numeric in listing.numeric]
     return "\n".join(
-        [*head, _row(map(escape, one.columns)), _row(rules), *(_row(map(escape, row)) for row in one.rows)]
+        [*head, _row(map(escape, listing.columns)), _row(rules), *(_row(map(escape, row)) for row in listing.rows)]
     )
 
 
@@ -92,11 +92,11 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _reasons(reasons: Iterable[Said]) -> str:
-    return "\n".join(f"- {escape(each.text)} ({_code(each.code)})" for each in reasons)
+    return "\n".join(f"- {escape(reason.text)} ({_code(reason.code)})" for reason in reasons)
 
 
-def _example(one: Example) -> str:
-    return "- " + "  \n  ".join(f"{name}: {escape(text)}" for name, text in one.lines)
+def _example(example: Example) -> str:
+    return "- " + "  \n  ".join(f"{name}: {escape(text)}" for name, text in example.lines)
 
 
 def _code(code: str) -> str:
@@ -106,4 +106,4 @@ def _code(code: str) -> str:
 
 def _command(line: str) -> str:
     """Escape a sentence of Assay, except for the commands in it."""
-    return "`".join(part if place % 2 else escape(part) for place, part in enumerate(line.split("`")))
+    return "`".join(part if index % 2 else escape(part) for index, part in enumerate(line.split("`")))

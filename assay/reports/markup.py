@@ -39,15 +39,15 @@ def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
         Underscores become hyphens and a trailing underscore is removed (``class_``, ``stroke_width``).
         ``None`` and ``False`` leave the attribute out; ``True`` sets its value to its name.
     """
-    written = "".join(_attribute(key, value) for key, value in attributes.items())
+    attribute_text = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in EMPTY:
-        return Markup(f"<{name}{written}/>")
-    return Markup(f"<{name}{written}>{join(*content)}</{name}>")
+        return Markup(f"<{name}{attribute_text}/>")
+    return Markup(f"<{name}{attribute_text}>{join(*content)}</{name}>")
 
 
 def join(*content: Content) -> Markup:
     """Write contents one after the other."""
-    return Markup("".join(_written(one) for one in content))
+    return Markup("".join(_written(part) for part in content))
 
 
 def text(value: str) -> Markup:
@@ -62,10 +62,10 @@ def coordinate(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _written(one: Content) -> str:
-    if one is None or isinstance(one, Markup):
-        return one or ""
-    return text(one) if isinstance(one, str) else join(*one)
+def _written(content: Content) -> str:
+    if content is None or isinstance(content, Markup):
+        return content or ""
+    return text(content) if isinstance(content, str) else join(*content)
 
 
 @cache
@@ -77,5 +77,5 @@ def _attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
     name = _name(key)
-    shown = name if value is True else coordinate(value) if isinstance(value, int | float) else text(value)
-    return f' {name}="{shown}"'
+    rendered = name if value is True else coordinate(value) if isinstance(value, int | float) else text(value)
+    return f' {name}="{rendered}"'

@@ -38,15 +38,15 @@ REPLY = "Reply of the owner"
 
 def reply_sentence(reply: OwnersReply) -> str:
     """Return the sentence that says who wrote the reply, and that it is not part of the rating."""
-    when = f" on {_day(reply.written_at)}" if reply.written_at else ""
-    return f"Written{when} by whoever runs {reply.host}. It is shown beside the rating and alters nothing of it."
+    date_phrase = f" on {_day(reply.written_at)}" if reply.written_at else ""
+    return f"Written{date_phrase} by whoever runs {reply.host}. It is shown beside the rating and alters nothing of it."
 
 
 def answer_sentence(reply: OwnersReply) -> str:
     """Return the sentence that says who wrote the answer to the reply."""
-    when = f" on {_day(reply.answered_at)}" if reply.answered_at else ""
-    who = "the operator of the agency" if reply.answered_by == "operator" else "whoever requested the rating"
-    return f"Answered{when} by {who}."
+    date_phrase = f" on {_day(reply.answered_at)}" if reply.answered_at else ""
+    author = "the operator of the agency" if reply.answered_by == "operator" else "whoever requested the rating"
+    return f"Answered{date_phrase} by {author}."
 
 
 def warning(rating: RatingView) -> str | None:
@@ -54,30 +54,30 @@ def warning(rating: RatingView) -> str | None:
     if rating.withdrawal is not None:
         return _withdrawn(rating.withdrawal)
     if rating.expired:
-        when = f" on {_day(rating.expires_at)}" if rating.expires_at else ""
-        return f"This rating expired{when}. It says how the service was then."
+        date_phrase = f" on {_day(rating.expires_at)}" if rating.expires_at else ""
+        return f"This rating expired{date_phrase}. It says how the service was then."
     return None
 
 
 def _withdrawn(withdrawal: Withdrawal) -> str:
-    when = f" on {_day(withdrawal.at)}" if withdrawal.at else ""
-    why = f" Reason: {withdrawal.reason}" if withdrawal.reason else ""
-    return f"This rating was withdrawn{when}. Do not rely on it.{why}"
+    date_phrase = f" on {_day(withdrawal.at)}" if withdrawal.at else ""
+    reason = f" Reason: {withdrawal.reason}" if withdrawal.reason else ""
+    return f"This rating was withdrawn{date_phrase}. Do not rely on it.{reason}"
 
 
 def subject(rating: RatingView) -> str:
     """Return the attribute, method and day of the rating in a line."""
-    asked = [f"for {rating.attribute}" if rating.attribute else "", f"by {rating.method}" if rating.method else ""]
-    when = f"on {_day(rating.rated_at)}" if rating.rated_at else ""
-    return " ".join(["Rated", *(part for part in (*asked, when) if part)])
+    facts = [f"for {rating.attribute}" if rating.attribute else "", f"by {rating.method}" if rating.method else ""]
+    date_phrase = f"on {_day(rating.rated_at)}" if rating.rated_at else ""
+    return " ".join(["Rated", *(part for part in (*facts, date_phrase) if part)])
 
 
-def _day(written: str) -> str:
+def _day(timestamp: str) -> str:
     """Write the day of an ISO 8601 time for people; any other text stays as it is."""
     try:
-        day = date.fromisoformat(written[:10])
+        day = date.fromisoformat(timestamp[:10])
     except ValueError:
-        return written
+        return timestamp
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
@@ -87,27 +87,31 @@ def reasons(rating: RatingView) -> list[Said]:
     A rating stores the reasons of its first deciding parts only; the others come from the parts.
     """
     first: dict[str, str | None] = {}
-    kept = [one for one in rating.reasons if one.component in {None, first.setdefault(one.code, one.component)}]
-    return [replace(one, text=f"{one.text}{_also(one, rating)}") for one in kept]
+    unique = [
+        reason
+        for reason in rating.reasons
+        if reason.component in {None, first.setdefault(reason.code, reason.component)}
+    ]
+    return [replace(reason, text=f"{reason.text}{_also(reason, rating)}") for reason in unique]
 
 
 def _also(reason: Said, rating: RatingView) -> str:
     others = [part for part in rating.foremost if part.name != reason.component]
-    titles = [part.title for part in others if reason.code in {each.code for each in part.reasons}]
+    titles = [part.title for part in others if reason.code in {part_reason.code for part_reason in part.reasons}]
     return f" The same reason applies to {_few(titles)}, with other numbers." if reason.component and titles else ""
 
 
 def _few(titles: Sequence[str]) -> str:
     """List titles, or the first of many and how many more there are."""
-    shown = (
+    names = (
         titles if len(titles) <= MOST_TITLES else [*titles[: MOST_TITLES - 1], f"{len(titles) - MOST_TITLES + 1} more"]
     )
-    return listed(shown)
+    return listed(names)
 
 
 def component_tables(component: Component) -> list[Table]:
     """Return every table of a component that is not empty."""
-    every = (
+    candidates = (
         tables.effects(component),
         tables.hidden(component),
         *component.sheets,
@@ -120,27 +124,27 @@ def component_tables(component: Component) -> list[Table]:
         tables.published(component.published, component.verdict) if component.published else None,
         tables.analyses(component),
     )
-    return [table for table in every if table is not None and table.rows]
+    return [table for table in candidates if table is not None and table.rows]
 
 
 def rating_tables(rating: RatingView) -> list[Table]:
     """Return every table of the rating as a whole that is not empty."""
-    every = (
+    candidates = (
         *rating.sheets,
         tables.adjusted(rating) if len(rating.components) > 1 else None,
         tables.published(rating.published, rating.verdict) if rating.published else None,
     )
-    return [table for table in every if table is not None and table.rows]
+    return [table for table in candidates if table is not None and table.rows]
 
 
 def provenance_tables(rating: RatingView) -> list[Table]:
     """Return the tables of the record, the service and the experiment."""
-    every = (
+    candidates = (
         tables.facts("Record", rating.provenance),
         tables.facts("Service", rating.target_facts),
         tables.facts("Experiment", rating.experiment),
     )
-    return [table for table in every if table.rows]
+    return [table for table in candidates if table.rows]
 
 
 def aggregation_sentence(rating: RatingView) -> str | None:
@@ -150,7 +154,7 @@ def aggregation_sentence(rating: RatingView) -> str | None:
         return None
     parts = f"{len(rating.components)} parts were tested; {rules.get(rating.rule, rating.rule)}."
     if rating.deciding:
-        titles = {one.name: one.title for one in rating.components}
+        titles = {component.name: component.title for component in rating.components}
         parts += f" Deciding: {_few([titles.get(name, name) for name in rating.deciding])}."
     if rating.vote and rating.rule != "vote":
         parts += f" A vote would have given {rating.vote}."

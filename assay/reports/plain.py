@@ -30,7 +30,7 @@ def codes(text: str) -> str:
     """Replace invisible characters by their codes, and line ends and tabs by spaces; other blanks stay as they are."""
     if text.isprintable():
         return text
-    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", _LINE_END.sub(" ", text))
+    return _HIDDEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", _LINE_END.sub(" ", text))
 
 
 def width(text: str) -> int:

@@ -215,8 +215,8 @@ def _component(rating: RatingDocument, part: ComponentDocument, number: int, met
 
 def _title(name: str, language: str | None, template: str | None) -> str:
     """Name a component for people: "Spanish · possessive" for es/possessive."""
-    named = [language or name] + ([template] if template not in {None, "base"} else [])
-    return " · ".join(part for part in named if part)
+    names = [language or name] + ([template] if template not in {None, "base"} else [])
+    return " · ".join(part for part in names if part)
 
 
 def _tables(part: ComponentDocument, method: type[Method]) -> tuple[Table, ...]:
@@ -230,7 +230,7 @@ def _pictures(part: ComponentDocument, method: type[Method]) -> tuple[Picture, .
 def _lost_why(part: ComponentDocument, vocabulary: Vocabulary) -> Shares:
     """Return the number of lost answers by reason."""
     counts: Shares = {**part.unusable_why, **part.failed_why} or Counter(part.missing.values())
-    return {vocabulary.cause(why): number for why, number in counts.items()}
+    return {vocabulary.cause(code): number for code, number in counts.items()}
 
 
 def _effects(part: ComponentDocument, titles: Mapping[str, str]) -> tuple[Effect, ...]:
@@ -248,31 +248,33 @@ def _effect(name: str, title: str, effect: EffectDocument, tolerance: float | No
 def _hidden(part: ComponentDocument) -> tuple[Effect, ...]:
     """Return the effects that a mean can hide; an effect without its own limit has the limit of step 1."""
     usual = part.tolerances.get("step_1")
-    named = [(hidden.name or "unnamed", hidden) for hidden in part.hidden]
+    labelled = [(hidden.name or "unnamed", hidden) for hidden in part.hidden]
     return tuple(
         _effect(name, HIDDEN.get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or usual)
-        for name, hidden in named
+        for name, hidden in labelled
     )
 
 
 def _leaning(shares: Shares) -> Verdict:
     """Return a verdict for the likeliest letter of bare probabilities (the worse one of a tie)."""
-    given = _probabilities(shares)
-    return Verdict(max(given, key=lambda letter: given[letter]) if given else None, False, given)
+    probabilities = _probabilities(shares)
+    return Verdict(
+        max(probabilities, key=lambda letter: probabilities[letter]) if probabilities else None, False, probabilities
+    )
 
 
 def _example(example: ExampleDocument, vocabulary: Vocabulary) -> Example:
-    lost = None if example.why is None else vocabulary.cause(example.why)
-    return Example(example.asked, example.middle, example.returned, example.read, lost)
+    cause = None if example.why is None else vocabulary.cause(example.why)
+    return Example(example.asked, example.middle, example.returned, example.read, cause)
 
 
 def _published(letters: Mapping[str, str | None], vocabulary: Vocabulary) -> Mapping[str, str | None]:
     return {vocabulary.phrase(rule): letter for rule, letter in letters.items()}
 
 
-def _said(reason: ReasonDocument, vocabulary: Vocabulary, of: str | None) -> Said:
+def _said(reason: ReasonDocument, vocabulary: Vocabulary, component_name: str | None) -> Said:
     """Return a reason's stored sentence, or generate it if only the code was stored."""
-    code, component, text = reason.code or "unnamed", reason.component or of, reason.text
+    code, component, text = reason.code or "unnamed", reason.component or component_name, reason.text
     facts = {name: fact for name, fact in reason.facts.items() if name != "more_probes"}
     if reason.facts.get("more_probes") is not None:
         text = None  # the stored sentence may name more questions than can be asked; the component says how many can
@@ -298,8 +300,8 @@ def _reply(reply: ReplyDocument) -> OwnersReply | None:
 
 
 def _paragraphs(part: Json) -> tuple[str, ...]:
-    written = part.get("text")
-    return tuple(filter(None, map(visible, written.splitlines()))) if isinstance(written, str) else ()
+    text = part.get("text")
+    return tuple(filter(None, map(visible, text.splitlines()))) if isinstance(text, str) else ()
 
 
 def _request(rating: RatingDocument, circumstances: Circumstances) -> str:
@@ -322,7 +324,7 @@ def _provenance(rating: RatingDocument) -> Mapping[str, str]:
     """Return the facts that are needed to repeat or check the rating."""
     # a call may hold several questions; documents without counts hold the number of questions as `calls`
     counts: Mapping[str, float | None] = {"asked": rating.calls, **rating.counts}
-    asked = {f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts[key] for key in counts}
+    counted = {f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts[key] for key in counts}
     facts = {
         "Rating": rating.id,
         "Rated at": rating.rated_at,
@@ -332,7 +334,7 @@ def _provenance(rating: RatingDocument) -> Mapping[str, str]:
         "Engine version": rating.engine_version,
         "Seed": rating.seed,
         "Audit": rating.audit,
-        **asked,
+        **counted,
         "Author": _named(rating.author),
         "Hosts asked": rating.hosts,
         "Requested by": rating.requester.role,
@@ -341,7 +343,7 @@ def _provenance(rating: RatingDocument) -> Mapping[str, str]:
         "Evidence digest": rating.evidence_digest,
         "Visibility": rating.visibility,
     }
-    return {label: shown for label, value in facts.items() if (shown := _shown(value)) is not None}
+    return {label: text for label, value in facts.items() if (text := _shown(value)) is not None}
 
 
 def _named(service: ServiceDocument) -> str | None:
@@ -355,17 +357,17 @@ def _facts(part: Json) -> Mapping[str, str]:
 
 
 def _lines(part: Json) -> Iterator[tuple[str, str]]:
-    return ((visible(str(key)), shown) for key, value in part.items() if (shown := _shown(value)) is not None)
+    return ((visible(str(key)), text) for key, value in part.items() if (text := _shown(value)) is not None)
 
 
 def _leaves(part: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Yield the path of every nested object that has plain values, with these values in one line."""
-    plain = _facts({key: each for key, each in part.items() if not isinstance(each, Mapping)})
+    plain = _facts({key: value for key, value in part.items() if not isinstance(value, Mapping)})
     if plain:
         yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in plain.items())
-    for key, each in part.items():
-        if isinstance(each, Mapping):
-            yield from _leaves(each, (*path, visible(str(key))))
+    for key, value in part.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*path, visible(str(key))))
 
 
 def _shown(value: Any) -> str | None:
@@ -375,15 +377,15 @@ def _shown(value: Any) -> str | None:
     if isinstance(value, float):
         return f"{value:g}" if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return _joined("; ", (f"{key}: {shown}" for key, shown in _lines(value)), len(value))
+        return _joined("; ", (f"{key}: {text}" for key, text in _lines(value)), len(value))
     if isinstance(value, list | tuple):
-        return _joined(", ", (shown for one in value if (shown := _shown(one)) is not None), len(value))
+        return _joined(", ", (text for element in value if (text := _shown(element)) is not None), len(value))
     return None if value is None else visible(str(value)) or None
 
 
-def _joined(mark: str, written: Iterable[str], size: int) -> str | None:
+def _joined(mark: str, texts: Iterable[str], size: int) -> str | None:
     """Join texts; if they are too many for a line, return their number and the first of them."""
     if size <= MOST_LISTED:
-        return mark.join(written) or None
-    few = mark.join(islice(written, FEW))
-    return f"{size:,} in all, the first: {few}{mark}…" if few else None
+        return mark.join(texts) or None
+    first = mark.join(islice(texts, FEW))
+    return f"{size:,} in all, the first: {first}{mark}…" if first else None

@@ -36,24 +36,24 @@ class Sheet:
 
     def read(self, rows: Sequence[Any]) -> Table | None:
         """Return the table of the first `MOST_ROWS` rows; ``None`` if it would be empty."""
-        shown = rows[:MOST_ROWS]
-        written = [(head, write([getattr(row, key) for row in shown])) for head, key, write in self.columns]
-        held = [(head, column) for head, column in written if set(column) != {cells.ABSENT}]
-        if not shown or not held:
+        first_rows = rows[:MOST_ROWS]
+        columns = [(head, write([getattr(row, key) for row in first_rows])) for head, key, write in self.columns]
+        filled = [(head, column) for head, column in columns if set(column) != {cells.ABSENT}]
+        if not first_rows or not filled:
             return None
-        table = tuple(zip(*(column for _, column in held), strict=True))
-        return Table(self.title + some_of(shown, rows), tuple(head for head, _ in held), table)
+        table = tuple(zip(*(column for _, column in filled), strict=True))
+        return Table(self.title + some_of(first_rows, rows), tuple(head for head, _ in filled), table)
 
 
-def sampled(sheet: Sheet, every: Sequence[Any], most: int) -> Table | None:
-    """Return a table of at most `most` rows, at even steps over the list."""
-    shown = every[:: max(1, len(every) // most)][:most]
-    table = sheet.read(shown)
+def sampled(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
+    """Return a table of at most `maximum` rows, at even steps over the list."""
+    chosen = rows[:: max(1, len(rows) // maximum)][:maximum]
+    table = sheet.read(chosen)
     if table is None:
         return None
-    return Table(table.title + some_of(shown, every, f", {EVENLY}"), table.columns, table.rows)
+    return Table(table.title + some_of(chosen, rows, f", {EVENLY}"), table.columns, table.rows)
 
 
-def some_of(shown: Sequence[Any], every: Sequence[Any], how: str = "") -> str:
+def some_of(chosen: Sequence[Any], rows: Sequence[Any], how: str = "") -> str:
     """Return the end of a title with the number of shown rows and `how` they were chosen; empty if all are shown."""
-    return f" ({len(shown)} of {len(every):,} shown{how})" if len(shown) < len(every) else ""
+    return f" ({len(chosen)} of {len(rows):,} shown{how})" if len(chosen) < len(rows) else ""

@@ -85,11 +85,11 @@ def branches(verdict: Verdict) -> Iterator[tuple[str, str, str, Letter | None, f
     The probabilities of step 2 are conditional on no bias in step 1; they are ``None`` if step 1 is
     biased with probability 1. The tree is figure 2 of Srivastava & Rossi (2018).
     """
-    given = verdict.probabilities
-    bs = None if given is None else given[Letter.BS]
-    reached = 0.0 if given is None else given[Letter.DSBS] + given[Letter.UCS]
-    follows = None if given is None or reached <= 0 else given[Letter.DSBS] / reached
-    first, second = (f"Is the output biased, given {shown}?" for shown in verdict.steps)
+    shares = verdict.probabilities
+    bs = None if shares is None else shares[Letter.BS]
+    reached = 0.0 if shares is None else shares[Letter.DSBS] + shares[Letter.UCS]
+    follows = None if shares is None or reached <= 0 else shares[Letter.DSBS] / reached
+    first, second = (f"Is the output biased, given {inputs}?" for inputs in verdict.steps)
     yield "1", first, "yes", Letter.BS, bs
     yield "1", first, "no", None, None if bs is None else 1 - bs
     yield "2", second, "yes", Letter.DSBS, follows
@@ -99,12 +99,12 @@ def branches(verdict: Verdict) -> Iterator[tuple[str, str, str, Letter | None, f
 def overview(rating: RatingView) -> Table:
     """Return a table with a line for each component."""
     rows, heat = [], []
-    for one in rating.components:
-        shares = one.verdict.shares()
-        step_1, step_2 = one.effect("step_1"), one.effect("step_2")
+    for component in rating.components:
+        shares = component.verdict.shares()
+        step_1, step_2 = component.effect("step_1"), component.effect("step_2")
         estimates = [None if effect is None else effect.estimate for effect in (step_1, step_2)]
         numbers = ("–" if number is None else decimal(number) for number in (*shares, *estimates))
-        rows.append((one.title, short(one.verdict), *numbers, count(one.usable)))
+        rows.append((component.title, short(component.verdict), *numbers, count(component.usable)))
         heat.append((None, None, *shares, None, None, None))
     columns = ("Part", "Rating", "P(BS)", "P(DSBS)", "P(UCS)", "Step 1", "Step 2", "Usable")
     return Table("Every part at a glance", columns, tuple(rows), tuple(heat))
@@ -129,18 +129,19 @@ def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
 def adjusted(rating: RatingView) -> Table:
     """Return a table of the p-values of step 1 per component, raw and corrected for the number of components."""
     titles = {"p": "raw p", "holm": "Holm", "bh": "Benjamini-Hochberg"}
-    keys = list(dict.fromkeys(key for each in rating.adjusted.values() for key in each))
+    keys = list(dict.fromkeys(key for p_values in rating.adjusted.values() for key in p_values))
     keys.sort(key=lambda key: list(titles).index(key) if key in titles else len(titles))
-    named = {one.name: one.title for one in rating.components}
+    component_titles = {component.name: component.title for component in rating.components}
     rows = tuple(
-        (named.get(name, name), *(decimal(each.get(key)) for key in keys)) for name, each in rating.adjusted.items()
+        (component_titles.get(name, name), *(decimal(p_values.get(key)) for key in keys))
+        for name, p_values in rating.adjusted.items()
     )
     return Table("Step 1, corrected for many parts", ("Part", *(titles.get(key, key) for key in keys)), rows)
 
 
-def facts(title: str, given: Mapping[str, str]) -> Table:
+def facts(title: str, pairs: Mapping[str, str]) -> Table:
     """Return a table of labelled facts."""
-    return Table(title, ("Fact", "Value"), tuple(given.items()))
+    return Table(title, ("Fact", "Value"), tuple(pairs.items()))
 
 
 # ---------------------------------------------------------------------------- tables of a component
@@ -157,16 +158,16 @@ def hidden(component: Component) -> Table:
 def _against_tolerances(title: str, effects: Sequence[Effect], estimand: str | None) -> Table:
     rows = tuple(
         (
-            each.title,
-            decimal(each.estimate),
-            decimal(each.low),
-            decimal(each.high),
-            "none" if each.tolerance is None else decimal(each.tolerance),
-            standing(each),
+            effect.title,
+            decimal(effect.estimate),
+            decimal(effect.low),
+            decimal(effect.high),
+            "none" if effect.tolerance is None else decimal(effect.tolerance),
+            standing(effect),
         )
-        for each in effects
+        for effect in effects
     )
-    levels = {each.level for each in effects if each.level is not None}
+    levels = {effect.level for effect in effects if effect.level is not None}
     title = f"{title} with {level(min(levels))} intervals" if levels else title
     title = f"{title}, for {estimand}" if estimand else title
     return Table(title, ("Effect", "Estimate", "Low", "High", "Tolerance", "Standing"), rows)
@@ -187,8 +188,10 @@ def transitions(component: Component) -> Table:
 
 def rates(component: Component) -> Table:
     """Return a table of the shares of texts whose value was kept, flipped or erased, per value sent."""
-    kinds = list(dict.fromkeys(kind for each in component.rates.values() for kind in each))
-    rows = tuple((value, *(interval(each.get(kind)) for kind in kinds)) for value, each in component.rates.items())
+    kinds = list(dict.fromkeys(kind for by_kind in component.rates.values() for kind in by_kind))
+    rows = tuple(
+        (value, *(interval(by_kind.get(kind)) for kind in kinds)) for value, by_kind in component.rates.items()
+    )
     return Table("Kept, flipped, erased", ("Sent", *kinds), rows)
 
 
@@ -235,7 +238,7 @@ def looks(component: Component) -> Table:
 def sensitivity(component: Component) -> Table:
     """Return a table of the probabilities under other tolerances."""
     rows = []
-    for delta, verdict in sorted(component.sensitivity.items(), key=lambda one: _size(one[0])):
+    for delta, verdict in sorted(component.sensitivity.items(), key=lambda entry: _size(entry[0])):
         rows.append((delta, *map(decimal, verdict.shares()), verdict.letter.value if verdict.letter else NOT_MEASURED))
     columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
     return Table("If another tolerance had been declared", columns, tuple(rows))
@@ -258,7 +261,7 @@ def replies(component: Component) -> Table:
         "not asked, for want of budget": component.unasked or None,
     }
     rows = [(name, count(number)) for name, number in counted.items() if number is not None]
-    rows += [(f"of those lost: {why}", count(number)) for why, number in component.lost_why.items()]
+    rows += [(f"of those lost: {cause}", count(number)) for cause, number in component.lost_why.items()]
     return Table(component.counted, (component.counted, "Number"), tuple(rows))
 
 
@@ -272,11 +275,11 @@ def confidence_note(rating: RatingView) -> str:
     if rating.confidence is None:
         return "A letter is declared when its probability reaches the confidence asked for."
     verdict = rating.verdict
-    asked = f"A letter is declared from {level(rating.confidence)}"
+    threshold = f"A letter is declared from {level(rating.confidence)}"
     if verdict.letter is None or verdict.probabilities is None:
-        return f"{asked}; no letter can be given."
+        return f"{threshold}; no letter can be given."
     probability = verdict.probabilities[verdict.letter]
-    reached = f"{asked}; {verdict.letter} reached {chance(probability)}."
+    reached = f"{threshold}; {verdict.letter} reached {chance(probability)}."
     if verdict.declared or probability < rating.confidence:
         return reached
     return f"{reached} It is still not declared; the reasons say why."

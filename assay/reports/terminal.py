@@ -75,11 +75,11 @@ class _Page:
         edges, across, side = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
         rule = across * len(name)
         yield self._paint(f"{edges[0]}{rule}{edges[1]}", verdict)
-        beside = (f"{side}{name}{side}", f"{edges[2]}{rule}{edges[3]}")
-        left = len(beside[0]) + 2
-        told = [*wrap(rating.target, self.columns - left), *wrap(verdict.headline, self.columns - left)]
-        for mark, said in zip_longest(beside, told):
-            yield (self._paint(mark, verdict) + "  " if mark else " " * left) + (said or "")
+        stamp_lines = (f"{side}{name}{side}", f"{edges[2]}{rule}{edges[3]}")
+        indent = len(stamp_lines[0]) + 2
+        texts = [*wrap(rating.target, self.columns - indent), *wrap(verdict.headline, self.columns - indent)]
+        for mark, text in zip_longest(stamp_lines, texts):
+            yield (self._paint(mark, verdict) + "  " if mark else " " * indent) + (text or "")
         yield from ("", *wrap(f"{outline.subject(rating)}. {rating.request}".rstrip(), self.columns), "")
 
     def _reply(self, rating: RatingView) -> Iterator[str]:
@@ -99,34 +99,34 @@ class _Page:
 
     def _components(self, rating: RatingView) -> Iterator[str]:
         full = rating.foremost[:IN_FULL]
-        for one in rating.components:
-            yield from self._heading(f"{one.title}: {one.verdict.headline}")
-            yield from self._reasons(one.reasons)
-            if one in full:
-                yield from self._whole(one)
+        for component in rating.components:
+            yield from self._heading(f"{component.title}: {component.verdict.headline}")
+            yield from self._reasons(component.reasons)
+            if component in full:
+                yield from self._whole(component)
         if len(rating.components) > len(full):
             yield from self._text("The tables of the other parts are in the HTML, Markdown and JSON reports.")
 
-    def _whole(self, one: Component) -> Iterator[str]:
-        yield from self._tables(outline.component_tables(one))
-        yield from self._text(outline.pairs_sentence(one) or "", one.settle or "")
-        if one.examples:
+    def _whole(self, component: Component) -> Iterator[str]:
+        yield from self._tables(outline.component_tables(component))
+        yield from self._text(outline.pairs_sentence(component) or "", component.settle or "")
+        if component.examples:
             yield "Examples"
-            for example in one.examples:
+            for example in component.examples:
                 yield from self._example(example)
 
-    def _example(self, one: Example) -> Iterator[str]:
-        for name, text in one.lines:
+    def _example(self, example: Example) -> Iterator[str]:
+        for name, text in example.lines:
             yield from self._hanging(f"  {name:<11}", text)
         yield ""
 
     def _reasons(self, reasons: Iterable[Said]) -> Iterator[str]:
-        said = [line for each in reasons for line in self._hanging("  • ", each.text)]
-        yield from (*said, "") if said else ()
+        lines = [line for reason in reasons for line in self._hanging("  • ", reason.text)]
+        yield from (*lines, "") if lines else ()
 
     def _hanging(self, first: str, text: str) -> Iterator[str]:
-        for place, line in enumerate(wrap(text, self.columns - width(first))):
-            yield (first if place == 0 else " " * width(first)) + line
+        for index, line in enumerate(wrap(text, self.columns - width(first))):
+            yield (first if index == 0 else " " * width(first)) + line
 
     def _text(self, *paragraphs: str) -> Iterator[str]:
         for paragraph in filter(None, paragraphs):
@@ -138,14 +138,14 @@ class _Page:
         yield from lines
         yield "─" * max(map(width, lines), default=0)
 
-    def _tables(self, many: Iterable[Table]) -> Iterator[str]:
-        for one in many:
-            yield from self._table(one)
+    def _tables(self, entries: Iterable[Table]) -> Iterator[str]:
+        for table in entries:
+            yield from self._table(table)
 
-    def _table(self, one: Table, *, titled: bool = True) -> Iterator[str]:
+    def _table(self, table: Table, *, titled: bool = True) -> Iterator[str]:
         if titled:
-            yield from wrap(one.title, self.columns)
-        yield from draw_table(one, self.columns)
+            yield from wrap(table.title, self.columns)
+        yield from draw_table(table, self.columns)
         yield ""
 
     def _paint(self, text: str, verdict: Verdict) -> str:
@@ -159,35 +159,35 @@ class _BriefPage(_Page):
         """Return every line of the short report."""
         yield from self._stamp(rating)
         yield from self._text(" ".join(rating.in_words))
-        yield from self._reasons(each for each in outline.reasons(rating) if each.code != RULE_DIFFERS)
+        yield from self._reasons(reason for reason in outline.reasons(rating) if reason.code != RULE_DIFFERS)
         yield from self._probabilities(rating)
         if len(rating.components) > 1:
             yield from self._table(tables.overview(rating), titled=False)
-        for one in rating.components:
+        for component in rating.components:
             if len(rating.components) > 1:
-                yield from self._heading(f"{one.title}: {one.verdict.headline}")
-                yield from self._reasons(one.reasons)
-            sent = tables.transitions(one)
+                yield from self._heading(f"{component.title}: {component.verdict.headline}")
+                yield from self._reasons(component.reasons)
+            sent = tables.transitions(component)
             if sent.rows and len(rating.components) <= IN_FULL:
                 yield from self._table(sent)
         if rating.published:
             yield from self._table(tables.published(rating.published, rating.verdict))
 
 
-def draw_table(one: Table, columns: int) -> Iterator[str]:
+def draw_table(table: Table, columns: int) -> Iterator[str]:
     """Draw a table with box characters; cells that are too wide are wrapped."""
-    widths = fit([max(map(width, cells)) for cells in zip(one.columns, *one.rows, strict=True)], columns)
+    widths = fit([max(map(width, cells)) for cells in zip(table.columns, *table.rows, strict=True)], columns)
     yield _rule("┌┬┐", widths)
-    yield from _row(one.columns, widths, one.numeric)
+    yield from _row(table.columns, widths, table.numeric)
     yield _rule("├┼┤", widths)
-    for row in one.rows:
-        yield from _row(row, widths, one.numeric)
+    for row in table.rows:
+        yield from _row(row, widths, table.numeric)
     yield _rule("└┴┘", widths)
 
 
 def fit(widths: Sequence[int], columns: int) -> list[int]:
     """Narrow the widest columns until a table fits, borders and blanks included."""
-    fitted = [max(1, each) for each in widths]
+    fitted = [max(1, size) for size in widths]
     while sum(fitted) + 3 * len(fitted) + 1 > columns and max(fitted) > 1:
         fitted[fitted.index(max(fitted))] -= 1
     return fitted
@@ -219,7 +219,7 @@ def _pieces(text: str, columns: int) -> Iterator[str]:
 def _row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
     wrapped = [list(wrap(cell, room)) for cell, room in zip(cells, widths, strict=True)]
     for line in zip_longest(*wrapped, fillvalue=""):
-        yield "│" + "│".join(f" {_set(*each)} " for each in zip(line, widths, numeric, strict=True)) + "│"
+        yield "│" + "│".join(f" {_set(*cell)} " for cell in zip(line, widths, numeric, strict=True)) + "│"
 
 
 def _set(text: str, room: int, flush_right: bool) -> str:
@@ -228,4 +228,4 @@ def _set(text: str, room: int, flush_right: bool) -> str:
 
 
 def _rule(corners: str, widths: Sequence[int]) -> str:
-    return corners[0] + corners[1].join("─" * (each + 2) for each in widths) + corners[2]
+    return corners[0] + corners[1].join("─" * (size + 2) for size in widths) + corners[2]

@@ -61,10 +61,10 @@ class Table:
     def numeric(self) -> tuple[bool, ...]:
         """For each column, whether it holds only numbers and can be aligned right; false for the first."""
         return tuple(
-            place > 0
-            and any(row[place][-1:].isdigit() for row in self.rows)
-            and all(_NUMBER.fullmatch(row[place]) for row in self.rows)
-            for place in range(len(self.columns))
+            column > 0
+            and any(row[column][-1:].isdigit() for row in self.rows)
+            and all(_NUMBER.fullmatch(row[column]) for row in self.rows)
+            for column in range(len(self.columns))
         )
 
 
@@ -356,7 +356,7 @@ class Component:
 
     def effect(self, name: str) -> Effect | None:
         """Return the effect with this name; ``None`` if there is none."""
-        return next((one for one in self.effects if one.name == name), None)
+        return next((effect for effect in self.effects if effect.name == name), None)
 
 
 @dataclass(frozen=True)
@@ -424,4 +424,4 @@ class RatingView:
     @property
     def foremost(self) -> tuple[Component, ...]:
         """The components to show first: the deciding components, or all if none is deciding."""
-        return tuple(one for one in self.components if one.name in self.deciding) or self.components
+        return tuple(component for component in self.components if component.name in self.deciding) or self.components

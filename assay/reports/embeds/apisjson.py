@@ -20,12 +20,12 @@ PROPERTIES = (
 """Property types that the specification leaves to providers (they begin with X-), and the files they link to."""
 
 
-def render(shown: Shown) -> str:
+def render(view: Shown) -> str:
     """Write the APIs.json entry of the rated service (https://apisjson.org)."""
-    entry: dict[str, Any] = {"name": shown.target, "description": describe(shown)}
-    if shown.target_url:
-        entry["baseURL"] = shown.target_url
-    if shown.address():
-        entry["humanURL"] = shown.address("report.html")
-    properties = [{"type": kind, "url": shown.address(file)} for kind, file in PROPERTIES if shown.address()]
-    return json_text({"apis": [{**entry, "properties": properties, "x-bias-rating": shown.facts}]})
+    entry: dict[str, Any] = {"name": view.target, "description": describe(view)}
+    if view.target_url:
+        entry["baseURL"] = view.target_url
+    if view.address():
+        entry["humanURL"] = view.address("report.html")
+    properties = [{"type": kind, "url": view.address(file)} for kind, file in PROPERTIES if view.address()]
+    return json_text({"apis": [{**entry, "properties": properties, "x-bias-rating": view.facts}]})

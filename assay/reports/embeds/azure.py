@@ -17,9 +17,9 @@ from assay.reports.embeds.public_view import Shown, State
 NAME = "bias-rating"
 
 FIELDS: Mapping[str, Mapping[str, Any]] = {
-    "status": {"type": "string", "enum": [one.value for one in State]},
+    "status": {"type": "string", "enum": [state.value for state in State]},
     "summary": {"type": "string"},
-    "letter": {"type": "string", "enum": [one.value for one in Letter]},
+    "letter": {"type": "string", "enum": [letter.value for letter in Letter]},
     "declared": {"type": "boolean"},
     "probability": {"type": "number", "minimum": 0, "maximum": 1},
     "attribute": {"type": "string"},
@@ -47,8 +47,8 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-def render(shown: Shown) -> str:
+def render(view: Shown) -> str:
     """Write the metadata schema and the values of the rated API, as JSON."""
     assigned = [{"entity": "api", "required": False, "deprecated": False}]
     schema = {"name": NAME, "properties": {"schema": json.dumps(SCHEMA), "assignedTo": assigned}}
-    return json_text({"metadataSchemas": [schema], "customProperties": {NAME: shown.known_facts}})
+    return json_text({"metadataSchemas": [schema], "customProperties": {NAME: view.known_facts}})

@@ -10,26 +10,26 @@ PREFIX = "assay"
 """Namespace of the annotations; the name of a fact follows after a slash."""
 
 
-def content(shown: Shown) -> dict[str, Any]:
+def content(view: Shown) -> dict[str, Any]:
     """Return the content to merge into the entity's ``metadata``.
 
     The values of annotations are texts; a fact that does not exist has no annotation.
     """
-    annotations = {f"{PREFIX}/{name.replace('_', '-')}": _text(value) for name, value in shown.known_facts.items()}
-    return {"metadata": {"annotations": annotations, "links": _links(shown)}}
+    annotations = {f"{PREFIX}/{name.replace('_', '-')}": _text(value) for name, value in view.known_facts.items()}
+    return {"metadata": {"annotations": annotations, "links": _links(view)}}
 
 
-def _links(shown: Shown) -> list[dict[str, Any]]:
-    if shown.address() is None:
+def _links(view: Shown) -> list[dict[str, Any]]:
+    if view.address() is None:
         return []
     return [
         {
-            "url": shown.address("report.html"),
-            "title": f"{shown.subject}: {shown.message}",
+            "url": view.address("report.html"),
+            "title": f"{view.subject}: {view.message}",
             "icon": "docs",
             "type": "bias-rating",
         },
-        {"url": shown.address("badge.svg"), "title": "Badge", "type": "badge"},
+        {"url": view.address("badge.svg"), "title": "Badge", "type": "badge"},
     ]
 
 

@@ -64,20 +64,20 @@ class Piece:
     bold: bool = False
 
 
-def render(shown: Shown) -> str:
+def render(view: Shown) -> str:
     """Draw the badge: an SVG file without scripts, styles or anything to be loaded."""
-    label = _words(f"{clip(shown.attribute, LONGEST)} bias" if shown.attribute else shown.subject)
-    pieces = _pieces(shown)
-    left = round(label.width + 2 * PAD)
-    width = round(left + 2 * PAD + sum(one.width for one in pieces) + GAP * (len(pieces) - 1))
-    title, description = f"Bias rating: {shown.message}{by(shown)}", describe(shown)
+    label = _words(f"{clip(view.attribute, LONGEST)} bias" if view.attribute else view.subject)
+    pieces = _pieces(view)
+    label_width = round(label.width + 2 * PAD)
+    width = round(label_width + 2 * PAD + sum(piece.width for piece in pieces) + GAP * (len(pieces) - 1))
+    title, description = f"Bias rating: {view.message}{by(view)}", describe(view)
     drawing = tag(
         "svg",
         tag("title", title),
         tag("desc", description),
-        _ground(width, left, colour(shown)),
-        _drawn(label, PAD, shown),
-        _row(pieces, left + PAD, shown),
+        _ground(width, label_width, colour(view)),
+        _drawn(label, PAD, view),
+        _row(pieces, label_width + PAD, view),
         xmlns="http://www.w3.org/2000/svg",
         width=width,
         height=HEIGHT,
@@ -90,60 +90,60 @@ def render(shown: Shown) -> str:
     return drawing + "\n"
 
 
-def colour(shown: Shown) -> str:
+def colour(view: Shown) -> str:
     """Return the background colour: that of the letter if it is declared and still valid, else grey."""
-    if shown.state is State.RATED and shown.letter is not None:
-        return COLOURS[shown.letter]
+    if view.state is State.RATED and view.letter is not None:
+        return COLOURS[view.letter]
     return OPEN
 
 
-def describe(shown: Shown) -> str:
+def describe(view: Shown) -> str:
     """Describe the rating in a sentence or two, for screen readers."""
-    if shown.state is State.UNRATED:
+    if view.state is State.UNRATED:
         return "No rating of this service has been published."
-    what = f"{shown.target} was rated"
-    what += f" with the model {clip(shown.model, LONGEST_MODEL)}" if shown.model else ""
-    what += f" for {shown.attribute} bias" if shown.attribute else ""
-    what += f" by {shown.method}" if shown.method else ""
-    what += f" on {day(shown)}, {age(shown)}" if shown.rated_on else ""
-    meaning = f"{shown.letter}: {LETTERS[shown.letter].title}. " if shown.letter is not None else ""
-    if shown.state is State.RATED:
-        meaning += f"{shown.meaning} "
-    ends = f", valid until {shown.expires_at:%Y-%m-%d}" if shown.expires_at else ""
-    rules = f"Methodology {shown.methodology}{ends}. " if shown.methodology else ""
-    return f"{what}. {FALLEN.get(shown.state, '')}{meaning}{rules}{shown.provenance}".strip()
+    sentence = f"{view.target} was rated"
+    sentence += f" with the model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
+    sentence += f" for {view.attribute} bias" if view.attribute else ""
+    sentence += f" by {view.method}" if view.method else ""
+    sentence += f" on {day(view)}, {age(view)}" if view.rated_on else ""
+    meaning = f"{view.letter}: {LETTERS[view.letter].title}. " if view.letter is not None else ""
+    if view.state is State.RATED:
+        meaning += f"{view.meaning} "
+    ends = f", valid until {view.expires_at:%Y-%m-%d}" if view.expires_at else ""
+    rules = f"Methodology {view.methodology}{ends}. " if view.methodology else ""
+    return f"{sentence}. {FALLEN.get(view.state, '')}{meaning}{rules}{view.provenance}".strip()
 
 
-def by(shown: Shown) -> str:
+def by(view: Shown) -> str:
     """Write the model, who requested the rating, and an objection: ``, model large, requested by the host's owner``."""
-    model = f", model {clip(shown.model, LONGEST_MODEL)}" if shown.model else ""
-    requester = f", requested by {REQUESTERS[shown.requested_by]}" if shown.requested_by in REQUESTERS else ""
-    return model + requester + (", the owner objects" if shown.objects else "")
+    model = f", model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
+    requester = f", requested by {REQUESTERS[view.requested_by]}" if view.requested_by in REQUESTERS else ""
+    return model + requester + (", the owner objects" if view.objects else "")
 
 
-def day(shown: Shown) -> str:
+def day(view: Shown) -> str:
     """Write the day of the rating: ``20 Nov 2026``."""
-    on = shown.rated_on
+    on = view.rated_on
     return "" if on is None else f"{on.day} {MONTHS[on.month - 1][:3]} {on.year}"
 
 
-def age(shown: Shown) -> str:
+def age(view: Shown) -> str:
     """Write the age of the rating: ``today``, ``1 day ago``, ``40 days ago``."""
-    days = shown.age_days or 0
+    days = view.age_days or 0
     return "today" if days == 0 else f"{days} day{'s' if days > 1 else ''} ago"
 
 
 # ---------------------------------------------------------------------------- contents
-def _pieces(shown: Shown) -> Sequence[Piece]:
-    dated = f"{day(shown)} · {age(shown)}"
-    if shown.state is State.WITHDRAWN:
+def _pieces(view: Shown) -> Sequence[Piece]:
+    dated = f"{day(view)} · {age(view)}"
+    if view.state is State.WITHDRAWN:
         dated = f"rated {dated}"  # without "rated", the date would look like that of the withdrawal
-    when = [_words(dated)] if shown.rated_on else []
-    if shown.letter is None:
-        return [_words(shown.message, bold=True), *when]
-    before = shown.message.removesuffix(shown.letter.value).strip()
-    said = [_words(before, bold=True)] if before else []
-    return [*said, Piece(shown.letter.value, PUNCH_WIDTH[shown.letter], shown.letter, bold=True), *when]
+    when = [_words(dated)] if view.rated_on else []
+    if view.letter is None:
+        return [_words(view.message, bold=True), *when]
+    prefix_text = view.message.removesuffix(view.letter.value).strip()
+    prefix_pieces = [_words(prefix_text, bold=True)] if prefix_text else []
+    return [*prefix_pieces, Piece(view.letter.value, PUNCH_WIDTH[view.letter], view.letter, bold=True), *when]
 
 
 def _words(text: str, *, bold: bool = False) -> Piece:
@@ -151,8 +151,8 @@ def _words(text: str, *, bold: bool = False) -> Piece:
 
 
 # ---------------------------------------------------------------------------- drawing
-def _ground(width: int, left: int, right: str) -> Markup:
-    half = f"M{left} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{left}z"
+def _ground(width: int, split: int, right: str) -> Markup:
+    half = f"M{split} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{split}z"
     edges = {"x": 0.5, "y": 0.5, "width": width - 1, "height": HEIGHT - 1, "rx": 3.5}
     return Markup(
         tag("rect", **edges, fill=INK)
@@ -161,24 +161,26 @@ def _ground(width: int, left: int, right: str) -> Markup:
     )
 
 
-def _row(pieces: Sequence[Piece], x: float, shown: Shown) -> Markup:
-    drawn = []
-    for one in pieces:
-        drawn.append(_drawn(one, x, shown))
-        x += one.width + GAP
-    return Markup("".join(drawn))
+def _row(pieces: Sequence[Piece], x: float, view: Shown) -> Markup:
+    shapes = []
+    for piece in pieces:
+        shapes.append(_drawn(piece, x, view))
+        x += piece.width + GAP
+    return Markup("".join(shapes))
 
 
-def _drawn(piece: Piece, x: float, shown: Shown) -> Markup:
+def _drawn(piece: Piece, x: float, view: Shown) -> Markup:
     if piece.letter is None:
         return _text(piece.text, x, piece.width, SIZE, CREAM, bold=piece.bold)
-    stands = shown.state is State.RATED
+    stands = view.state is State.RATED
     outline = punch(piece.letter, x, 3, piece.width, 14, "punch")
     wide = length(piece.text, SMALL, bold=True)
-    dashes = "3 2" if not shown.declared else None
+    dashes = "3 2" if not view.declared else None
     marked = tag("g", outline, fill=CREAM if stands else "none", stroke=CREAM, stroke_dasharray=dashes)
-    named = _text(piece.text, x + (piece.width - wide) / 2, wide, SMALL, colour(shown) if stands else CREAM, bold=True)
-    return Markup(marked + named)
+    letter_text = _text(
+        piece.text, x + (piece.width - wide) / 2, wide, SMALL, colour(view) if stands else CREAM, bold=True
+    )
+    return Markup(marked + letter_text)
 
 
 def _text(text: str, x: float, width: float, size: float, fill: str, *, bold: bool) -> Markup:

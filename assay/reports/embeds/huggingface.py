@@ -20,28 +20,28 @@ TASKS: Mapping[str, str] = {
 ANY_TASK = "other"
 
 
-def content(shown: Shown) -> dict[str, Any]:
+def content(view: Shown) -> dict[str, Any]:
     """Return the ``model-index``; without a rating, its list of results is empty."""
-    return {"model-index": [{"name": shown.target, "results": [_result(shown)] if shown.id else []}]}
+    return {"model-index": [{"name": view.target, "results": [_result(view)] if view.id else []}]}
 
 
-def _result(shown: Shown) -> dict[str, Any]:
-    asked = [part for part in (shown.method, shown.attribute) if part]
+def _result(view: Shown) -> dict[str, Any]:
+    names = [part for part in (view.method, view.attribute) if part]
     return {
-        "task": {"type": TASKS.get(shown.kind or "", ANY_TASK)},
-        "dataset": {"type": "-".join(["assay", *asked]), "name": f"Assay probes ({', '.join(asked)})"},
-        "metrics": [_metric(shown, "bias-rating", "Bias rating", shown.message), *_probability(shown)],
-        "source": {"name": f"Assay, methodology {shown.methodology}", "url": shown.address("report.html")},
+        "task": {"type": TASKS.get(view.kind or "", ANY_TASK)},
+        "dataset": {"type": "-".join(["assay", *names]), "name": f"Assay probes ({', '.join(names)})"},
+        "metrics": [_metric(view, "bias-rating", "Bias rating", view.message), *_probability(view)],
+        "source": {"name": f"Assay, methodology {view.methodology}", "url": view.address("report.html")},
     }
 
 
-def _probability(shown: Shown) -> list[dict[str, Any]]:
-    if shown.probability is None:
+def _probability(view: Shown) -> list[dict[str, Any]]:
+    if view.probability is None:
         return []
-    return [_metric(shown, "bias-rating-probability", f"Probability of {shown.letter}", shown.probability)]
+    return [_metric(view, "bias-rating-probability", f"Probability of {view.letter}", view.probability)]
 
 
-def _metric(shown: Shown, kind: str, name: str, value: Any) -> dict[str, Any]:
+def _metric(view: Shown, kind: str, name: str, value: Any) -> dict[str, Any]:
     """Return a metric with the dates and the status of the rating in `args`."""
-    dates = {key: shown.known_facts[key] for key in ("rated_at", "expires_at", "status") if key in shown.known_facts}
+    dates = {key: view.known_facts[key] for key in ("rated_at", "expires_at", "status") if key in view.known_facts}
     return {"type": kind, "name": name, "value": value, "args": dates}

@@ -11,41 +11,41 @@ from assay.reports.embeds.notation import json_text
 from assay.reports.embeds.public_view import Shown, State
 
 
-def render(shown: Shown) -> str:
+def render(view: Shown) -> str:
     """Write a ``Review`` of the service by the agency; without a rating it has no ``reviewRating``."""
-    facts = shown.known_facts
+    facts = view.known_facts
     review: dict[str, Any] = {
         "@context": "https://schema.org",
         "@type": "Review",
-        "@id": shown.address(),
-        "url": shown.address("report.html"),
-        "name": f"Bias rating of {shown.target}",
-        "description": describe(shown),
-        "creativeWorkStatus": shown.state.value,
-        "author": {"@type": "Organization", "name": "Assay", "url": shown.base_url},
-        "itemReviewed": _existing({"@type": "WebAPI", "name": shown.target, "url": shown.target_url}),
-        "reviewAspect": shown.subject,
+        "@id": view.address(),
+        "url": view.address("report.html"),
+        "name": f"Bias rating of {view.target}",
+        "description": describe(view),
+        "creativeWorkStatus": view.state.value,
+        "author": {"@type": "Organization", "name": "Assay", "url": view.base_url},
+        "itemReviewed": _existing({"@type": "WebAPI", "name": view.target, "url": view.target_url}),
+        "reviewAspect": view.subject,
         "datePublished": facts.get("rated_at"),
         "expires": facts.get("expires_at"),
-        "version": shown.methodology,
-        "image": shown.address("badge.svg"),
-        "reviewRating": _rating(shown),
+        "version": view.methodology,
+        "image": view.address("badge.svg"),
+        "reviewRating": _rating(view),
     }
     return json_text(_existing(review))
 
 
-def _rating(shown: Shown) -> dict[str, Any] | None:
+def _rating(view: Shown) -> dict[str, Any] | None:
     """Return the letter with its scale; ``None`` if it is not declared or was withdrawn."""
-    if shown.letter is None or not shown.declared or shown.state not in {State.RATED, State.EXPIRED}:
+    if view.letter is None or not view.declared or view.state not in {State.RATED, State.EXPIRED}:
         return None
     return {
         "@type": "Rating",
-        "ratingValue": shown.letter.value,
+        "ratingValue": view.letter.value,
         "bestRating": Letter.UCS.value,
         "worstRating": Letter.BS.value,
-        "ratingExplanation": shown.meaning,
+        "ratingExplanation": view.meaning,
     }
 
 
-def _existing(written: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in written.items() if value is not None}
+def _existing(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in properties.items() if value is not None}

@@ -26,9 +26,9 @@ FORMS = (
 """Other formats of a rating; a test compares them with `assay.reports.EMBEDS`."""
 
 
-def render(shown: Shown) -> str:
+def render(view: Shown) -> str:
     """Write the links from the service to its rating, and from the rating to its other formats."""
-    return linkset([one for one in (_of_target(shown), _of_rating(shown)) if one])
+    return linkset([context for context in (_of_target(view), _of_rating(view)) if context])
 
 
 def linkset(contexts: Sequence[Mapping[str, Any]]) -> str:
@@ -41,28 +41,28 @@ def link(href: str | None, media_type: str, title: str | None = None) -> dict[st
     return {"href": href, "type": media_type} | ({"title": title} if title else {})
 
 
-def _of_target(shown: Shown) -> dict[str, Any]:
-    if shown.target_url is None or shown.address() is None:
+def _of_target(view: Shown) -> dict[str, Any]:
+    if view.target_url is None or view.address() is None:
         return {}
-    described = link(shown.address(), "application/json", f"{shown.subject}: {shown.message}") | _freshness(shown)
-    return {"anchor": shown.target_url, "describedby": [described]}
+    described = link(view.address(), "application/json", f"{view.subject}: {view.message}") | _freshness(view)
+    return {"anchor": view.target_url, "describedby": [described]}
 
 
-def _of_rating(shown: Shown) -> dict[str, Any]:
-    if shown.address() is None:
+def _of_rating(view: Shown) -> dict[str, Any]:
+    if view.address() is None:
         return {}
-    about = {"about": [{"href": shown.target_url}]} if shown.target_url else {}
+    about_link = {"about": [{"href": view.target_url}]} if view.target_url else {}
     return {
-        "anchor": shown.address(),
-        **about,
-        "alternate": [link(shown.address(file), media_type) for file, media_type in FORMS],
-        "collection": [link(f"{shown.base_url}/v1/ratings", "application/json")],
+        "anchor": view.address(),
+        **about_link,
+        "alternate": [link(view.address(file), media_type) for file, media_type in FORMS],
+        "collection": [link(f"{view.base_url}/v1/ratings", "application/json")],
     }
 
 
-def _freshness(shown: Shown) -> dict[str, list[str]]:
+def _freshness(view: Shown) -> dict[str, list[str]]:
     """Return extension attributes of Assay, whose values are lists of texts (RFC 9264, section 4.2.4.3)."""
     names = ("rated_at", "expires_at", "methodology", "status", "requester", "host_proved", "description", "objection")
-    facts = {name.replace("_", "-"): shown.known_facts.get(name) for name in names}
+    facts = {name.replace("_", "-"): view.known_facts.get(name) for name in names}
     texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in facts.items()}
     return {name: [text] for name, text in texts.items() if text is not None}

@@ -36,13 +36,13 @@ def yaml_text(value: Mapping[str, Any]) -> str:
 def _lines(value: Any) -> Iterator[str]:
     """Write the lines of a value, without indentation."""
     if isinstance(value, Mapping) and value:
-        for key, each in value.items():
-            yield from _under(f"{_key(str(key))}:", each)
+        for key, entry in value.items():
+            yield from _under(f"{_key(str(key))}:", entry)
     elif isinstance(value, Sequence) and not isinstance(value, str) and value:
-        for each in value:
-            first, *rest = _lines(each)
+        for entry in value:
+            first, *remaining = _lines(entry)
             yield f"- {first}"
-            yield from (f"  {line}" for line in rest)
+            yield from (f"  {line}" for line in remaining)
     else:
         yield _scalar(value)
 
@@ -72,5 +72,5 @@ def _scalar(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    written = json.dumps(_HALF_PAIR.sub("\ufffd", text), ensure_ascii=False)
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    literal = json.dumps(_HALF_PAIR.sub("\ufffd", text), ensure_ascii=False)
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", literal)

@@ -13,16 +13,16 @@ VERSION = "1.1.0"
 """Version of the Overlay Specification; readers of 1.0 read the same file."""
 
 
-def content(shown: Shown) -> dict[str, Any]:
+def content(view: Shown) -> dict[str, Any]:
     """Return the content of the OpenAPI Overlay (https://spec.openapis.org/overlay/v1.1.0.html)."""
     return {
         "overlay": VERSION,
-        "info": {"title": f"Bias rating of {shown.target}", "version": shown.id or "none"},
+        "info": {"title": f"Bias rating of {view.target}", "version": view.id or "none"},
         "actions": [
             {
                 "target": "$.info",
-                "description": f"{shown.subject}: {shown.message}",
-                "update": {"x-bias-rating": shown.facts},
+                "description": f"{view.subject}: {view.message}",
+                "update": {"x-bias-rating": view.facts},
             }
         ],
     }

@@ -254,12 +254,12 @@ class Shown:
         return {name: value for name, value in self.facts.items() if value is not None}
 
 
-def _moment(written: str | None) -> datetime | None:
+def _moment(text: str | None) -> datetime | None:
     """Read an ISO 8601 time, as UTC if it has no zone; return ``None`` for any other text."""
-    if written is None:
+    if text is None:
         return None
     try:
-        moment = datetime.fromisoformat(written)
+        moment = datetime.fromisoformat(text)
         return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except (ValueError, OverflowError):
         return None

@@ -14,16 +14,16 @@ CACHE_S = 300
 """Seconds that shields.io keeps a badge; this is its minimum."""
 
 
-def render(shown: Shown) -> str:
+def render(view: Shown) -> str:
     """Write the endpoint's answer (https://shields.io/badges/endpoint-badge)."""
-    message = f"{shown.message} · {shown.rated_on.isoformat()}" if shown.rated_on else shown.message
-    message += by(shown)
+    message = f"{view.message} · {view.rated_on.isoformat()}" if view.rated_on else view.message
+    message += by(view)
     return json_text(
         {
             "schemaVersion": 1,
-            "label": shown.subject,
+            "label": view.subject,
             "message": message,
-            "color": colour(shown),
+            "color": colour(view),
             "labelColor": INK,
             "cacheSeconds": CACHE_S,
         }

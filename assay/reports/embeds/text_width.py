@@ -42,13 +42,13 @@ OTHER, WIDE = 600, 1000
 def length(text: str, size: float, *, bold: bool = False) -> float:
     """Return the width of a line of text, in the unit of `size` (the height of the letters, one em)."""
     widths = BOLD if bold else REGULAR
-    return size * sum(_advance(each, widths) for each in unicodedata.normalize("NFD", text)) / 1000
+    return size * sum(_advance(character, widths) for character in unicodedata.normalize("NFD", text)) / 1000
 
 
 def _advance(character: str, widths: tuple[int, ...]) -> int:
-    place = ord(character) - FIRST
-    if 0 <= place < len(widths):
-        return widths[place]
+    index = ord(character) - FIRST
+    if 0 <= index < len(widths):
+        return widths[index]
     if character in BEYOND:
         return BEYOND[character]
     if unicodedata.combining(character):

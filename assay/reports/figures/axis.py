@@ -19,15 +19,15 @@ class Axis:
     """
 
     def __init__(self, values: Iterable[float], start: float, end: float) -> None:
-        known = list(values)
-        low, high = min(known), max(known)
+        numbers = list(values)
+        low, high = min(numbers), max(numbers)
         if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):
             half = abs(low) / 10 or 0.5
             low, high = low - half, high + half
         self.step = round_step((high - low) / TICKS)
         slack = 1e-6  # tolerance: a number that differs from a tick by rounding alone needs no further tick
         first, last = math.floor(low / self.step + slack), math.ceil(high / self.step - slack)
-        self.ticks = [place * self.step for place in range(first, max(last, first + 1) + 1)]
+        self.ticks = [multiple * self.step for multiple in range(first, max(last, first + 1) + 1)]
         self.start, self.end = start, end
 
     def __call__(self, value: float) -> float:
@@ -44,15 +44,15 @@ class Axis:
 
     def across(self, y: float, title: str) -> list[Markup]:
         """Draw a horizontal axis below a picture, with its title."""
-        drawn = [stroke("line", (self.start, y), (self.end, y))]
+        shapes = [stroke("line", (self.start, y), (self.end, y))]
         for tick in self.ticks:
             x = self(tick)
-            drawn += [stroke("line", (x, y), (x, y + 4)), label(x, y + 16, self.named(tick), "m s")]
-        return [*drawn, label(self.end, y + 32, title, "e s")]
+            shapes += [stroke("line", (x, y), (x, y + 4)), label(x, y + 16, self.named(tick), "m s")]
+        return [*shapes, label(self.end, y + 32, title, "e s")]
 
     def upright(self, left: float, right: float, title: str) -> list[Markup]:
         """Draw a vertical axis at the left of a picture, with horizontal lines at the ticks."""
-        drawn = [
+        shapes = [
             part
             for tick in self.ticks
             for part in (
@@ -60,7 +60,7 @@ class Axis:
                 label(left - 4, self(tick) + 4, self.named(tick), "e s"),
             )
         ]
-        return [*drawn, label(0, self.end - 8, title, "s")] if title else drawn
+        return [*shapes, label(0, self.end - 8, title, "s")] if title else shapes
 
 
 def round_step(rough: float) -> float:

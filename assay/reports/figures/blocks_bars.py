@@ -21,7 +21,7 @@ def blocks_bars(component: Component, key: str) -> Figure | None:
     table = tables.blocks(component)
     if not table.rows:
         return None
-    drawn: list[Markup] = [
+    shapes: list[Markup] = [
         box(LEFT, 5, 18, 8, "hollow"),
         label(LEFT + 24, 13, "declared", "s"),
         box(LEFT + 92, 5, 18, 8, "bar"),
@@ -29,29 +29,29 @@ def blocks_bars(component: Component, key: str) -> Figure | None:
     ]
     y = LEGEND
     for block in component.blocks:
-        drawn += _block(block, y)
+        shapes += _block(block, y)
         y += HEAD + ROW * len(tables.block_values(block)) + 6
-    return draw(f"{key}-blocks", table, " ".join(_in_words(block) for block in component.blocks), y, *drawn)
+    return draw(f"{key}-blocks", table, " ".join(_in_words(block) for block in component.blocks), y, *shapes)
 
 
 def _block(block: Block, y: float) -> list[Markup]:
     total = tables.column_total(block.observed)
     role = f"{block.role} input" if block.role else ""
-    drawn = [
+    shapes = [
         label(0, y + 14, clip(block.name, 12), "b"),
         label(LEFT, y + 14, f"{role}, {total:g} sentences".lstrip(", "), "s"),
     ]
-    for place, value in enumerate(tables.block_values(block)):
-        top = y + HEAD + place * ROW
+    for index, value in enumerate(tables.block_values(block)):
+        top = y + HEAD + index * ROW
         declared, back = block.specified.get(value), block.observed.get(value)
         observed = back / total if total and back is not None else None
-        drawn.append(label(LEFT - 8, top + 14, clip(value, 8), "e"))
+        shapes.append(label(LEFT - 8, top + 14, clip(value, 8), "e"))
         if declared is not None:
-            drawn += [box(LEFT, top + 1, LONGEST * declared, 8, "hollow")]
+            shapes += [box(LEFT, top + 1, LONGEST * declared, 8, "hollow")]
         if observed is not None:
-            drawn += [box(LEFT, top + 11, LONGEST * observed, 8, "bar")]
-        drawn.append(label(WIDTH, top + 14, f"{_percent(declared)} → {_percent(observed)}", "e"))
-    return drawn
+            shapes += [box(LEFT, top + 11, LONGEST * observed, 8, "bar")]
+        shapes.append(label(WIDTH, top + 14, f"{_percent(declared)} → {_percent(observed)}", "e"))
+    return shapes
 
 
 def _percent(share: float | None) -> str:

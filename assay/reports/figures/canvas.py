@@ -98,12 +98,12 @@ def clip(name: str, columns: int) -> str:
     """Shorten a name to a width of `columns` characters."""
     if width(name) <= columns:
         return name
-    kept = ""
+    prefix = ""
     for char in name:
-        if width(kept + char) > columns - 1:
+        if width(prefix + char) > columns - 1:
             break
-        kept += char
-    return f"{kept}…"
+        prefix += char
+    return f"{prefix}…"
 
 
 def heat_class(share: float) -> str:

@@ -25,7 +25,7 @@ def decision_tree(verdict: Verdict, key: str) -> Figure | None:
     turns = ["–" if share is None else chance(share) for *_, share in tables.branches(verdict)]
     letter, declared = verdict.letter, verdict.declared
     second = letter is not Letter.BS
-    drawn: list[Markup] = [
+    shapes: list[Markup] = [
         *_exit(0, Letter.BS, turns[0], letter, declared),
         *_down(0, turns[1], taken=second),
         *_exit(1, Letter.DSBS, turns[2], letter, declared),
@@ -54,24 +54,24 @@ def decision_tree(verdict: Verdict, key: str) -> Figure | None:
         tables.decision(verdict),
         words,
         2 * STEP + 44,
-        *drawn,
+        *shapes,
         title="How the two steps lead to the letter",
     )
 
 
-def _question(place: int, name: str, shown: str, *, reached: bool) -> list[Markup]:
-    y = place * STEP
+def _question(index: int, name: str, inputs: str, *, reached: bool) -> list[Markup]:
+    y = index * STEP
     quiet = "m" if reached else "m s"
     return [
         box(0, y + 1, BRANCH, 42, "box", rx=4),
         label(TRUNK, y + 18, name, f"{quiet} b"),
-        label(TRUNK, y + 35, shown, quiet),
+        label(TRUNK, y + 35, inputs, quiet),
     ]
 
 
-def _exit(place: int, leaf: Letter, turn: str, letter: Letter, declared: bool) -> list[Markup]:
+def _exit(index: int, leaf: Letter, turn: str, letter: Letter, declared: bool) -> list[Markup]:
     """Draw the branch to the right: the output is biased, which decides the letter."""
-    y, taken = place * STEP + 22, leaf is letter
+    y, taken = index * STEP + 22, leaf is letter
     return [
         stroke("path" if taken else "missed", (BRANCH, y), (LEAF - 3, y)),
         label((BRANCH + LEAF) / 2, y - 8, "output biased", "m s"),
@@ -80,9 +80,9 @@ def _exit(place: int, leaf: Letter, turn: str, letter: Letter, declared: bool) -
     ]
 
 
-def _down(place: int, turn: str, *, taken: bool) -> list[Markup]:
+def _down(index: int, turn: str, *, taken: bool) -> list[Markup]:
     """Draw the branch downwards: the output is not biased."""
-    y = place * STEP + 43
+    y = index * STEP + 43
     return [
         stroke("path" if taken else "missed", (TRUNK, y), (TRUNK, y + STEP - 40)),
         label(TRUNK + 10, y + 24, "output not biased", "s"),

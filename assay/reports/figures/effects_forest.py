@@ -30,17 +30,17 @@ def hidden_forest(component: Component, key: str, width: Width = "narrow") -> Fi
 
 
 def _forest(effects: Sequence[Effect], table: Table, key: str, across: float) -> Figure | None:
-    measured = [each for each in effects if each.estimate is not None]
+    measured = [effect for effect in effects if effect.estimate is not None]
     if not measured:
         return None
     scale = _Scale(measured, across)
-    drawn: list[Markup] = []
-    for place, effect in enumerate(measured):
-        drawn += _effect(effect, place * ROW, scale)
+    shapes: list[Markup] = []
+    for index, effect in enumerate(measured):
+        shapes += _effect(effect, index * ROW, scale)
     height = ROW * len(measured)
-    drawn += _axis(scale, height)
-    words = " ".join(f"{each.title}: {tables.interval(each)}, {tables.standing(each)}." for each in measured)
-    return draw(key, table, words, height + 20, *drawn, across=across)
+    shapes += _axis(scale, height)
+    words = " ".join(f"{effect.title}: {tables.interval(effect)}, {tables.standing(effect)}." for effect in measured)
+    return draw(key, table, words, height + 20, *shapes, across=across)
 
 
 class _Scale:
@@ -49,7 +49,10 @@ class _Scale:
     def __init__(self, effects: Sequence[Effect], across: float) -> None:
         self.across = across
         ends = [
-            end for each in effects for end in (each.low, each.estimate, each.high, each.tolerance) if end is not None
+            end
+            for effect in effects
+            for end in (effect.low, effect.estimate, effect.high, effect.tolerance)
+            if end is not None
         ]
         low, high = min(0.0, *ends), max(0.0, *ends)
         self.tick = next((tick for tick in TICKS if (high - low) / tick <= 6), max(high - low, 1e-9))
@@ -60,30 +63,33 @@ class _Scale:
         return LEFT + (value - self.first * self.tick) / span * (self.across - LEFT - RIGHT)
 
 
-def _effect(effect: Effect, y: float, at: _Scale) -> list[Markup]:
+def _effect(effect: Effect, y: float, scale: _Scale) -> list[Markup]:
     estimate = effect.estimate or 0.0
     middle = y + 32
-    drawn = [
-        label(0, y + 13, clip(effect.title, int((at.across - STANDING) / LETTER))),
-        label(at.across, y + 13, tables.standing(effect), "e s"),
+    shapes = [
+        label(0, y + 13, clip(effect.title, int((scale.across - STANDING) / LETTER))),
+        label(scale.across, y + 13, tables.standing(effect), "e s"),
     ]
     if effect.tolerance is not None:
         # the tolerance zone begins at the axis's lower end, because effects below zero are no bias
-        start = at(at.first * at.tick)
-        drawn += [
-            box(start, y + 20, at(effect.tolerance) - start, 24, "zone"),
-            stroke("limit", (at(effect.tolerance), y + 20), (at(effect.tolerance), y + 44)),
+        start = scale(scale.first * scale.tick)
+        shapes += [
+            box(start, y + 20, scale(effect.tolerance) - start, 24, "zone"),
+            stroke("limit", (scale(effect.tolerance), y + 20), (scale(effect.tolerance), y + 44)),
         ]
     if effect.low is not None and effect.high is not None:
-        drawn.append(stroke("path", (at(effect.low), middle), (at(effect.high), middle)))
-    x = at(estimate)
-    drawn.append(tag("path", d=f"M{x:.1f} {middle - 6}l5 6l-5 6l-5 -6z", class_="bar"))
-    return drawn
+        shapes.append(stroke("path", (scale(effect.low), middle), (scale(effect.high), middle)))
+    x = scale(estimate)
+    shapes.append(tag("path", d=f"M{x:.1f} {middle - 6}l5 6l-5 6l-5 -6z", class_="bar"))
+    return shapes
 
 
-def _axis(at: _Scale, y: float) -> list[Markup]:
-    drawn = [stroke("line", (LEFT, y), (at.across - RIGHT, y))]
-    for place in range(at.first, at.last + 1):
-        value = place * at.tick
-        drawn += [stroke("line", (at(value), y), (at(value), y + 4)), label(at(value), y + 17, f"{value:.3g}", "m s")]
-    return drawn
+def _axis(scale: _Scale, y: float) -> list[Markup]:
+    shapes = [stroke("line", (LEFT, y), (scale.across - RIGHT, y))]
+    for multiple in range(scale.first, scale.last + 1):
+        value = multiple * scale.tick
+        shapes += [
+            stroke("line", (scale(value), y), (scale(value), y + 4)),
+            label(scale(value), y + 17, f"{value:.3g}", "m s"),
+        ]
+    return shapes

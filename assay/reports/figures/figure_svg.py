@@ -24,77 +24,83 @@ SINGLE, DOUBLE, LEGEND = 17, 24, 20
 """Height of a row with one kind of mark, of a row with two kinds, and of the legend."""
 
 
-def picture(one: Picture, key: str, width: Width = "narrow") -> Figure:
+def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
     """Draw the numbers of a method; `key` is unique on the page."""
     across = UNITS[width]
-    match one:
+    match chart:
         case Forest():
-            return _forest(one, key, across)
+            return _forest(chart, key, across)
         case Strip():
-            return _strip(one, key, across)
+            return _strip(chart, key, across)
         case Scatter():
-            return _scatter(one, key, across)
+            return _scatter(chart, key, across)
         case Squares():
-            return squares(one, key, across)
+            return squares(chart, key, across)
         case _:
-            return lines(one, key, across)
-    assert_never(one)
+            return lines(chart, key, across)
+    assert_never(chart)
 
 
 # ---------------------------------------------------------------------------- forests
-def _forest(one: Forest, key: str, across: float) -> Figure:
-    left = _names_width((mark.label for mark in one.marks), across)
-    at = Axis(_ends(one), left, across - RIGHT)
-    row, top = (DOUBLE, LEGEND) if len(one.kinds) > 1 else (SINGLE, 2)
-    bottom = top + row * len(one.marks) + 3
-    drawn = [*_reference(one, at, top, bottom), *_legend(one.kinds, left, across)]
-    for place, mark in enumerate(one.marks):
-        middle = top + (place + 0.5) * row
-        drawn.append(label(0, middle + 4, _short(mark.label, left), "s"))
-        drawn += _spans(mark, middle, at)
+def _forest(forest: Forest, key: str, across: float) -> Figure:
+    left = _names_width((mark.label for mark in forest.marks), across)
+    scale = Axis(_ends(forest), left, across - RIGHT)
+    row, top = (DOUBLE, LEGEND) if len(forest.kinds) > 1 else (SINGLE, 2)
+    bottom = top + row * len(forest.marks) + 3
+    shapes = [*_reference(forest, scale, top, bottom), *_legend(forest.kinds, left, across)]
+    for index, mark in enumerate(forest.marks):
+        middle = top + (index + 0.5) * row
+        shapes.append(label(0, middle + 4, _short(mark.label, left), "s"))
+        shapes += _spans(mark, middle, scale)
     return draw(
-        key, one.table, _forest_in_words(one), bottom + FOOT, *drawn, *at.across(bottom, one.axis), across=across
+        key,
+        forest.table,
+        _forest_in_words(forest),
+        bottom + FOOT,
+        *shapes,
+        *scale.across(bottom, forest.axis),
+        across=across,
     )
 
 
-def _ends(one: Forest) -> list[float]:
-    spans = [span for mark in one.marks for span in mark.spans if span is not None]
+def _ends(forest: Forest) -> list[float]:
+    spans = [span for mark in forest.marks for span in mark.spans if span is not None]
     ends = [end for span in spans for end in (span.low, span.estimate, span.high) if end is not None]
-    if one.reference is None:
+    if forest.reference is None:
         return ends
-    around = one.tolerance or 0.0
-    return [*ends, one.reference - around, one.reference + around]
+    around = forest.tolerance or 0.0
+    return [*ends, forest.reference - around, forest.reference + around]
 
 
-def _reference(one: Forest, at: Axis, top: float, bottom: float) -> list[Markup]:
-    if one.reference is None:
+def _reference(forest: Forest, scale: Axis, top: float, bottom: float) -> list[Markup]:
+    if forest.reference is None:
         return []
-    start, end = (at(one.reference + side * (one.tolerance or 0.0)) for side in (-1, 1))
-    zone = [box(start, top, end - start, bottom - top, "zone")] if one.tolerance else []
-    return [*zone, stroke("limit", (at(one.reference), top), (at(one.reference), bottom))]
+    start, end = (scale(forest.reference + side * (forest.tolerance or 0.0)) for side in (-1, 1))
+    zone = [box(start, top, end - start, bottom - top, "zone")] if forest.tolerance else []
+    return [*zone, stroke("limit", (scale(forest.reference), top), (scale(forest.reference), bottom))]
 
 
-def _spans(mark: Mark, middle: float, at: Axis) -> list[Markup]:
-    drawn: list[Markup] = []
-    for place, span in enumerate(mark.spans):
+def _spans(mark: Mark, middle: float, scale: Axis) -> list[Markup]:
+    shapes: list[Markup] = []
+    for index, span in enumerate(mark.spans):
         if span is None:
             continue
-        y = middle + (place * 2 - len(mark.spans) + 1) * 4
+        y = middle + (index * 2 - len(mark.spans) + 1) * 4
         if span.low is not None and span.high is not None:
-            drawn.append(stroke(f"span k{place}", (at(span.low), y), (at(span.high), y)))
-        drawn.append(tag("circle", cx=at(span.estimate), cy=y, r=3, class_=f"spot k{place}"))
-    return drawn
+            shapes.append(stroke(f"span k{index}", (scale(span.low), y), (scale(span.high), y)))
+        shapes.append(tag("circle", cx=scale(span.estimate), cy=y, r=3, class_=f"spot k{index}"))
+    return shapes
 
 
-def _forest_in_words(one: Forest) -> str:
-    first = [mark for mark in one.marks if mark.spans[0] is not None]
+def _forest_in_words(forest: Forest) -> str:
+    first = [mark for mark in forest.marks if mark.spans[0] is not None]
     if not first:
-        return f"{one.axis}."
+        return f"{forest.axis}."
     ordered = sorted(first, key=lambda mark: _estimate(mark.spans[0]))
     ends = " to ".join(f"{number(_estimate(mark.spans[0]))} ({mark.label})" for mark in (ordered[0], ordered[-1]))
-    of = f", {one.kinds[0]}" if one.kinds else ""
+    kind = f", {forest.kinds[0]}" if forest.kinds else ""
     alone = f"{ordered[0].label}: {number(_estimate(ordered[0].spans[0]))}"
-    return f"{one.axis.capitalize()}{of}: {f'from {ends}' if len(ordered) > 1 else alone}."
+    return f"{forest.axis.capitalize()}{kind}: {f'from {ends}' if len(ordered) > 1 else alone}."
 
 
 def _estimate(span: Span | None) -> float:
@@ -102,69 +108,77 @@ def _estimate(span: Span | None) -> float:
 
 
 # ---------------------------------------------------------------------------- strips
-def _strip(one: Strip, key: str, across: float) -> Figure:
-    left = _names_width((row.label for row in one.rows), across)
-    at = Axis((value for row in one.rows for values in row.values for value in values), left, across - RIGHT)
-    two = len(one.kinds) > 1
-    row, top = (DOUBLE, LEGEND) if two else (SINGLE, 2)
-    bottom = top + row * len(one.rows) + 3
-    drawn = _legend(one.kinds, left, across, dots=False) if two else []
-    for place, dots in enumerate(one.rows):
-        middle = top + (place + 0.5) * row
-        drawn += [
+def _strip(strip: Strip, key: str, across: float) -> Figure:
+    left = _names_width((row.label for row in strip.rows), across)
+    scale = Axis((value for row in strip.rows for values in row.values for value in values), left, across - RIGHT)
+    two_kinds = len(strip.kinds) > 1
+    row, top = (DOUBLE, LEGEND) if two_kinds else (SINGLE, 2)
+    bottom = top + row * len(strip.rows) + 3
+    shapes = _legend(strip.kinds, left, across, dots=False) if two_kinds else []
+    for index, dots in enumerate(strip.rows):
+        middle = top + (index + 0.5) * row
+        shapes += [
             label(0, middle + 4, _short(dots.label, left), "s"),
             stroke("rule", (left, middle), (across - RIGHT, middle)),
-            *_numbers(dots, middle, at),
+            *_numbers(dots, middle, scale),
         ]
-    each = f"Each mark is {one.kinds[0]}" if not two else f"Above each line {one.kinds[0]}, below it {one.kinds[1]}"
-    values = [value for dots in one.rows for kind in dots.values for value in kind]
+    mark_meaning = (
+        f"Each mark is {strip.kinds[0]}"
+        if not two_kinds
+        else f"Above each line {strip.kinds[0]}, below it {strip.kinds[1]}"
+    )
+    values = [value for dots in strip.rows for kind in dots.values for value in kind]
     ends = f"from {number(min(values))} to {number(max(values))}"
-    words = f"{one.axis.capitalize()}: {len(one.rows)} rows, {ends}. {each}."
-    return draw(key, one.table, words, bottom + FOOT, *drawn, *at.across(bottom, one.axis), across=across)
+    words = f"{strip.axis.capitalize()}: {len(strip.rows)} rows, {ends}. {mark_meaning}."
+    return draw(key, strip.table, words, bottom + FOOT, *shapes, *scale.across(bottom, strip.axis), across=across)
 
 
-def _numbers(dots: Dots, middle: float, at: Axis) -> list[Markup]:
+def _numbers(dots: Dots, middle: float, scale: Axis) -> list[Markup]:
     """Draw the numbers of a row: as dots, or as ticks above and below its line."""
     if len(dots.values) == 1:
-        return [_run(dots.values[0], middle, at, "h0", "dots k0")]
-    ways = ((-1, "v-7", "ticks k0"), (1, "v7", "ticks k1"))
+        return [_run(dots.values[0], middle, scale, "h0", "dots k0")]
+    sides = ((-1, "v-7", "ticks k0"), (1, "v7", "ticks k1"))
     return [
-        _run(values, middle + way, at, step, class_)
-        for values, (way, step, class_) in zip(dots.values, ways, strict=True)
+        _run(values, middle + offset, scale, step, class_)
+        for values, (offset, step, class_) in zip(dots.values, sides, strict=True)
         if values
     ]
 
 
-def _run(values: Iterable[float], y: float, at: Axis, step: str, class_: str) -> Markup:
+def _run(values: Iterable[float], y: float, scale: Axis, step: str, class_: str) -> Markup:
     """Draw many marks as one path, which takes a tenth of the space of single elements."""
-    return tag("path", d="".join(f"M{coordinate(at(value))} {coordinate(y)}{step}" for value in values), class_=class_)
+    return tag(
+        "path", d="".join(f"M{coordinate(scale(value))} {coordinate(y)}{step}" for value in values), class_=class_
+    )
 
 
 # ---------------------------------------------------------------------------- scatters
-def _scatter(one: Scatter, key: str, wide: float) -> Figure:
+def _scatter(scatter: Scatter, key: str, wide: float) -> Figure:
     left, top, bottom = 36, 20, 214
-    across = Axis([point.x for point in one.points], left, wide - RIGHT)
-    level = [] if one.level is None else [one.level]
-    up = Axis([*(point.y for point in one.points), *level], bottom, top)
-    drawn = up.upright(left, wide - RIGHT, one.up)
-    if one.level is not None:
-        drawn.append(stroke("limit", (left, up(one.level)), (wide - RIGHT, up(one.level))))
-    if one.slope is not None and one.intercept is not None:
-        ends = (min(point.x for point in one.points), max(point.x for point in one.points))
-        drawn.append(stroke("curve k1", *((across(x), up(one.intercept + one.slope * x)) for x in ends)))
-    for kind in range(max(1, len(one.kinds))):
-        dots = "".join(f"M{across(p.x):.1f} {up(p.y):.1f}h0" for p in one.points if p.kind == kind)
-        drawn.append(tag("path", d=dots, class_=f"dots k{kind}"))
-    drawn += _legend(one.kinds, left, wide) or [_named(point, across, up, wide) for point in _extremes(one.points)]
-    line = "" if one.slope is None else f" The line rises by {number(one.slope)} over one unit."
-    marks = f"dots, of {' and of '.join(one.kinds)}" if one.kinds else "words"
-    words = f"{len(one.points)} {marks}, {one.up} against {one.across}.{line}"
-    return draw(key, one.table, words, bottom + FOOT, *drawn, *across.across(bottom, one.across), across=wide)
+    across = Axis([point.x for point in scatter.points], left, wide - RIGHT)
+    level = [] if scatter.level is None else [scatter.level]
+    up = Axis([*(point.y for point in scatter.points), *level], bottom, top)
+    shapes = up.upright(left, wide - RIGHT, scatter.up)
+    if scatter.level is not None:
+        shapes.append(stroke("limit", (left, up(scatter.level)), (wide - RIGHT, up(scatter.level))))
+    if scatter.slope is not None and scatter.intercept is not None:
+        ends = (min(point.x for point in scatter.points), max(point.x for point in scatter.points))
+        shapes.append(stroke("curve k1", *((across(x), up(scatter.intercept + scatter.slope * x)) for x in ends)))
+    for kind in range(max(1, len(scatter.kinds))):
+        dots = "".join(f"M{across(p.x):.1f} {up(p.y):.1f}h0" for p in scatter.points if p.kind == kind)
+        shapes.append(tag("path", d=dots, class_=f"dots k{kind}"))
+    shapes += _legend(scatter.kinds, left, wide) or [
+        _named(point, across, up, wide) for point in _extremes(scatter.points)
+    ]
+    line = "" if scatter.slope is None else f" The line rises by {number(scatter.slope)} over one unit."
+    marks = f"dots, of {' and of '.join(scatter.kinds)}" if scatter.kinds else "words"
+    words = f"{len(scatter.points)} {marks}, {scatter.up} against {scatter.across}.{line}"
+    return draw(key, scatter.table, words, bottom + FOOT, *shapes, *across.across(bottom, scatter.across), across=wide)
 
 
 def _extremes(points: Sequence[Point]) -> list[Point]:
     """Return the lowest and the highest dot; only one if they are the same."""
-    return list(dict.fromkeys((min(points, key=lambda one: one.y), max(points, key=lambda one: one.y))))
+    return list(dict.fromkeys((min(points, key=lambda point: point.y), max(points, key=lambda point: point.y))))
 
 
 def _named(point: Point, across: Axis, up: Axis, wide: float) -> Markup:
@@ -193,9 +207,9 @@ def _legend(kinds: Sequence[str], left: float, wide: float, *, dots: bool = True
     """Draw the legend of the two kinds of marks above the picture."""
     if len(kinds) < 2:
         return []
-    drawn: list[Markup] = []
-    for place, (kind, x) in enumerate(zip(kinds, (min(left, 60), wide / 2 + 20), strict=False)):
-        dot = tag("circle", cx=x + 4, cy=8, r=3, class_=f"spot k{place}")
-        tick = tag("path", d=f"M{coordinate(x + 4)} {4 + 4 * place}v7", class_=f"ticks k{place}")
-        drawn += [dot if dots else tick, label(x + 12, 12, clip(kind, 24), "s")]
-    return drawn
+    shapes: list[Markup] = []
+    for index, (kind, x) in enumerate(zip(kinds, (min(left, 60), wide / 2 + 20), strict=False)):
+        dot = tag("circle", cx=x + 4, cy=8, r=3, class_=f"spot k{index}")
+        tick = tag("path", d=f"M{coordinate(x + 4)} {4 + 4 * index}v7", class_=f"ticks k{index}")
+        shapes += [dot if dots else tick, label(x + 12, 12, clip(kind, 24), "s")]
+    return shapes

@@ -23,40 +23,40 @@ MOST = 400
 """Number of cases above which only some cases of each name are drawn."""
 
 
-def linked_squares(one: Squares, group: str, key: str, link: Callable[[CaseWords], str]) -> Figure | None:
+def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWords], str]) -> Figure | None:
     """Draw the cases of a group as squares, by name; `link` returns the address that a square links to.
 
     If there are more than `MOST` cases, each name shows at most the same number, at even steps; counts include all.
     Return ``None`` if the group has no cases.
     """
-    rows = [(name, [case for case in cases if case.group == group]) for name, cases in one.cases]
+    rows = [(name, [case for case in cases if case.group == group]) for name, cases in chart.cases]
     rows = [(name, cases) for name, cases in rows if cases]
     if not rows:
         return None
-    every = sum(len(cases) for _, cases in rows)
-    most = every if every <= MOST else max(ACROSS, MOST // len(rows) // ACROSS * ACROSS)
+    total = sum(len(cases) for _, cases in rows)
+    maximum = total if total <= MOST else max(ACROSS, MOST // len(rows) // ACROSS * ACROSS)
     left = min(WIDEST, max(width(name) for name, _ in rows) * LETTER + 8)
     across = max(LEAST, left + ACROSS * STEP + COUNT)
     end = left + min(ACROSS, max(len(cases) for _, cases in rows)) * STEP + COUNT
-    drawn: list[Markup] = []
+    shapes: list[Markup] = []
     y = 0.0
     for name, cases in rows:
-        drawn.append(label(left - 8, y + 11, clip(name, int((left - 8) / LETTER)), "e"))
-        drawn.append(label(end - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
-        shown = cases if len(cases) <= most else [cases[at * len(cases) // most] for at in range(most)]
-        drawn += [
-            _square(case.share, words, left + place % ACROSS * STEP, y + place // ACROSS * STEP, link(words))
-            for place, case in enumerate(shown)
+        shapes.append(label(left - 8, y + 11, clip(name, int((left - 8) / LETTER)), "e"))
+        shapes.append(label(end - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
+        visible = cases if len(cases) <= maximum else [cases[at * len(cases) // maximum] for at in range(maximum)]
+        shapes += [
+            _square(case.share, words, left + index % ACROSS * STEP, y + index // ACROSS * STEP, link(words))
+            for index, case in enumerate(visible)
             for words in [case.write()]
         ]
-        y += (len(shown) - 1) // ACROSS * STEP + ROW
-    if most < every:
-        drawn.append(label(0, y + 11, f"At most {most} of a name are drawn, spread evenly."))
+        y += (len(visible) - 1) // ACROSS * STEP + ROW
+    if maximum < total:
+        shapes.append(label(0, y + 11, f"At most {maximum} of a name are drawn, spread evenly."))
         y += ROW
-    said = f"{sum(case.share > 0.5 for _, cases in rows for case in cases)} of {every}: {one.filled}"
-    written = tuple((name, str(sum(case.share > 0.5 for case in cases)), str(len(cases))) for name, cases in rows)
-    table = Table(f"{group}: {said}", ("Name", one.filled.capitalize(), "Of"), written)
-    return draw(key, table, f"A filled square is {one.filled}.", y, *drawn, across=across, role="group")
+    summary = f"{sum(case.share > 0.5 for _, cases in rows for case in cases)} of {total}: {chart.filled}"
+    table_rows = tuple((name, str(sum(case.share > 0.5 for case in cases)), str(len(cases))) for name, cases in rows)
+    table = Table(f"{group}: {summary}", ("Name", chart.filled.capitalize(), "Of"), table_rows)
+    return draw(key, table, f"A filled square is {chart.filled}.", y, *shapes, across=across, role="group")
 
 
 def _square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:

@@ -23,36 +23,39 @@ def overview_matrix(rating: RatingView, key: str) -> Figure | None:
     languages = _names(rating.components, "language")
     templates = _names(rating.components, "template")
     crossed = len(languages) > 1 < len(templates) <= 6 and len(rating.components) <= len(languages) * len(templates)
-    drawn, height = _matrix(rating.components, languages, templates) if crossed else _wall(rating.components)
-    words = "; ".join(f"{one.title}: {tables.short(one.verdict)}" for one in rating.components[:60])
+    shapes, height = _matrix(rating.components, languages, templates) if crossed else _wall(rating.components)
+    words = "; ".join(f"{component.title}: {tables.short(component.verdict)}" for component in rating.components[:60])
     table = tables.overview(rating)
-    return draw(f"{key}-overview", table, f"{words}.", height, *drawn, title="The letter of every part")
+    return draw(f"{key}-overview", table, f"{words}.", height, *shapes, title="The letter of every part")
 
 
 def _names(components: Sequence[Component], field: str) -> list[str]:
-    return list(dict.fromkeys(name for one in components if (name := getattr(one, field))))
+    return list(dict.fromkeys(name for component in components if (name := getattr(component, field))))
 
 
 def _wall(components: Sequence[Component]) -> tuple[list[Markup], float]:
     step = WIDTH / ACROSS
-    drawn: list[Markup] = []
-    for place, one in enumerate(components):
-        x, y = place % ACROSS * step, place // ACROSS * TILE
-        drawn += [_punch(one, x + 6, y + 16, step - 12), label(x + step / 2, y + 11, clip(one.title, 11), "m s")]
-    return drawn, -(-len(components) // ACROSS) * TILE
+    shapes: list[Markup] = []
+    for index, component in enumerate(components):
+        x, y = index % ACROSS * step, index // ACROSS * TILE
+        shapes += [
+            _punch(component, x + 6, y + 16, step - 12),
+            label(x + step / 2, y + 11, clip(component.title, 11), "m s"),
+        ]
+    return shapes, -(-len(components) // ACROSS) * TILE
 
 
 def _matrix(components: Sequence[Component], languages: list[str], templates: list[str]) -> tuple[list[Markup], float]:
     step = (WIDTH - LEFT) / len(templates)
-    drawn = [label(LEFT + (i + 0.5) * step, 13, clip(name, int(step / 6)), "m s") for i, name in enumerate(templates)]
-    drawn += [label(0, HEAD + i * ROW + 17, clip(name, 13)) for i, name in enumerate(languages)]
-    for one in components:
-        if one.language in languages and one.template in templates:
-            x, y = LEFT + templates.index(one.template) * step, HEAD + languages.index(one.language) * ROW
+    shapes = [label(LEFT + (i + 0.5) * step, 13, clip(name, int(step / 6)), "m s") for i, name in enumerate(templates)]
+    shapes += [label(0, HEAD + i * ROW + 17, clip(name, 13)) for i, name in enumerate(languages)]
+    for component in components:
+        if component.language in languages and component.template in templates:
+            x, y = LEFT + templates.index(component.template) * step, HEAD + languages.index(component.language) * ROW
             w = min(step - 6, 64)
-            drawn.append(_punch(one, x + (step - w) / 2, y, w))
-    return drawn, HEAD + len(languages) * ROW
+            shapes.append(_punch(component, x + (step - w) / 2, y, w))
+    return shapes, HEAD + len(languages) * ROW
 
 
-def _punch(one: Component, x: float, y: float, w: float) -> Markup:
-    return hallmark(one.verdict.letter, x, y, w, 24, struck=one.verdict.declared)
+def _punch(component: Component, x: float, y: float, w: float) -> Markup:
+    return hallmark(component.verdict.letter, x, y, w, 24, struck=component.verdict.declared)

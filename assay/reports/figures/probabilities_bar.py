@@ -16,11 +16,11 @@ def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> F
     """Draw three bars from 0 to 1. Returns ``None`` where nothing was measured."""
     if verdict.probabilities is None:
         return None
-    drawn: list[Markup] = []
-    for place, (letter, probability) in enumerate(verdict.probabilities.items()):
-        y = TOP + place * ROW
+    shapes: list[Markup] = []
+    for index, (letter, probability) in enumerate(verdict.probabilities.items()):
+        y = TOP + index * ROW
         chosen = verdict.declared and letter is verdict.letter
-        drawn += [
+        shapes += [
             hallmark(letter, 0, y + 4, 60, 24, struck=chosen, size=13, quiet=letter is not verdict.letter),
             box(LEFT, y + 8, LONGEST, 16, "zone"),
             box(LEFT, y + 8, LONGEST * probability, 16, letter.value),
@@ -28,10 +28,10 @@ def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> F
         ]
     if confidence is not None:
         x = LEFT + LONGEST * confidence
-        drawn += [
+        shapes += [
             stroke("limit", (x, TOP - 2), (x, TOP + 3 * ROW - 4)),
             label(x + 4, 12, f"declared from {level(confidence)}", "e s"),
         ]
     words = ", ".join(f"{letter} ({LETTERS[letter].title}) {chance(p)}" for letter, p in verdict.probabilities.items())
-    asked = "" if confidence is None else f" A letter is declared from {level(confidence)}."
-    return draw(f"{key}-probabilities", tables.probabilities(verdict), f"{words}.{asked}", TOP + 3 * ROW, *drawn)
+    threshold = "" if confidence is None else f" A letter is declared from {level(confidence)}."
+    return draw(f"{key}-probabilities", tables.probabilities(verdict), f"{words}.{threshold}", TOP + 3 * ROW, *shapes)

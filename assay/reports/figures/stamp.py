@@ -16,23 +16,25 @@ def stamp(rating: RatingView, key: str) -> Figure:
     its probability, the version of the methodology and the year.
     """
     verdict = rating.verdict
-    given = None if verdict.probabilities is None or verdict.letter is None else verdict.probabilities[verdict.letter]
-    small = [
-        ("certainty", "–" if given is None else chance(given)),
+    probability = (
+        None if verdict.probabilities is None or verdict.letter is None else verdict.probabilities[verdict.letter]
+    )
+    facts = [
+        ("certainty", "–" if probability is None else chance(probability)),
         ("methodology", clip(rating.methodology or "–", 8)),
         ("year", (rating.rated_at or "–")[:4]),
     ]
-    drawn: list[Markup] = [hallmark(verdict.letter, 2, 2, 206, 96, struck=verdict.declared, size=40)]
-    for place, (name, shown) in enumerate(small):
-        drawn += _line(place, name, shown)
+    shapes: list[Markup] = [hallmark(verdict.letter, 2, 2, 206, 96, struck=verdict.declared, size=40)]
+    for index, (name, text) in enumerate(facts):
+        shapes += _line(index, name, text)
     return draw(
-        key, tables.probabilities(verdict), f"{verdict.headline}.", 100, *drawn, title="Hallmark of this rating"
+        key, tables.probabilities(verdict), f"{verdict.headline}.", 100, *shapes, title="Hallmark of this rating"
     )
 
 
-def _line(place: int, name: str, shown: str) -> list[Markup]:
-    y = 4 + place * 33
+def _line(index: int, name: str, text: str) -> list[Markup]:
+    y = 4 + index * 33
     return [
-        tag("g", label(232, y + 17, name, "s"), label(358, y + 17, shown, "e b")),
-        stroke("rule", (232, y + 27), (358, y + 27)) if place < 2 else Markup(),
+        tag("g", label(232, y + 17, name, "s"), label(358, y + 17, text, "e b")),
+        stroke("rule", (232, y + 27), (358, y + 27)) if index < 2 else Markup(),
     ]

@@ -25,17 +25,17 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
     if not table.rows:
         return None
     across = UNITS[width]
-    drawn: list[Markup] = []
-    for place, row in enumerate(table.rows):
-        here = declared is not None and _same(row[0], declared)
-        drawn.append(label(0, place * ROW + 18, f"tolerance {row[0]}", "b" if here else None))
-        x, y = float(LEFT), place * ROW + 4
+    shapes: list[Markup] = []
+    for index, row in enumerate(table.rows):
+        is_declared = declared is not None and _same(row[0], declared)
+        shapes.append(label(0, index * ROW + 18, f"tolerance {row[0]}", "b" if is_declared else None))
+        x, y = float(LEFT), index * ROW + 4
         shares = component.sensitivity[row[0]].probabilities or {}
         for letter in ORDER:
             wide = (across - LEFT) * shares.get(letter, 0.0)
             if wide >= 1:
-                named = label(x + 8, y + 14, f"{letter} {chance(shares[letter])}", "on") if wide > NAMED else None
-                drawn.append(tag("g", box(x, y, wide - 1, BAR, "flow"), named, class_=letter))
+                share_label = label(x + 8, y + 14, f"{letter} {chance(shares[letter])}", "on") if wide > NAMED else None
+                shapes.append(tag("g", box(x, y, wide - 1, BAR, "flow"), share_label, class_=letter))
             x += wide
     words = ". ".join(
         f"Tolerance {row[0]}: "
@@ -44,11 +44,11 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
         )
         for row in table.rows
     )
-    return draw(f"{key}-tolerances", table, f"{words}.", len(table.rows) * ROW, *drawn, across=across)
+    return draw(f"{key}-tolerances", table, f"{words}.", len(table.rows) * ROW, *shapes, across=across)
 
 
-def _same(written: str, tolerance: float) -> bool:
+def _same(text: str, tolerance: float) -> bool:
     try:
-        return abs(float(written) - tolerance) < 1e-9
+        return abs(float(text) - tolerance) < 1e-9
     except ValueError:
         return False

@@ -24,17 +24,17 @@ def transition_heatmap(component: Component, key: str) -> Figure | None:
     heads = [
         label(LEFT + (i + 0.5) * cell, TOP - 8, clip(value, int(cell / 7)), "m b") for i, value in enumerate(values)
     ]
-    drawn: list[Markup] = [label(LEFT, 12, "came back as", "s"), label(0, TOP - 8, "sent", "s"), *heads]
+    shapes: list[Markup] = [label(LEFT, 12, "came back as", "s"), label(0, TOP - 8, "sent", "s"), *heads]
     for i, (row, heat) in enumerate(zip(table.rows, table.heat, strict=True)):
         y = TOP + i * ROW
-        drawn.append(label(0, y + ROW / 2 + 4, clip(row[0].removeprefix("sent "), 12), "b"))
-        for j, (shown, share) in enumerate(zip(row[1:-1], heat[1:-1], strict=True)):
-            drawn.append(_cell(LEFT + j * cell, y, cell, shown, share))
+        shapes.append(label(0, y + ROW / 2 + 4, clip(row[0].removeprefix("sent "), 12), "b"))
+        for j, (text, share) in enumerate(zip(row[1:-1], heat[1:-1], strict=True)):
+            shapes.append(_cell(LEFT + j * cell, y, cell, text, share))
     description = " ".join(_row_in_words(name, row) for name, row in component.transitions.items())
-    return draw(f"{key}-transitions", table, description, TOP + ROW * len(table.rows), *drawn)
+    return draw(f"{key}-transitions", table, description, TOP + ROW * len(table.rows), *shapes)
 
 
-def _cell(x: float, y: float, w: float, shown: str, share: float | None) -> Markup:
+def _cell(x: float, y: float, w: float, text: str, share: float | None) -> Markup:
     if share is None:
         return label(x + w / 2, y + ROW / 2 + 4, "–", "m s")
     middle = x + w / 2
@@ -42,7 +42,7 @@ def _cell(x: float, y: float, w: float, shown: str, share: float | None) -> Mark
         "g",
         box(x + 1, y + 1, w - 2, ROW - 2, rx=3),
         label(middle, y + 20, percent(share), "m b"),
-        label(middle, y + 36, shown, "m"),
+        label(middle, y + 36, text, "m"),
         class_=heat_class(share),
     )
 

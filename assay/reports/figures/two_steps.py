@@ -48,10 +48,10 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
         Step(number, verdict.steps[number - 1], component.effect(f"step_{number}"), number == 1 or second)
         for number in (1, 2)
     )
-    drawn, across, height = (_wide if width == "wide" else _narrow)(verdict, steps, verdict.probabilities)
+    shapes, across, height = (_wide if width == "wide" else _narrow)(verdict, steps, verdict.probabilities)
     table = _table(verdict, steps)
     title = "How the two steps lead to the letter"
-    return draw(f"{key}-steps", table, _in_words(verdict, steps), height, *drawn, title=title, across=across)
+    return draw(f"{key}-steps", table, _in_words(verdict, steps), height, *shapes, title=title, across=across)
 
 
 def _table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
@@ -62,7 +62,7 @@ def _table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
         (
             *row,
             tables.interval(effects[row[0]]),
-            tables.decimal(each.tolerance) if (each := effects[row[0]]) else "none",
+            tables.decimal(effect.tolerance) if (effect := effects[row[0]]) else "none",
         )
         for row in tree.rows
     )
@@ -70,9 +70,9 @@ def _table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
 
 
 def _in_words(verdict: Verdict, steps: tuple[Step, ...]) -> str:
-    said = [f"Step {one.number}, {one.shown}: effect {_read(one)}." for one in steps]
+    sentences = [f"Step {step.number}, {step.shown}: effect {_read(step)}." for step in steps]
     shares = ", ".join(f"{letter} {chance(share)}" for letter, share in (verdict.probabilities or {}).items())
-    return " ".join([*said, f"Probability of each letter: {shares}."])
+    return " ".join([*sentences, f"Probability of each letter: {shares}."])
 
 
 def _read(step: Step) -> str:
@@ -85,11 +85,11 @@ def _read(step: Step) -> str:
 Drawn = tuple[list[Markup], float, float]
 
 
-def _wide(verdict: Verdict, steps: tuple[Step, ...], given: Mapping[Letter, float]) -> Drawn:
+def _wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
     top, mid = 62.0, 62.0 + BOX_HEIGHT / 2
     low = mid - BAND / 2
-    bs, dsbs, ucs = (given[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
-    drawn = [
+    bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+    shapes = [
         _band((0, mid), (44, mid), BAND, None),
         _band((290, low + bs / 2), (410, 24), bs, Letter.BS),
         _band((290, low + bs + (dsbs + ucs) / 2), (372, mid), dsbs + ucs, None),
@@ -99,19 +99,19 @@ def _wide(verdict: Verdict, steps: tuple[Step, ...], given: Mapping[Letter, floa
         *_step(steps[1], 372, top, BOX_WIDTH),
     ]
     for letter, (x, y) in {Letter.BS: (412, 4), Letter.DSBS: (712, mid - 20), Letter.UCS: (712, mid + 46)}.items():
-        drawn += _leaf(verdict, letter, x, y, (x + LEAF + 12, y + 25), "")
-    return drawn, 900, top + BOX_HEIGHT + 6
+        shapes += _leaf(verdict, letter, x, y, (x + LEAF + 12, y + 25), "")
+    return shapes, 900, top + BOX_HEIGHT + 6
 
 
-def _narrow(verdict: Verdict, steps: tuple[Step, ...], given: Mapping[Letter, float]) -> Drawn:
+def _narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
     first, second = 10.0, 216.0
     below = second + BOX_HEIGHT
-    bs, dsbs, ucs = (given[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
-    drawn = [
+    bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+    shapes = [
         _upright(100, 0, first, BAND, None),
         _upright(282, first + BOX_HEIGHT, 156, bs, Letter.BS),
         _upright(100, first + BOX_HEIGHT, second, dsbs + ucs, None),
-        label(130, 182, f"{chance(given[Letter.DSBS] + given[Letter.UCS])} go on", "s"),
+        label(130, 182, f"{chance(probabilities[Letter.DSBS] + probabilities[Letter.UCS])} go on", "s"),
         _upright(100, below, below + 20, dsbs, Letter.DSBS),
         _upright(282, below, below + 20, ucs, Letter.UCS),
         *_step(steps[0], 0, first, WIDTH),
@@ -119,8 +119,8 @@ def _narrow(verdict: Verdict, steps: tuple[Step, ...], given: Mapping[Letter, fl
     ]
     tops = {Letter.BS: (236, 154.0), Letter.DSBS: (54, below + 18), Letter.UCS: (236, below + 18)}
     for letter, (x, y) in tops.items():
-        drawn += _leaf(verdict, letter, x, y, (x + LEAF / 2, y + LEAF_HEIGHT + 15), "m")
-    return drawn, WIDTH, below + 80
+        shapes += _leaf(verdict, letter, x, y, (x + LEAF / 2, y + LEAF_HEIGHT + 15), "m")
+    return shapes, WIDTH, below + 80
 
 
 # ---------------------------------------------------------------------------- parts
@@ -154,11 +154,11 @@ def _leaf(verdict: Verdict, letter: Letter, x: float, y: float, at: Place, ancho
         if verdict.declared
         else ""
     )
-    said = share + more
+    text = share + more
     struck, class_ = chosen and verdict.declared, f"{anchor} {'b' if chosen else 's'}".strip()
     return [
         hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=struck, size=15, quiet=not chosen),
-        label(*at, said, class_),
+        label(*at, text, class_),
     ]
 
 

@@ -47,8 +47,8 @@ def render_summary(document: Mapping[str, Any], method: type[Method]) -> str:
 def render(document: Mapping[str, Any], method: type[Method]) -> str:
     """Write the rating as an HTML page."""
     rating = read(document, method)
-    opened = {one.number for one in rating.foremost[:OPEN]}
-    parts = [component_section(one, rating, opened=one.number in opened) for one in rating.components]
+    opened = {component.number for component in rating.foremost[:OPEN]}
+    parts = [component_section(component, rating, opened=component.number in opened) for component in rating.components]
     sections = {
         "meaning": ("What it means", meaning_section(rating)),
         "reply": (outline.REPLY, reply_section(rating)),
@@ -59,15 +59,15 @@ def render(document: Mapping[str, Any], method: type[Method]) -> str:
         "provenance": ("Provenance", provenance_section(rating)),
         "verify": ("How to verify", verify_section()),
     }
-    shown = {key: (title, content) for key, (title, content) in sections.items() if content}
-    links = (tag("a", title, href=f"#{key}") for key, (title, _) in shown.items())
+    nonempty = {key: (title, content) for key, (title, content) in sections.items() if content}
+    links = (tag("a", title, href=f"#{key}") for key, (title, _) in nonempty.items())
     return page(
         f"{rating.target}: {rating.verdict.headline}",
         heading_section(rating),
         tag("nav", *links, aria_label="Sections"),
         tag(
             "main",
-            *(tag("section", tag("h2", title), content, id=key) for key, (title, content) in shown.items()),
+            *(tag("section", tag("h2", title), content, id=key) for key, (title, content) in nonempty.items()),
             id="main",
         ),
     )

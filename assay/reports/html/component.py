@@ -35,20 +35,22 @@ def component_section(component: Component, rating: RatingView, *, opened: bool)
 def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup:
     key = f"c{component.number}"
     bar = {} if alone else {"probabilities": probabilities_bar(component.verdict, rating.confidence, key)}
-    own = {one.title: picture(one, f"{key}-p{place}") for place, one in enumerate(component.pictures)}
+    method_figures = {chart.title: picture(chart, f"{key}-p{index}") for index, chart in enumerate(component.pictures)}
     of_blocks = {
         "what was sent and what came back": transition_heatmap(component, key),
         "blocks": blocks_bars(component, key),
     }
     # figures of translators are shown, or named as missing, unless the component has other figures
-    shown = of_blocks if component.blocks or component.transitions or not (own or component.sheets) else {}
+    translation_figures = (
+        of_blocks if component.blocks or component.transitions or not (method_figures or component.sheets) else {}
+    )
     # `bar` is empty for a single component, because the rating above has the same bar
-    return figures({**bar, "effects": effects_forest(component, key), **shown, **own})
+    return figures({**bar, "effects": effects_forest(component, key), **translation_figures, **method_figures})
 
 
 def _tables(component: Component, *, alone: bool) -> Markup:
     published = tables.published(component.published, component.verdict)
-    shown = [
+    sheets = [
         tables.hidden(component),
         *component.sheets,
         tables.rates(component),
@@ -60,7 +62,7 @@ def _tables(component: Component, *, alone: bool) -> Markup:
     ]
     return join(
         paragraphs(outline.pairs_sentence(component), component.settle),
-        tag("div", *(folded(one) for one in shown if one.rows), class_="tables"),
+        tag("div", *(folded(table) for table in sheets if table.rows), class_="tables"),
     )
 
 
@@ -70,5 +72,5 @@ def _examples(examples: Sequence[Example]) -> Markup | None:
     return join(tag("h4", "Examples"), tag("ul", *map(_example, examples), class_="examples"))
 
 
-def _example(one: Example) -> Markup:
-    return tag("li", tag("dl", *((tag("dt", name), tag("dd", foreign(said))) for name, said in one.lines)))
+def _example(example: Example) -> Markup:
+    return tag("li", tag("dl", *((tag("dt", name), tag("dd", foreign(text))) for name, text in example.lines)))

@@ -12,8 +12,8 @@ from assay.reports.markup import Content, Markup, tag
 @cache
 def page_style() -> str:
     """Return the styles of figures and page, as one sheet."""
-    own = files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
-    return f"{stylesheet()}{own}"
+    page_css = files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
+    return f"{stylesheet()}{page_css}"
 
 
 def page(title: str, *content: Content, skip: str = "Skip to the rating") -> str:

@@ -25,26 +25,26 @@ def foreign(text: str) -> Markup:
     return tag("bdi", text)
 
 
-def table(one: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
+def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
     """Write a table; the first cell of a row is its head and may link to a place on the page."""
-    numeric = ["n" if each else None for each in one.numeric]
-    targets = [*links] or [""] * len(one.rows)
-    heat = one.heat or ((None,) * len(one.columns),) * len(one.rows)
+    numeric = ["n" if is_numeric else None for is_numeric in listing.numeric]
+    targets = [*links] or [""] * len(listing.rows)
+    heat = listing.heat or ((None,) * len(listing.columns),) * len(listing.rows)
     head = tag(
-        "tr", *(tag("th", name, scope="col", class_=kind) for name, kind in zip(one.columns, numeric, strict=True))
+        "tr", *(tag("th", name, scope="col", class_=kind) for name, kind in zip(listing.columns, numeric, strict=True))
     )
     body = [
         tag("tr", _row_head(row[0], target), *map(_cell, row[1:], numeric[1:], shares[1:]))
-        for row, target, shares in zip(one.rows, targets, heat, strict=True)
+        for row, target, shares in zip(listing.rows, targets, heat, strict=True)
     ]
-    title = tag("caption", one.title) if caption else None
+    title = tag("caption", listing.title) if caption else None
     return tag(
         "div",
         tag("table", title, tag("thead", head), tag("tbody", *body)),
-        class_="scroll tall" if len(one.rows) > TALL else "scroll",
+        class_="scroll tall" if len(listing.rows) > TALL else "scroll",
         tabindex=0,
         role="group",
-        aria_label=one.title,
+        aria_label=listing.title,
     )
 
 
@@ -60,45 +60,49 @@ def _cell(text: str, kind: str | None, share: float | None) -> Markup:
     return tag("td", text, class_=classes or None)
 
 
-def figures(named: Mapping[str, Figure | None]) -> Markup:
+def figures(by_title: Mapping[str, Figure | None]) -> Markup:
     """Write figures in two columns of about the same height, and a line with those that have no numbers."""
-    drawn = [one for one in named.values() if one is not None]
-    missing = ", ".join(name for name, one in named.items() if one is None)
+    measured = [drawing for drawing in by_title.values() if drawing is not None]
+    missing = ", ".join(name for name, drawing in by_title.items() if drawing is None)
     return join(
-        tag("div", *(tag("div", *map(figure, each)) for each in columns(drawn)), class_="figures") if drawn else None,
+        tag("div", *(tag("div", *map(figure, column)) for column in columns(measured)), class_="figures")
+        if measured
+        else None,
         tag("p", f"{NOT_MEASURED.capitalize()}: {missing}.", class_="none") if missing else None,
     )
 
 
-def columns(drawn: Iterable[Figure]) -> list[list[Figure]]:
+def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
     """Put each figure into the shorter of two columns (the first if equal); an empty column is left out."""
     both: tuple[list[Figure], list[Figure]] = ([], [])
-    for one in drawn:
-        min(both, key=lambda column: sum(each.height + HEAD for each in column)).append(one)
+    for drawing in drawings:
+        min(both, key=lambda column: sum(placed.height + HEAD for placed in column)).append(drawing)
     return [column for column in both if column]
 
 
-def figure(one: Figure, *, links: Iterable[str] = ()) -> Markup:
+def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
     """Write a figure with a table of its numbers, whose rows may link to places on the page."""
-    twin = tag("details", tag("summary", "The same numbers as a table"), table(one.table, caption=False, links=links))
-    return tag("figure", tag("figcaption", one.title), one.svg, twin)
+    twin = tag(
+        "details", tag("summary", "The same numbers as a table"), table(drawing.table, caption=False, links=links)
+    )
+    return tag("figure", tag("figcaption", drawing.title), drawing.svg, twin)
 
 
-def folded(one: Table) -> Markup:
+def folded(listing: Table) -> Markup:
     """Write a table that opens below its title."""
-    return tag("details", tag("summary", one.title), table(one, caption=False), class_="folded")
+    return tag("details", tag("summary", listing.title), table(listing, caption=False), class_="folded")
 
 
-def reasons(said: Iterable[Said]) -> Markup | None:
+def reasons(entries: Iterable[Said]) -> Markup | None:
     """List reasons, each with its code, which the documentation explains."""
-    items = [tag("li", foreign(unbroken(each.text)), " ", tag("code", each.code)) for each in said]
+    items = [tag("li", foreign(unbroken(reason.text)), " ", tag("code", reason.code)) for reason in entries]
     return tag("ul", *items, class_="reasons") if items else None
 
 
 def badge(verdict: Verdict) -> Markup:
     """Draw the punch (outline) of a rating's letter, as an ornament beside the verdict."""
-    drawn = hallmark(verdict.letter, 1, 1, 62, 26, struck=verdict.declared, size=13)
-    return tag("svg", drawn, class_="fig punch", viewBox="0 0 64 28", aria_hidden="true")
+    punch = hallmark(verdict.letter, 1, 1, 62, 26, struck=verdict.declared, size=13)
+    return tag("svg", punch, class_="fig punch", viewBox="0 0 64 28", aria_hidden="true")
 
 
 def paragraphs(*texts: str | None, class_: str | None = None) -> Markup:

@@ -41,20 +41,20 @@ def heading_section(rating: RatingView) -> Markup:
 
 
 def _warning(rating: RatingView) -> Markup | None:
-    said = outline.warning(rating)
-    return None if said is None else tag("p", foreign(said), class_="warning")
+    warning = outline.warning(rating)
+    return None if warning is None else tag("p", foreign(warning), class_="warning")
 
 
-def meaning_section(rating: RatingView, most: int | None = None) -> Markup:
-    """Write the paragraph for readers who know no statistics, and all reasons, or the first `most` and a count."""
-    meaning, *said = rating.in_words
-    why = outline.reasons(rating)
-    left = 0 if most is None else max(0, len(why) - most)
+def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
+    """Write the paragraph for readers who know no statistics, and all reasons, or the first `maximum` and a count."""
+    meaning, *sentences = rating.in_words
+    entries = outline.reasons(rating)
+    omitted = 0 if maximum is None else max(0, len(entries) - maximum)
     return join(
         tag("p", meaning, class_="lede"),
-        tag("p", foreign(" ".join(said))),
-        reasons(why[:most]),
-        paragraphs(f"{left} more reasons are in the full report." if left else None),
+        tag("p", foreign(" ".join(sentences))),
+        reasons(entries[:maximum]),
+        paragraphs(f"{omitted} more reasons are in the full report." if omitted else None),
     )
 
 
@@ -62,11 +62,11 @@ def reply_section(rating: RatingView) -> Markup | None:
     """Write the reply of the owner as plain text; ``None`` where there is none."""
     if rating.reply is None:
         return None
-    said = [tag("p", foreign(each)) for each in rating.reply.paragraphs]
+    quoted = [tag("p", foreign(paragraph)) for paragraph in rating.reply.paragraphs]
     link = None if rating.reply.link is None else tag("p", foreign(rating.reply.link))
-    answered = [tag("p", foreign(each)) for each in rating.reply.answer]
+    answered = [tag("p", foreign(paragraph)) for paragraph in rating.reply.answer]
     answer = [tag("blockquote", *answered), paragraphs(outline.answer_sentence(rating.reply))] if answered else []
-    return join(tag("blockquote", *said), link, paragraphs(outline.reply_sentence(rating.reply)), *answer)
+    return join(tag("blockquote", *quoted), link, paragraphs(outline.reply_sentence(rating.reply)), *answer)
 
 
 def _of_the_letter(rating: RatingView) -> dict[str, Figure | None]:
@@ -78,7 +78,7 @@ def _of_the_letter(rating: RatingView) -> dict[str, Figure | None]:
 
 def reached_section(rating: RatingView) -> Markup:
     """Write the two steps and the probabilities."""
-    looks = [folded(each) for each in rating.sheets]
+    looks = [folded(sheet) for sheet in rating.sheets]
     below = tag("div", *looks, class_="tables") if looks else None
     return join(paragraphs(tables.confidence_note(rating)), figures(_of_the_letter(rating)), below)
 
@@ -87,11 +87,11 @@ def overview_section(rating: RatingView) -> Markup | None:
     """Write the overview of all components; ``None`` where there is only one."""
     if len(rating.components) < 2:
         return None
-    drawn, corrected = overview_matrix(rating, KEY), tables.adjusted(rating)
-    links = (f"#part-{one.number}" for one in rating.components)
+    overview, corrected = overview_matrix(rating, KEY), tables.adjusted(rating)
+    links = (f"#part-{component.number}" for component in rating.components)
     return join(
         paragraphs(outline.aggregation_sentence(rating)),
-        None if drawn is None else figure(drawn, links=links),
+        None if overview is None else figure(overview, links=links),
         tag("div", folded(corrected), class_="tables") if corrected.rows else None,
     )
 
@@ -109,16 +109,20 @@ def published_section(rating: RatingView) -> Markup | None:
 
 def summary_sections(rating: RatingView) -> list[Markup]:
     """Write the sections of the one-page summary, with the numbers of omitted reasons and parts."""
-    parts = [f"{one.title}: {one.verdict.headline}" for one in rating.components]
-    left = [f"{len(parts) - MOST_PARTS} more parts are in the full report."] if len(parts) > MOST_PARTS else []
-    bare = [tag("figure", tag("figcaption", one.title), one.svg) for one in _of_the_letter(rating).values() if one]
+    parts = [f"{component.title}: {component.verdict.headline}" for component in rating.components]
+    omitted = [f"{len(parts) - MOST_PARTS} more parts are in the full report."] if len(parts) > MOST_PARTS else []
+    bare = [
+        tag("figure", tag("figcaption", drawing.title), drawing.svg)
+        for drawing in _of_the_letter(rating).values()
+        if drawing
+    ]
     record = [(name, value) for name, value in rating.provenance.items() if name in RECORD]
     sections = {
         "What it means": meaning_section(rating, MOST_REASONS),
         "How the letter was reached": join(
             paragraphs(tables.confidence_note(rating)), tag("div", *bare, class_="figures") if bare else None
         ),
-        "Parts": tag("ul", *(tag("li", foreign(one)) for one in [*parts[:MOST_PARTS], *left]))
+        "Parts": tag("ul", *(tag("li", foreign(part)) for part in [*parts[:MOST_PARTS], *omitted]))
         if len(parts) > 1
         else None,
         "Record": tag("dl", *((tag("dt", name), tag("dd", foreign(value))) for name, value in record)),
@@ -128,13 +132,13 @@ def summary_sections(rating: RatingView) -> list[Markup]:
 
 def provenance_section(rating: RatingView) -> Markup:
     """Write the facts that are needed to repeat the rating."""
-    listed = [_facts(each) for each in outline.provenance_tables(rating)]
-    return tag("div", *listed, class_="facts") if listed else paragraphs("Nothing was recorded.")
+    groups = [_facts(facts) for facts in outline.provenance_tables(rating)]
+    return tag("div", *groups, class_="facts") if groups else paragraphs("Nothing was recorded.")
 
 
-def _facts(one: Table) -> Markup:
-    pairs = [(tag("dt", name), tag("dd", foreign(value))) for name, value in one.rows]
-    return tag("details", tag("summary", tag("h3", one.title)), tag("dl", *pairs), open=len(pairs) <= FEW_FACTS)
+def _facts(facts: Table) -> Markup:
+    pairs = [(tag("dt", name), tag("dd", foreign(value))) for name, value in facts.rows]
+    return tag("details", tag("summary", tag("h3", facts.title)), tag("dl", *pairs), open=len(pairs) <= FEW_FACTS)
 
 
 def verify_section() -> Markup:
@@ -143,4 +147,4 @@ def verify_section() -> Markup:
 
 
 def _with_commands(line: str) -> list[str | Markup]:
-    return [tag("code", part) if place % 2 else part for place, part in enumerate(line.split("`"))]
+    return [tag("code", part) if index % 2 else part for index, part in enumerate(line.split("`"))]

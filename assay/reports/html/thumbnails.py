@@ -48,44 +48,51 @@ def thumbnails_wanted(document: Mapping[str, Any]) -> list[str]:
     The caller adds the available pictures to the document, as ``thumbnails``: ``data:`` addresses by digest.
     """
     rows = [row for part in read_json(_Pictured, document, visible).components for row in part.images]
-    every = list(dict.fromkeys(row.image for row in rows if row.image))
-    return every[:: max(1, -(-len(every) // MOST))]
+    digests = list(dict.fromkeys(row.image for row in rows if row.image))
+    return digests[:: max(1, -(-len(digests) // MOST))]
 
 
-def thumbnails(component: Component, small: Mapping[str, str]) -> Markup | None:
+def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Markup | None:
     """Write the pictures of a component by their terms; ``None`` where it was not asked about pictures.
 
-    `small` holds ``data:`` addresses by digest; anything else is not shown.
+    `thumbnail_urls` holds ``data:`` addresses by digest; anything else is not shown.
     """
-    squares = [one for one in component.pictures if isinstance(one, Squares)]
-    named = [
+    squares = [chart for chart in component.pictures if isinstance(chart, Squares)]
+    by_term = [
         (term, [(case.share, words) for case in cases if (words := case.write()).image])
-        for one in squares
-        for term, cases in one.cases
+        for chart in squares
+        for term, cases in chart.cases
     ]
-    asked = sum(len(cases) for _, cases in named)
-    if not asked:
+    total = sum(len(cases) for _, cases in by_term)
+    if not total:
         return None
-    drawn = [
-        (term, [_case(share, case, small) for share, case in cases if _EMBEDDED.fullmatch(small.get(case.image, ""))])
-        for term, cases in named
+    images_by_term = [
+        (
+            term,
+            [
+                _case(share, case, thumbnail_urls)
+                for share, case in cases
+                if _EMBEDDED.fullmatch(thumbnail_urls.get(case.image, ""))
+            ],
+        )
+        for term, cases in by_term
     ]
-    shown = sum(len(each) for _, each in drawn)
-    listed = (tag("div", tag("dt", foreign(term)), tag("dd", *each)) for term, each in drawn if each)
-    ways = "; ".join(f"filled is {one.filled}, empty {one.hollow}" for one in squares if one.cases)
-    said = f"{shown} of {asked} pictures are shown, each beside the square of its answer: {ways}."
+    count = sum(len(images) for _, images in images_by_term)
+    entries = (tag("div", tag("dt", foreign(term)), tag("dd", *images)) for term, images in images_by_term if images)
+    ways = "; ".join(f"filled is {chart.filled}, empty {chart.hollow}" for chart in squares if chart.cases)
+    caption = f"{count} of {total} pictures are shown, each beside the square of its answer: {ways}."
     return join(
         tag("h4", "Pictures"),
-        tag("p", f"{said} At most {MOST} are, evenly over the rating." if shown else f"No picture is shown. {GONE}"),
-        tag("dl", *listed, class_="pictures") if shown else None,
+        tag("p", f"{caption} At most {MOST} are, evenly over the rating." if count else f"No picture is shown. {GONE}"),
+        tag("dl", *entries, class_="pictures") if count else None,
     )
 
 
-def _case(share: float, case: CaseWords, small: Mapping[str, str]) -> Markup:
+def _case(share: float, case: CaseWords, thumbnail_urls: Mapping[str, str]) -> Markup:
     """Draw a square, filled from below, and its picture."""
     filled = 12 * share
     square = tag(
         "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - filled, 12, filled, "bar"), class_="fig", viewBox="0 0 14 14"
     )
-    said = ", ".join(case.lines)
-    return tag("span", square, tag("img", src=small[case.image], alt=said, title=said))
+    description = ", ".join(case.lines)
+    return tag("span", square, tag("img", src=thumbnail_urls[case.image], alt=description, title=description))

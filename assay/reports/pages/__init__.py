@@ -24,6 +24,6 @@ _READ: Mapping[str, Callable[[Mapping[str, Any]], Page]] = {"suite": suite_page,
 _WRITE: Mapping[PageFormat, Callable[[Page], str]] = {"html": page_html, "markdown": page_markdown}
 
 
-def render_page(form: PageFormat, of: Literal["suite", "composition"], document: Mapping[str, Any]) -> str:
+def render_page(form: PageFormat, kind: Literal["suite", "composition"], document: Mapping[str, Any]) -> str:
     """Write the document of a suite or composition as a page; absent fields are left out."""
-    return _WRITE[form](_READ[of](document))
+    return _WRITE[form](_READ[kind](document))

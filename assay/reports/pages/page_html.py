@@ -8,40 +8,47 @@ from assay.reports.markup import Markup, tag
 from assay.reports.pages.view import Cell, Grid, Page, Section
 
 
-def page_html(one: Page) -> str:
+def page_html(contents: Page) -> str:
     """Write a page as HTML, with every text escaped."""
-    kind = one.verdict.letter.value if one.verdict and one.verdict.letter else "none"
+    kind = contents.verdict.letter.value if contents.verdict and contents.verdict.letter else "none"
     heading = tag(
         "header",
         tag("p", "Assay", tag("span", "independent bias rating"), class_="house"),
         tag(
             "div",
-            tag("h1", foreign(one.title)),
-            tag("p", one.headline, class_=f"headline {kind}"),
-            tag("p", foreign(one.subject), class_="subject"),
+            tag("h1", foreign(contents.title)),
+            tag("p", contents.headline, class_=f"headline {kind}"),
+            tag("p", foreign(contents.subject), class_="subject"),
             class_="said",
         ),
     )
-    return page(f"{one.title}: {one.headline}", heading, tag("main", *map(_section, one.sections), id="main"))
+    return page(
+        f"{contents.title}: {contents.headline}", heading, tag("main", *map(_section, contents.sections), id="main")
+    )
 
 
-def _section(one: Section) -> Markup:
-    said = [tag("p", foreign(unbroken(each))) for each in one.paragraphs]
-    return tag("section", tag("h2", one.title), *said, None if one.grid is None else _grid(one.title, one.grid))
+def _section(section: Section) -> Markup:
+    paragraphs = [tag("p", foreign(unbroken(paragraph))) for paragraph in section.paragraphs]
+    return tag(
+        "section",
+        tag("h2", section.title),
+        *paragraphs,
+        None if section.grid is None else _grid(section.title, section.grid),
+    )
 
 
-def _grid(title: str, one: Grid) -> Markup:
-    head = tag("tr", *(tag("th", foreign(name), scope="col") for name in one.columns))
+def _grid(title: str, grid: Grid) -> Markup:
+    head = tag("tr", *(tag("th", foreign(name), scope="col") for name in grid.columns))
     body = [
-        tag("tr", tag("th", _cell(first), scope="row"), *(tag("td", _cell(each)) for each in rest))
-        for first, *rest in one.rows
+        tag("tr", tag("th", _cell(first), scope="row"), *(tag("td", _cell(cell)) for cell in cells))
+        for first, *cells in grid.rows
     ]
     table = tag("table", tag("thead", head), tag("tbody", *body))
     return tag("div", table, class_="scroll", tabindex=0, role="group", aria_label=title)
 
 
-def _cell(one: Cell) -> Markup:
-    drawn = badge(one.verdict) if one.verdict is not None and one.verdict.letter is not None else None
-    link = one.link(".html")
-    said = foreign(one.text)
-    return tag("span", drawn, said if link is None else tag("a", said, href=link), class_="cell")
+def _cell(cell: Cell) -> Markup:
+    ornament = badge(cell.verdict) if cell.verdict is not None and cell.verdict.letter is not None else None
+    link = cell.link(".html")
+    text = foreign(cell.text)
+    return tag("span", ornament, text if link is None else tag("a", text, href=link), class_="cell")

@@ -61,12 +61,12 @@ class SuiteDocument:
 def suite_page(document: Json) -> Page:
     """Make the page of a suite from its document (`GET /v1/suites/{id}`)."""
     suite = read_json(SuiteDocument, document, visible)
-    verdict, made = verdict_of(suite.worst), (suite.created_at or "")[:10]
+    verdict, requested_on = verdict_of(suite.worst), (suite.created_at or "")[:10]
     return Page(
         title=suite.target.name or suite.target.url or "unnamed service",
         verdict=verdict,
         headline=f"Worst letter: {verdict.headline}" if verdict.letter else "No letter yet",
-        subject=f"Profile of one service, requested on {made}" if made else "Profile of one service",
+        subject=f"Profile of one service, requested on {requested_on}" if requested_on else "Profile of one service",
         sections=tuple(_sections(suite)),
     )
 
@@ -105,8 +105,8 @@ def _cell(cell: CellDocument | None) -> Cell:
     if verdict.letter is None:
         return Cell(", ".join([STATUSES.get(cell.status or "", "not measured"), *states]), None, cell.href)
     share = None if verdict.probabilities is None else verdict.probabilities[verdict.letter]
-    sure = [] if share is None else [chance(share)]
-    return Cell(", ".join([tables.short(verdict), *sure, *states]), verdict, cell.href)
+    probability = [] if share is None else [chance(share)]
+    return Cell(", ".join([tables.short(verdict), *probability, *states]), verdict, cell.href)
 
 
 def _reasons(suite: SuiteDocument) -> Iterator[tuple[Cell, ...]]:
