@@ -40,7 +40,7 @@ class Bounded:
 def _bounds(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
     """Read the bounds of a class once: evaluating type hints is slow."""
     hints = get_type_hints(specification, include_extras=True)
-    return tuple((each.name, getattr(hints[each.name], "__metadata__", ())) for each in fields(specification))
+    return tuple((field.name, getattr(hints[field.name], "__metadata__", ())) for field in fields(specification))
 
 
 def _broken(bound: Any, value: Any) -> str | None:

@@ -16,8 +16,8 @@ from typing import Any
 
 def canonical_json(value: Any) -> bytes:
     """Write `value` as canonical JSON; raise `ValueError` if it holds NaN or an infinity."""
-    written = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return written.encode("utf-8", "surrogatepass")
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "surrogatepass")
 
 
 def digest_of(value: Any) -> str:

@@ -315,7 +315,7 @@ def _union_reader(kinds: Sequence[Any], text: Text) -> Reader:
     readers = [_reader(kind, text) for kind in kinds]
     if len(readers) == 1:
         return readers[0]
-    return lambda value: next((known for read in readers if (known := read(value)) is not _ABSENT), _ABSENT)
+    return lambda value: next((parsed for read in readers if (parsed := read(value)) is not _ABSENT), _ABSENT)
 
 
 def _finite(value: Any) -> bool:
@@ -335,8 +335,8 @@ def _list_reader(read: Reader, size: int | None) -> Reader:
     def items(value: Any) -> Any:
         if not isinstance(value, list | tuple):
             return _ABSENT
-        known = tuple(item for each in value if (item := read(each)) is not _ABSENT)
-        return known if size is None or size == len(known) == len(value) else _ABSENT
+        parsed = tuple(item for element in value if (item := read(element)) is not _ABSENT)
+        return parsed if size is None or size == len(parsed) == len(value) else _ABSENT
 
     return items
 
@@ -350,8 +350,8 @@ def _mapping_reader(kind: Any, text: Text) -> Reader:
     def entries(value: Any) -> Any:
         if not isinstance(value, Mapping):
             return _ABSENT
-        known = ((name, read(each)) for name, each in value.items())
-        return {text(str(name)): entry for name, entry in known if entry is not _ABSENT}
+        parsed = ((name, read(element)) for name, element in value.items())
+        return {text(str(name)): entry for name, entry in parsed if entry is not _ABSENT}
 
     return entries
 
@@ -362,14 +362,14 @@ def _object_reader(kind: Any, text: Text) -> Reader:
     readers = [(name, name.removesuffix("_"), _reader(types[name], text)) for name in types if name != "json"]
     stored = "json" in types
 
-    def whole(value: Any) -> Any:
+    def instance(value: Any) -> Any:
         if not isinstance(value, (dict, Mapping)):  # `dict` first: an abstract class takes five times as long to check
             return _ABSENT
-        known = {"json": value} if stored else {}
+        arguments = {"json": value} if stored else {}
         for name, key, read in readers:
-            each = value.get(key)
-            if each is not None and (entry := read(each)) is not _ABSENT:
-                known[name] = entry
-        return kind(**known)
+            raw = value.get(key)
+            if raw is not None and (entry := read(raw)) is not _ABSENT:
+                arguments[name] = entry
+        return kind(**arguments)
 
-    return whole
+    return instance

@@ -53,8 +53,8 @@ class UnknownName(SpecificationError):
 
     code = "unknown-name"
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], field: str | None = None) -> None:
-        self.kind, self.name, self.known = kind, name, tuple(known)
+    def __init__(self, kind: str, name: str, names: Iterable[str], field: str | None = None) -> None:
+        self.kind, self.name, self.known = kind, name, tuple(names)
         super().__init__(f"no {kind} is called {name!r}{known_names(name, self.known)}", field)
 
 
@@ -62,7 +62,7 @@ MOST_KNOWN = 20
 """Maximum number of known names in a message."""
 
 
-def known_names(name: str, known: Iterable[str]) -> str:
+def known_names(name: str, candidates: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest known name, and up to `MOST_KNOWN` known names.
 
     A known name can have an explanation, ``es (Spanish)``, which is searched too.
@@ -70,12 +70,14 @@ def known_names(name: str, known: Iterable[str]) -> str:
     >>> known_names("gendre", ["age", "gender"])
     "; did you mean 'gender'? Known: age, gender"
     """
-    listed = tuple(known)
-    spelled = {part.strip(" )").casefold(): each for each in reversed(listed) for part in each.split("(")}
-    near = get_close_matches(name[:100].casefold(), spelled, 1, 0.7)
-    meant = f"; did you mean {spelled[near[0]].split(' (')[0]!r}? Known: " if near else "; known: "
-    more = f" and {len(listed) - MOST_KNOWN} more" if len(listed) > MOST_KNOWN else ""
-    return f"{meant}{', '.join(listed[:MOST_KNOWN])}{more}" if listed else ""
+    names = tuple(candidates)
+    by_spelling = {
+        part.strip(" )").casefold(): full_name for full_name in reversed(names) for part in full_name.split("(")
+    }
+    near = get_close_matches(name[:100].casefold(), by_spelling, 1, 0.7)
+    meant = f"; did you mean {by_spelling[near[0]].split(' (')[0]!r}? Known: " if near else "; known: "
+    more = f" and {len(names) - MOST_KNOWN} more" if len(names) > MOST_KNOWN else ""
+    return f"{meant}{', '.join(names[:MOST_KNOWN])}{more}" if names else ""
 
 
 class OutOfBounds(SpecificationError):

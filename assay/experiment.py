@@ -36,13 +36,13 @@ MOST_VERSIONS = 32
 """Names of versions with more questions of a batch are ignored, because so many questions cannot be kept apart."""
 
 
-def questions_in_a_call(probes: Sequence[Probe], most: int) -> int:
-    """Return how many questions of a batch share a call, if a call can carry `most`.
+def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
+    """Return how many questions of a batch share a call, if a call can carry `capacity`.
 
     Versions of an item never share one, so that a batch with versions takes at least two calls.
     """
     names = Counter(name for probe in probes for name in probe.versions_of)
-    calls = max(2 if any(1 < count <= MOST_VERSIONS for count in names.values()) else 1, -(-len(probes) // most))
+    calls = max(2 if any(1 < count <= MOST_VERSIONS for count in names.values()) else 1, -(-len(probes) // capacity))
     return -(-len(probes) // calls)
 
 
@@ -276,10 +276,12 @@ class Session:
     def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
         """Accept one reply; return its observations (the probe's and its copies')."""
         probes = self._waiting.pop(probe.question)
-        made = [Observation(each, reply, copied=place > 0) for place, each in enumerate(probes)]
-        for observation in made:
+        observations = [
+            Observation(waiting_probe, reply, copied=index > 0) for index, waiting_probe in enumerate(probes)
+        ]
+        for observation in observations:
             self._keep(observation)
-        return made
+        return observations
 
     def advance(self) -> None:
         """Send the finished batch's replies to the experiment and load its next batch."""
@@ -311,8 +313,8 @@ class Session:
         for probe in self._batch:
             if probe.unit in self._answers:
                 continue
-            if (known := self._known.get(probe.question)) is not None:
-                copy = Observation(probe, known, copied=True)
+            if (earlier_reply := self._known.get(probe.question)) is not None:
+                copy = Observation(probe, earlier_reply, copied=True)
                 self.unrecorded.append(copy)
                 self._keep(copy)
             else:

@@ -183,7 +183,7 @@ Ask = Translate | Classify | Regress | Embed | Score | Fill | Choose | Look | Wr
 """Union of all kinds of questions; `asks` is the name of the kind in a recording."""
 
 ASKS: Mapping[str, type[Ask]] = {
-    each.asks: each for each in (Translate, Classify, Regress, Embed, Score, Fill, Choose, Look, Write, Draw)
+    kind.asks: kind for kind in (Translate, Classify, Regress, Embed, Score, Fill, Choose, Look, Write, Draw)
 }
 
 MODEL_SETTINGS = ("model", "deployment", "endpoint")
@@ -198,17 +198,17 @@ def ask_as_json(ask: Ask) -> dict[str, Any]:
     return {"asks": ask.asks, **{name: getattr(ask, name) for name in ask.__slots__}}
 
 
-def ask_from_json(written: Mapping[str, Any]) -> Ask:
+def ask_from_json(raw: Mapping[str, Any]) -> Ask:
     """Read a question that `ask_as_json` wrote."""
     fields: dict[str, Any] = {
-        name: _as_tuple(value) if isinstance(value, list) else value for name, value in written.items()
+        name: _as_tuple(value) if isinstance(value, list) else value for name, value in raw.items()
     }
     return ASKS[fields.pop("asks")](**fields)
 
 
-def _as_tuple(written: list[Any]) -> tuple[Any, ...]:
+def _as_tuple(values: list[Any]) -> tuple[Any, ...]:
     """Convert the lists of JSON to the tuples of a record or of options."""
-    return tuple(tuple(each) if isinstance(each, list) else each for each in written)
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
 REPEATED = "/again-"
@@ -244,15 +244,15 @@ class Probe:
 _SAID = re.compile(r'; it said: "([^"]*)"')
 
 
-def quotation(said: str) -> str:
+def quotation(error_text: str) -> str:
     """Return a service's own error text as the end of a message; empty if there is none."""
-    return '; it said: "{}"'.format(said.replace('"', "'")) if said else ""
+    return '; it said: "{}"'.format(error_text.replace('"', "'")) if error_text else ""
 
 
 def service_said(message: str) -> str | None:
     """Return the error text that `quotation` added to a message; ``None`` if there is none."""
-    found = _SAID.search(message)
-    return found[1] if found else None
+    match = _SAID.search(message)
+    return match[1] if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,13 +304,13 @@ class Observation:
         }
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Any]) -> Observation:
+    def from_json(cls, raw: Mapping[str, Any]) -> Observation:
         """Read an observation that `as_json` wrote."""
-        failure = written.get("failure")
+        failure = raw.get("failure")
         return cls(
-            Probe(written["unit"], ask_from_json(written["ask"])),
-            Reply(written.get("value"), None if failure is None else Failure(**failure)),
-            bool(written.get("copied", False)),
+            Probe(raw["unit"], ask_from_json(raw["ask"])),
+            Reply(raw.get("value"), None if failure is None else Failure(**failure)),
+            bool(raw.get("copied", False)),
         )
 
 
@@ -404,14 +404,14 @@ class Probabilities:
 
     def as_json(self) -> dict[str, float]:
         """Return the probabilities as JSON; `unlocated` only if it is not 0."""
-        written = {"BS": self.BS, "DSBS": self.DSBS, "UCS": self.UCS}
-        return {**written, "unlocated": self.unlocated} if self.unlocated else written
+        probabilities = {"BS": self.BS, "DSBS": self.DSBS, "UCS": self.UCS}
+        return {**probabilities, "unlocated": self.unlocated} if self.unlocated else probabilities
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Any]) -> Self:
+    def from_json(cls, raw: Mapping[str, Any]) -> Self:
         """Read the probabilities that `as_json` wrote."""
-        bs, dsbs, ucs = (float(written[name]) for name in ("BS", "DSBS", "UCS"))
-        return cls(bs, dsbs, ucs, float(written.get("unlocated", 0.0)))
+        bs, dsbs, ucs = (float(raw[name]) for name in ("BS", "DSBS", "UCS"))
+        return cls(bs, dsbs, ucs, float(raw.get("unlocated", 0.0)))
 
     def located(self) -> Probabilities:
         """Return the probabilities of the letters alone, with `unlocated` added to BS."""
