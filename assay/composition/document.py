@@ -44,19 +44,19 @@ def check_chain(ratings: Sequence[Mapping[str, Any]]) -> Kind:
         If a link was rated for another attribute than the first, is of a kind that cannot follow the link
         before it, or was rated on records although it would receive texts. The error names the link.
     """
-    kind = kind_of_chain([Kind(one["target"]["kind"]) for one in ratings])
+    kind = kind_of_chain([Kind(rating["target"]["kind"]) for rating in ratings])
     first = ratings[0]["attribute"]
-    for place, one in enumerate(ratings[1:], start=1):
-        if one["attribute"] != first:
+    for index, rating in enumerate(ratings[1:], start=1):
+        if rating["attribute"] != first:
             raise Incompatible(
-                place,
-                f"link {place + 1} was rated for {one['attribute']} and link 1 for {first}; "
+                index,
+                f"link {index + 1} was rated for {rating['attribute']} and link 1 for {first}; "
                 "ratings of one attribute would do",
             )
-        if (one.get("experiment") or {}).get("records") is not None:
+        if (rating.get("experiment") or {}).get("records") is not None:
             raise Incompatible(
-                place,
-                f"link {place + 1} was rated on records, and link {place} gives a text; a rating on texts would do",
+                index,
+                f"link {index + 1} was rated on records, and link {index} gives a text; a rating on texts would do",
             )
     return kind
 
@@ -84,13 +84,16 @@ def composition_document(
         See `check_chain`.
     """
     kind = check_chain(ratings)
-    parts = [part_of(one) for one in ratings]
-    predictions, why = _predict(ratings, rng, observations)
+    parts = [part_of(rating) for rating in ratings]
+    predictions, reason = _predict(ratings, rng, observations)
     predicted = _prediction(predictions, ratings[0]) if predictions else None
-    written = tables_document(parts, table)
-    explanation = [*written.pop("explanation"), *(each for one in predictions for each in explain_prediction(one))]
-    notes = [*written.pop("notes"), *_notes_of_ratings(ratings)]
-    headline = written["tables"][table]
+    tables = tables_document(parts, table)
+    explanation = [
+        *tables.pop("explanation"),
+        *(entry for prediction in predictions for entry in explain_prediction(prediction)),
+    ]
+    notes = [*tables.pop("notes"), *_notes_of_ratings(ratings)]
+    headline = tables["tables"][table]
     letter, settled_by = headline["letter"], "table" if headline["letter"] is not None else None
     if predicted is not None:
         notes += _notes_of_prediction(predicted, headline["letter"])
@@ -105,9 +108,9 @@ def composition_document(
         "letter": letter,
         "settled_by": settled_by,
         "must_be_measured": letter is None,
-        **written,
+        **tables,
         "predicted": predicted,
-        "not_predicted": why,
+        "not_predicted": reason,
         "explanation": list(dict.fromkeys(explanation)),
         "notes": notes,
     }
@@ -118,74 +121,78 @@ def _predict(
     ratings: Sequence[Mapping[str, Any]], rng: np.random.Generator, observations: Sequence[Sequence[Observation]]
 ) -> tuple[Sequence[Prediction], str | None]:
     """Predict each chain of components from matrices; return a reason if that is impossible."""
-    evidence = [matrices_of(one) for one in ratings]
-    for place, (components, rating) in enumerate(zip(evidence, ratings, strict=True), start=1):
+    evidence = [matrices_of(rating) for rating in ratings]
+    for number, (components, rating) in enumerate(zip(evidence, ratings, strict=True), start=1):
         if not components:
-            return (), f"link {place}, rated by {rating['method']}, has no matrix that can be chained"
+            return (), f"link {number}, rated by {rating['method']}, has no matrix that can be chained"
         if len(components) < len(rating["components"]):
-            return (), f"link {place} has components that could not be measured"
+            return (), f"link {number} has components that could not be measured"
     if observations:
         evidence = [
-            tuple(with_contents(one, record, rating["attribute"]) for one in components)
+            tuple(with_contents(component, record, rating["attribute"]) for component in components)
             for components, record, rating in zip(evidence, observations, ratings, strict=True)
         ]
     try:
         chains = line_up(evidence)
-        several = [predict_chain(chain, own) for chain, own in zip(chains, rng.spawn(len(chains)), strict=True)]
-    except SpecificationError as wrong:
-        return (), str(wrong)
-    return several, None
+        predictions = [
+            predict_chain(chain, chain_rng) for chain, chain_rng in zip(chains, rng.spawn(len(chains)), strict=True)
+        ]
+    except SpecificationError as error:
+        return (), str(error)
+    return predictions, None
 
 
 def matrices_of(rating: Mapping[str, Any]) -> tuple[TransitionEvidence, ...]:
     """Read the matrices of a rating; empty if its document has none."""
     if not {"experiment", "delta", "confidence", "method", "components"} <= rating.keys():
         return ()
-    if not all(isinstance(one.get("transitions"), Mapping) for one in rating["components"]):
+    if not all(isinstance(component.get("transitions"), Mapping) for component in rating["components"]):
         return ()
     return read_evidence(rating)
 
 
-def _prediction(several: Sequence[Prediction], first: Mapping[str, Any]) -> dict[str, Any]:
+def _prediction(predictions: Sequence[Prediction], first: Mapping[str, Any]) -> dict[str, Any]:
     confidence = float(first["confidence"])
     vote = first.get("aggregation", {}).get("rule") == "vote"
-    together = (vote_probabilities if vote else worst_probabilities)([one.probabilities for one in several])
-    letter = together.likeliest
+    combined = (vote_probabilities if vote else worst_probabilities)(
+        [prediction.probabilities for prediction in predictions]
+    )
+    letter = combined.likeliest
     if letter is Letter.BS and not vote:
-        sure = any(one.declared for one in several if one.letter is letter)
+        declared = any(prediction.declared for prediction in predictions if prediction.letter is letter)
     else:
-        sure = all(one.declared for one in several)
+        declared = all(prediction.declared for prediction in predictions)
     return {
         "provenance": INFERRED,
         "letter": letter.value,
-        "declared": sure and together.of(letter) >= confidence,
+        "declared": declared and combined.of(letter) >= confidence,
         "confidence": confidence,
-        "probabilities": together.as_json(),
-        "emits_other": any(one.emits_other for one in several),
-        "components": [_predicted_component(one) for one in several],
+        "probabilities": combined.as_json(),
+        "emits_other": any(prediction.emits_other for prediction in predictions),
+        "components": [_predicted_component(prediction) for prediction in predictions],
     }
 
 
-def _predicted_component(one: Prediction) -> dict[str, Any]:
+def _predicted_component(prediction: Prediction) -> dict[str, Any]:
     return {
-        "names": list(one.names),
-        "letter": one.letter.value,
-        "declared": one.declared,
-        "probabilities": one.probabilities.as_json(),
-        "effects": {name: None if effect is None else asdict(effect) for name, effect in one.effects.items()},
-        "transitions": {row: dict(shares) for row, shares in one.transitions.items()},
-        "outputs": {block: dict(shares) for block, shares in one.outputs.items()},
-        "basis": one.basis,
-        "matched": one.matched,
-        "residual": list(one.residual),
-        "judged_differently": list(one.differing),
-        **hidden_as_json(one.hidden),
+        "names": list(prediction.names),
+        "letter": prediction.letter.value,
+        "declared": prediction.declared,
+        "probabilities": prediction.probabilities.as_json(),
+        "effects": {name: None if effect is None else asdict(effect) for name, effect in prediction.effects.items()},
+        "transitions": {row: dict(shares) for row, shares in prediction.transitions.items()},
+        "outputs": {block: dict(shares) for block, shares in prediction.outputs.items()},
+        "basis": prediction.basis,
+        "matched": prediction.matched,
+        "residual": list(prediction.residual),
+        "judged_differently": list(prediction.differing),
+        **hidden_as_json(prediction.hidden),
     }
 
 
 # ---------------------------------------------------------------------------- notes
 def _notes_of_ratings(ratings: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    methods = list(dict.fromkeys(one["method"] for one in ratings))
+    methods = list(dict.fromkeys(rating["method"] for rating in ratings))
     return [note("methods-differ", methods=", ".join(methods))] if len(methods) > 1 else []
 
 
@@ -193,8 +200,8 @@ def _notes_of_prediction(predicted: Mapping[str, Any], by_table: str | None) -> 
     notes = []
     chances = predicted["probabilities"]
     # hidden effects can prevent a declared letter, but the matrices contradict the table even then
-    sure = chances[predicted["letter"]] >= predicted["confidence"] * (1 - chances.get("unlocated", 0.0))
-    if sure and by_table not in {None, predicted["letter"]}:
+    assured = chances[predicted["letter"]] >= predicted["confidence"] * (1 - chances.get("unlocated", 0.0))
+    if assured and by_table not in {None, predicted["letter"]}:
         notes.append(note("prediction-differs", table=by_table, predicted=predicted["letter"]))
     if predicted["emits_other"]:
         notes.append(note("emits-other"))

@@ -75,12 +75,12 @@ def explain_chain(answer: ChainAnswer) -> tuple[str, ...]:
         sentences = [
             f"The letter {answer.letter} ({meaning}) is inferred by {table}; the composite itself was not called."
         ]
-    several = len(answer.bracketings) > 1
+    several_bracketings = len(answer.bracketings) > 1
     for bracketing in answer.bracketings:
-        before = f"Read as {bracketing.written}: " if several else ""
-        sentence = f"{before}{'; then '.join(_steps(bracketing, answer.table))}."
+        prefix = f"Read as {bracketing.written}: " if several_bracketings else ""
+        sentence = f"{prefix}{'; then '.join(_steps(bracketing, answer.table))}."
         sentences.append(sentence[:1].upper() + sentence[1:])
-    if several and not answer.contradiction:
+    if several_bracketings and not answer.contradiction:
         sentences.append(f"Only what every bracketing allows is kept: {_either(answer.possible)}.")
     return tuple(sentences)
 
@@ -125,10 +125,10 @@ def explain_prediction(prediction: Prediction) -> tuple[str, ...]:
             "The services' transition matrices were multiplied; errors at the same occupations are not seen."
         )
     if prediction.emits_other:
-        lost = [
+        residual_shares = [
             f"service {number}: {share(part)}" for number, part in enumerate(prediction.residual, start=1) if part > 0
         ]
-        sentences.append(EMITS_OTHER.format(where=listed(lost)))
+        sentences.append(EMITS_OTHER.format(where=listed(residual_shares)))
     if prediction.probabilities.unlocated >= LEAST_TOLD:
         sentences.append(
             f"With {chance(prediction.probabilities.unlocated)}, effects that a mean hides in single services add up "

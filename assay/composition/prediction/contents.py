@@ -44,21 +44,21 @@ def read_contents(observations: Iterable[Observation], component: str, attribute
 
     Texts that were lost on the way out or back are left out, as in the rating.
     """
-    there: dict[str, Observation] = {}
-    back: dict[str, Observation] = {}
+    outward: dict[str, Observation] = {}
+    returned: dict[str, Observation] = {}
     for observation in observations:
-        name, _, way = observation.probe.unit.rpartition("/")
+        name, _, direction = observation.probe.unit.rpartition("/")
         # names look like es/U/0001/out or es/possessive/B1/0001/out
-        if name.rsplit("/", 2)[0] == component and way in {"out", "back"}:
-            (there if way == "out" else back)[name] = observation
+        if name.rsplit("/", 2)[0] == component and direction in {"out", "back"}:
+            (outward if direction == "out" else returned)[name] = observation
     counts: Counts = {}
-    for name, out in there.items():
-        if name in back:
-            _count(counts, out, back[name], attribute)
+    for name, out in outward.items():
+        if name in returned:
+            _count(counts, out, returned[name], attribute)
     return counts
 
 
-def _count(found: Counts, out: Observation, back: Observation, attribute: Attribute) -> None:
+def _count(by_content: Counts, out: Observation, back: Observation, attribute: Attribute) -> None:
     question = out.probe.ask
     if not isinstance(question, Translate) or read_hop(question.text, out.reply):
         return
@@ -67,7 +67,7 @@ def _count(found: Counts, out: Observation, back: Observation, attribute: Attrib
     sentences = split_sentences(question.text)
     outputs = read_text(str(back.reply.value), len(sentences), attribute).values or ()
     for sentence, output in zip(sentences, outputs, strict=bool(outputs)):
-        counts = found.setdefault(_content_of(sentence, attribute), {}).setdefault(attribute.read(sentence), {})
+        counts = by_content.setdefault(_content_of(sentence, attribute), {}).setdefault(attribute.read(sentence), {})
         counts[output] = counts.get(output, 0) + 1
 
 

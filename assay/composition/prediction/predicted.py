@@ -131,8 +131,8 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     """
     added: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
-    for one in (effect for service in services for effect in service.hidden):
-        key, effect = (str(one["kind"]), str(one["name"])), one["effect"]
+    for hidden in (effect for service in services for effect in service.hidden):
+        key, effect = (str(hidden["kind"]), str(hidden["name"])), hidden["effect"]
         error = (effect["high"] - effect["low"]) / (2 * NORMAL_95)
         samples = np.maximum(0.0, effect["estimate"] + error * rng.standard_normal(draws))
         if key[0] == "content":
@@ -141,7 +141,7 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
             added[key] = np.hypot(added.get(key, 0.0), samples)
         else:
             added[key] = added.get(key, np.zeros(draws)) + samples
-        limits.setdefault(key, one["limit"])
+        limits.setdefault(key, hidden["limit"])
     return tuple(HiddenEffect(*key, samples, limits[key], bound=True) for key, samples in added.items())
 
 
@@ -183,10 +183,10 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     by_name = [{component.name: component for component in components} for components in ratings]
     if by_name and all(set(services) == set(by_name[0]) for services in by_name):
         return tuple(tuple(services[name] for services in by_name) for name in by_name[0])
-    many = math.prod(map(len, ratings))
-    if many > MOST_COMBINATIONS:
+    number = math.prod(map(len, ratings))
+    if number > MOST_COMBINATIONS:
         raise SpecificationError(
-            f"the components of these ratings go together in {many} ways; at most {MOST_COMBINATIONS} are predicted: "
+            f"the components of these ratings go together in {number} ways; at most {MOST_COMBINATIONS} are predicted: "
             f"compose ratings of the same languages, or of fewer",
             "chain",
         )

@@ -39,7 +39,7 @@ def share_matched(services: Sequence[TransitionEvidence]) -> float:
     """Return the share of the first service's sentences whose path through the chain was recorded, in [0, 1]."""
     ways = Counter(way for stages in _contents(services) for way in _ways(stages))
     total = ways.total()
-    return sum(many * sum(way.arrived) for way, many in ways.items()) / total if total else 0.0
+    return sum(count * sum(way.arrived) for way, count in ways.items()) / total if total else 0.0
 
 
 def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:
@@ -55,13 +55,13 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
     contents = _contents(services)
     summed = rng.gamma(1 / outputs, size=(draws, rows, outputs))
     unmeasured = np.zeros((draws, rows))
-    for way, many in Counter(way for stages in contents for way in _ways(stages)).items():
-        weight = rng.gamma(many, size=draws)
+    for way, count in Counter(way for stages in contents for way in _ways(stages)).items():
+        weight = rng.gamma(count, size=draws)
         ends: Floats = np.broadcast_to(np.array(way.arrived), (draws, outputs))
-        for lost, onward, visit in zip(way.lost, onwards, visits, strict=True):
-            if any(lost):
-                ends = ends + np.array(lost) @ onward
-                unmeasured[:, way.row] += weight * (visit @ np.array(lost))
+        for missing, onward, visit in zip(way.lost, onwards, visits, strict=True):
+            if any(missing):
+                ends = ends + np.array(missing) @ onward
+                unmeasured[:, way.row] += weight * (visit @ np.array(missing))
         summed[:, way.row] += weight[:, None] * ends
     square = summed.sum(axis=2)
     transitions = summed / square[:, :, None]
@@ -90,12 +90,12 @@ def _ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
     for row, shares in enumerate(first):
         if shares is None:
             continue
-        at, lost = np.array(shares), []
+        arrived, missing = np.array(shares), []
         for stage in others:
             is_known = np.array([answer is not None for answer in stage])
-            lost.append(tuple(np.where(is_known, 0.0, at).tolist()))
-            at = at @ _filled(stage, np.zeros((len(stage), len(stage))))
-        yield Way(row, tuple(at.tolist()), tuple(lost))
+            missing.append(tuple(np.where(is_known, 0.0, arrived).tolist()))
+            arrived = arrived @ _filled(stage, np.zeros((len(stage), len(stage))))
+        yield Way(row, tuple(arrived.tolist()), tuple(missing))
 
 
 def _onwards(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
@@ -124,12 +124,12 @@ def _content(
     """Excess concordance over the contents that were asked with two values; shape (draws,)."""
     expected = [matrix.mean(axis=0) for matrix in matrices]
     equal, by_rows = 0.0, Counter[tuple[int, int]]()
-    for (first, *others), many in Counter(contents).items():
+    for (first, *others), count in Counter(contents).items():
         filled = [_filled(stage, matrix) for stage, matrix in zip(others, expected, strict=True)]
         for (a, first_values), (b, second_values) in combinations(enumerate(first), 2):
             if first_values is not None and second_values is not None:
-                equal += many * _answered_alike(np.array(first_values), np.array(second_values), filled)
-                by_rows[a, b] += many
+                equal += count * _answered_alike(np.array(first_values), np.array(second_values), filled)
+                by_rows[a, b] += count
     return draw_excess_concordance(round(equal), by_rows.total(), transitions, rng, by_rows or None)
 
 
