@@ -91,8 +91,8 @@ def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes
         if line.startswith(start):
             signed = decode_base64(line.removeprefix(start))
             hint, signature = signed[:HINT_BYTES], signed[HINT_BYTES:]
-            mine = hint == key_hint(checkpoint.origin, public_key)
-            if mine and is_signature(public_key, signature, checkpoint.text().encode()):
+            hint_matches = hint == key_hint(checkpoint.origin, public_key)
+            if hint_matches and is_signature(public_key, signature, checkpoint.text().encode()):
                 return True
     return False
 

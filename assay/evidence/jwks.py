@@ -26,9 +26,9 @@ def thumbprint(public_key: bytes) -> str:
     return encode(hashlib.sha256(members.encode("ascii")).digest())
 
 
-def jwk(public_key: bytes, **more: str) -> dict[str, str]:
+def jwk(public_key: bytes, **members: str) -> dict[str, str]:
     """Return a public key of 32 bytes as a JSON Web Key, with optional further members."""
-    return {**_members(public_key), "kid": thumbprint(public_key), "use": "sig", "alg": "EdDSA", **more}
+    return {**_members(public_key), "kid": thumbprint(public_key), "use": "sig", "alg": "EdDSA", **members}
 
 
 def read_jwks(document: Any) -> dict[str, bytes]:

@@ -78,8 +78,8 @@ def result_statement(document: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def statements(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return all statements of a rating, the full one first."""
-    both = (rating_statement(document), result_statement(document))
-    return [one for one in both if one is not None]
+    candidates = (rating_statement(document), result_statement(document))
+    return [statement for statement in candidates if statement is not None]
 
 
 def _statement(document: Mapping[str, Any], predicate_type: str, predicate: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +92,11 @@ def _statement(document: Mapping[str, Any], predicate_type: str, predicate: Mapp
 
 def _tests(document: Mapping[str, Any], letter: str) -> list[str]:
     name = f"{document['method']}/{document['attribute']}"
-    return [f"{name}/{one['name']}" for one in document["components"] if one["declared"] and one["letter"] == letter]
+    return [
+        f"{name}/{component['name']}"
+        for component in document["components"]
+        if component["declared"] and component["letter"] == letter
+    ]
 
 
 def _hash(digest: str) -> dict[str, str]:

@@ -44,11 +44,11 @@ def check_statements(
     rating: Mapping[str, Any], envelopes: Sequence[Opened], is_signature: IsSignature
 ) -> Iterator[Check]:
     """Check that each statement about a rating is signed and agrees with the rating."""
-    for place, one in enumerate(envelopes, start=1):
-        yield check_signature(f"signature {place}", one, is_signature)
+    for number, envelope in enumerate(envelopes, start=1):
+        yield check_signature(f"signature {number}", envelope, is_signature)
     yield _target(rating)
-    stated = [stated_in(one) for one in envelopes]
-    full = next((one for one in stated if one.get("predicateType") == statement.RATING), None)
+    stated = [stated_in(envelope) for envelope in envelopes]
+    full = next((claim for claim in stated if claim.get("predicateType") == statement.RATING), None)
     if full is not None:
         yield _same("rating", rating_digest(rating), full["predicate"].get("rating_digest"))
     if stated and stated != _restated(rating):
@@ -59,8 +59,8 @@ def check_signature(name: str, envelope: Opened, is_signature: IsSignature) -> C
     """Verify the signature of an envelope."""
     try:
         return Check(name, None, f"by the key {signer_of(envelope, is_signature)}")
-    except CertificateError as wrong:
-        return Check(name, f"{name}: {wrong}", "")
+    except CertificateError as error:
+        return Check(name, f"{name}: {error}", "")
 
 
 def stated_in(envelope: Opened) -> dict[str, Any]:
@@ -69,8 +69,8 @@ def stated_in(envelope: Opened) -> dict[str, Any]:
         stated = json.loads(envelope.payload)
     except (ValueError, RecursionError):
         stated = None
-    whole = isinstance(stated, dict) and isinstance(stated.get("predicate"), dict)
-    if envelope.payload_type != statement.PAYLOAD_TYPE or not whole:
+    is_statement = isinstance(stated, dict) and isinstance(stated.get("predicate"), dict)
+    if envelope.payload_type != statement.PAYLOAD_TYPE or not is_statement:
         raise CertificateError("an envelope of the certificate holds no in-toto statement")
     return dict(stated)
 
@@ -81,14 +81,16 @@ def check_commitment(rating: Mapping[str, Any]) -> Check | None:
     if not isinstance(commitment, Mapping):
         return None
     digest = commitment_of(rating.get("experiment"), rating["seed"], str(commitment.get("nonce")))
-    wrong = f"experiment, seed and nonce have the digest {digest}, and the job committed to {commitment.get('digest')}"
-    return Check("commitment", None if digest == commitment.get("digest") else wrong, digest)
+    mismatch = (
+        f"experiment, seed and nonce have the digest {digest}, and the job committed to {commitment.get('digest')}"
+    )
+    return Check("commitment", None if digest == commitment.get("digest") else mismatch, digest)
 
 
 def check_evidence(export: Export) -> Check:
     """Compare the digest of all observations with the digest in the rating."""
-    found = _same("evidence", export.evidence.head(), export.rating.get("evidence_digest"))
-    return found if found.wrong else Check("evidence", None, f"{found.found} over {export.evidence.size} observations")
+    check = _same("evidence", export.evidence.head(), export.rating.get("evidence_digest"))
+    return check if check.wrong else Check("evidence", None, f"{check.found} over {export.evidence.size} observations")
 
 
 def check_seal(export: Export, is_signature: IsSignature) -> Check:
@@ -100,26 +102,33 @@ def check_seal(export: Export, is_signature: IsSignature) -> Check:
     return check_signature("seal", export.seal, is_signature)
 
 
-def check_replay(rating: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[Check]:
+def check_replay(rating: Mapping[str, Any], replayed: Mapping[str, Any]) -> Iterator[Check]:
     """Compare a rating with its replay: letter, probabilities, then the whole document.
 
     Notes
     -----
     Numbers may differ by `ROUNDING`: processors add up in different orders. The last check says how many differ.
     """
-    before, after = _comparable(rating), _comparable(again)
+    before, after = _comparable(rating), _comparable(replayed)
     for name in ("letter", "probabilities"):
-        same = _rounding(before.get(name), after.get(name)) is not None
-        said = f"{_brief(rating.get(name))} in the file"
-        yield Check(f"replayed {name}", None if same else f"{said}, {_brief(again.get(name))} replayed", said)
-    apart = {name: _rounding(before.get(name), after.get(name)) for name in sorted({*before, *after})}
-    differing = [name for name, one in apart.items() if one is None]
+        agrees = _rounding(before.get(name), after.get(name)) is not None
+        original = f"{_brief(rating.get(name))} in the file"
+        yield Check(
+            f"replayed {name}", None if agrees else f"{original}, {_brief(replayed.get(name))} replayed", original
+        )
+    differences_by_name = {name: _rounding(before.get(name), after.get(name)) for name in sorted({*before, *after})}
+    differing = [name for name, differences in differences_by_name.items() if differences is None]
     wrong = f"the replay differs in {', '.join(differing)}" if differing else None
-    rounded = [far for one in apart.values() if one is not None for far in one]
+    rounded = [
+        difference
+        for differences in differences_by_name.values()
+        if differences is not None
+        for difference in differences
+    ]
     same_as = "the same to the last bit"
     if rounded:
         same_as = f"the same but for how this processor rounds: {len(rounded)} numbers, by {max(rounded):.0e} at most"
-    yield Check("replayed document", wrong, f"{same_as}; {_engines(rating, again)}")
+    yield Check("replayed document", wrong, f"{same_as}; {_engines(rating, replayed)}")
 
 
 def check_proof(proof: Mapping[str, Any]) -> Check:
@@ -135,10 +144,10 @@ def check_proof(proof: Mapping[str, Any]) -> Check:
         leaf = leaf_hash(canonical_json(proof["observation"]))
         path = [bytes.fromhex(step) for step in proof["proof"]]
         head = bytes.fromhex(str(proof["evidence_digest"]).removeprefix("sha256:"))
-        held = proves_inclusion(leaf, int(proof["leaf_index"]), int(proof["tree_size"]), path, head)
+        included = proves_inclusion(leaf, int(proof["leaf_index"]), int(proof["tree_size"]), path, head)
     except (KeyError, TypeError, ValueError):
         raise CertificateError("this is no proof of an observation; the service gives one") from None
-    wrong = None if held else f"the hashes do not lead from the observation to {proof['evidence_digest']}"
+    wrong = None if included else f"the hashes do not lead from the observation to {proof['evidence_digest']}"
     return Check("observation", wrong, f"number {proof['leaf_index']} of {proof['tree_size']} in the evidence")
 
 
@@ -149,36 +158,40 @@ def _target(rating: Mapping[str, Any]) -> Check:
     return _same("target", target_digest(target), target.get("digest"))
 
 
-def _same(name: str, computed: str, said: Any) -> Check:
-    wrong = None if computed == said else f"the {name} digest is {computed}, and {str(said)[:100]} was sealed"
+def _same(name: str, computed: str, sealed: Any) -> Check:
+    wrong = None if computed == sealed else f"the {name} digest is {computed}, and {str(sealed)[:100]} was sealed"
     return Check(name, wrong, computed)
 
 
 def _comparable(document: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in sealed_part(document).items() if name not in BESIDE_THE_EVIDENCE}
-    plain: dict[str, Any] = json.loads(canonical_json(kept))
+    compared = {name: value for name, value in sealed_part(document).items() if name not in BESIDE_THE_EVIDENCE}
+    plain: dict[str, Any] = json.loads(canonical_json(compared))
     return plain
 
 
-def _rounding(one: Any, other: Any) -> list[float] | None:
+def _rounding(first: Any, second: Any) -> list[float] | None:
     """Return all rounding differences between two documents; ``None`` if anything else differs."""
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        parts = [_rounding(value, other[name]) for name, value in one.items()]
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        parts = [_rounding(*pair) for pair in zip(one, other, strict=True)]
-    elif one == other and isinstance(one, bool) == isinstance(other, bool):
+    if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
+        parts = [_rounding(value, second[name]) for name, value in first.items()]
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        parts = [_rounding(*pair) for pair in zip(first, second, strict=True)]
+    elif first == second and isinstance(first, bool) == isinstance(second, bool):
         return []
-    elif {type(one), type(other)} in ({float}, {float, int}):
-        far = abs(one - other) / max(1.0, abs(one), abs(other))
-        return [far] if far <= ROUNDING else None
+    elif {type(first), type(second)} in ({float}, {float, int}):
+        difference = abs(first - second) / max(1.0, abs(first), abs(second))
+        return [difference] if difference <= ROUNDING else None
     else:
         return None
-    return None if None in parts else [far for part in parts if part is not None for far in part]
+    return None if None in parts else [difference for part in parts if part is not None for difference in part]
 
 
-def _engines(rating: Mapping[str, Any], again: Mapping[str, Any]) -> str:
-    then, now = rating.get("engine_version"), again.get("engine_version")
-    return f"engine {now}" if then == now else f"engine {now} here, {then} then"
+def _engines(rating: Mapping[str, Any], replayed: Mapping[str, Any]) -> str:
+    original_version, replay_version = rating.get("engine_version"), replayed.get("engine_version")
+    return (
+        f"engine {replay_version}"
+        if original_version == replay_version
+        else f"engine {replay_version} here, {original_version} then"
+    )
 
 
 def _restated(rating: Mapping[str, Any]) -> list[dict[str, Any]]:
