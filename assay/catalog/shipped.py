@@ -132,9 +132,9 @@ def _stereotype(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _visual(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Fill in the terms of both sides: attribute words or group words of the specification that `terms_of` names."""
-    of = read_table(f"words/{raw['terms_of']}")["words"]
+    words = read_table(f"words/{raw['terms_of']}")["words"]
     groups = raw["terms"] == "groups"
-    first, second = zip(*of["pairs"], strict=True) if groups else (of["first_terms"], of["second_terms"])
+    first, second = zip(*words["pairs"], strict=True) if groups else (words["first_terms"], words["second_terms"])
     filled = {
         **raw,
         "first_terms": first,

@@ -181,7 +181,7 @@ class Attribute:
         begin, end, value = marks[0]
         # "El la médico": the sentence begins with both, and nothing joins them
         unjoined = any(
-            other != value and text[end:start].isspace() and not text[:begin].strip() for start, _, other in of_values
+            marked != value and text[end:start].isspace() and not text[:begin].strip() for start, _, marked in of_values
         )
         return None if value in UNREADABLE or unjoined or forms.unclear(text, end) else value
 
