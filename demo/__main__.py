@@ -18,12 +18,12 @@ from demo.translators.faulty_services import ILLS
 
 def main() -> None:
     """Serve on 127.0.0.1 and print the list of services."""
-    asked = _parser().parse_args()
+    arguments = _parser().parse_args()
     try:
-        real = [load(name) for name in dict.fromkeys(asked.real)]
+        real = [load(name) for name in dict.fromkeys(arguments.real)]
     except NotInstalled as absent:
         sys.exit(f"python -m demo: {absent}")
-    with DemoServer(asked.port, real=real) as server, contextlib.suppress(KeyboardInterrupt):
+    with DemoServer(arguments.port, real=real) as server, contextlib.suppress(KeyboardInterrupt):
         sys.stdout.writelines(f"{line}\n" for line in _shown(server, real))
         sys.stdout.flush()
         threading.Event().wait()
@@ -45,12 +45,12 @@ def _real(name: str) -> str:
 
 
 def _shown(server: DemoServer, real: Sequence[Predictor]) -> Iterator[str]:
-    for one in BEHAVIOURS.values():
-        yield f"{server.url(one.name):45}  {one.letter or '-':12}  {one.summary}"
+    for behaviour in BEHAVIOURS.values():
+        yield f"{server.url(behaviour.name):45}  {behaviour.letter or '-':12}  {behaviour.summary}"
     for ill in ILLS.values():
         yield f"{server.url(ill.name):45}  {ill.letter or ill.end:12}  {ill.summary}"
-    for each in (*PREDICTORS.values(), *VIEWERS.values(), *HELPERS.values(), *real):
-        yield f"{server.url(each.name):45}  {each.letter or '-':12}  {each.summary}"
+    for predictor in (*PREDICTORS.values(), *VIEWERS.values(), *HELPERS.values(), *real):
+        yield f"{server.url(predictor.name):45}  {predictor.letter or '-':12}  {predictor.summary}"
 
 
 if __name__ == "__main__":

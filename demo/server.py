@@ -43,7 +43,7 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     `PREDICTORS`, `VIEWERS` and `HELPERS`, where any amount may follow the name of a family; their protocols
     are in `demo.interfaces.predictors`.
     """
-    shown = {**PREDICTORS, **VIEWERS, **HELPERS, **{one.name: one for one in real}}
+    predictors = {**PREDICTORS, **VIEWERS, **HELPERS, **{service.name: service for service in real}}
     ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
 
     async def translate(request: Request) -> Response:
@@ -58,14 +58,17 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
         return JSONResponse(spoken())
 
     async def services(request: Request) -> Response:
-        return _list_services(request, shown)
+        return _list_services(request, predictors)
 
     return Starlette(
         routes=[
             Route("/", services),
             Route("/{name}/translate", translate, methods=["POST"]),
             Route("/{name}/languages", languages),
-            *(Route(path, _predicting(interface, shown), methods=["POST"]) for path, interface in INTERFACES.items()),
+            *(
+                Route(path, _predicting(interface, predictors), methods=["POST"])
+                for path, interface in INTERFACES.items()
+            ),
         ],
         exception_handlers={BadOrder: _refused, UnknownName: _refused},
     )
@@ -154,31 +157,31 @@ def _treatment(name: str, ills: Mapping[str, Treatment]) -> Treatment:
     return ills[name] if name in ills else _behaving(behaviour(name))
 
 
-def _behaving(one: Behaviour) -> Treatment:
+def _behaving(service: Behaviour) -> Treatment:
     async def treat(_: Request, order: Order) -> Response:
-        return order.answered([one.translate(text, order.source, order.target) for text in order.texts])
+        return order.answered([service.translate(text, order.source, order.target) for text in order.texts])
 
     return treat
 
 
-def _predicting(interface: Interface, shown: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
+def _predicting(interface: Interface, predictors: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
     """Make the endpoint of an interface for the services that predict."""
 
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
-        one = shown[name] if name in shown else predictor(name)
-        return JSONResponse(interface(one, await read_json(request)))
+        service = predictors[name] if name in predictors else predictor(name)
+        return JSONResponse(interface(service, await read_json(request)))
 
     return answer
 
 
-def _list_services(request: Request, shown: Mapping[str, Predictor]) -> JSONResponse:
+def _list_services(request: Request, predictors: Mapping[str, Predictor]) -> JSONResponse:
     base = str(request.base_url).rstrip("/")
 
     def listed(services: Mapping[str, Any], *facts: str) -> list[dict[str, Any]]:
         return [
-            {"name": name, "url": f"{base}/{name}", **{fact: getattr(one, fact) for fact in ("summary", *facts)}}
-            for name, one in services.items()
+            {"name": name, "url": f"{base}/{name}", **{fact: getattr(service, fact) for fact in ("summary", *facts)}}
+            for name, service in services.items()
         ]
 
     return JSONResponse(
@@ -186,10 +189,10 @@ def _list_services(request: Request, shown: Mapping[str, Predictor]) -> JSONResp
             "protocol": "libretranslate",
             "behaviours": listed(BEHAVIOURS, "letter", "reason"),
             "ills": listed(ILLS, "end", "letter", "problem"),
-            "predictors": listed(shown, "protocols", "kinds", "letter", "reasons"),
+            "predictors": listed(predictors, "protocols", "kinds", "letter", "reasons"),
         }
     )
 
 
-async def _refused(_: Request, wrong: Exception) -> Response:
-    return refused(str(wrong), wrong.status if isinstance(wrong, BadOrder) else 404)
+async def _refused(_: Request, error: Exception) -> Response:
+    return refused(str(error), error.status if isinstance(error, BadOrder) else 404)

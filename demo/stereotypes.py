@@ -69,13 +69,15 @@ class About:
 def about(text: str) -> About:
     """Read a text by the first specification of which it contains both a group term and an attribute term."""
     words = words_of(text)
-    found = list(_found(words))
-    told = {(term.specification, term.what) for _, terms in found for term in terms}
+    matches = list(_found(words))
+    mentioned = {(term.specification, term.what) for _, terms in matches for term in terms}
     for name in stereotypes():
-        if {(name, "group"), (name, "attribute")} <= told:
-            mine = [(place, term) for place, terms in found for term in terms if term.specification == name]
-            left_out = {at for (start, end), term in mine if term.what == "group" for at in range(start, end)}
-            side = {what: next(term.side for _, term in mine if term.what == what) for what in ("group", "attribute")}
+        if {(name, "group"), (name, "attribute")} <= mentioned:
+            own_terms = [(span, term) for span, terms in matches for term in terms if term.specification == name]
+            left_out = {at for (start, end), term in own_terms if term.what == "group" for at in range(start, end)}
+            side = {
+                role: next(term.side for _, term in own_terms if term.what == role) for role in ("group", "attribute")
+            }
             return About(side["group"], side["attribute"], _rest(words, left_out))
     return About(NEITHER, NEITHER, _rest(words, set()))
 
@@ -99,18 +101,18 @@ def words_of(text: str) -> tuple[str, ...]:
 @cache
 def stereotypes() -> Mapping[str, StereotypeWords]:
     """Return every stereotype of the catalog, by name."""
-    shipped = {name: one.words for name, one in specifications().items()}
+    shipped = {name: specification.words for name, specification in specifications().items()}
     return {name: words for name, words in shipped.items() if isinstance(words, StereotypeWords)}
 
 
 @cache
 def lexicon() -> Mapping[tuple[str, ...], tuple[Term, ...]]:
     """Return every term and group name, split into words, with the specifications that list it."""
-    listed: dict[tuple[str, ...], dict[Term, None]] = {}
+    entries: dict[tuple[str, ...], dict[Term, None]] = {}
     for name, words in stereotypes().items():
-        for term, one in _terms(name, words):
-            listed.setdefault(words_of(term), {})[one] = None
-    return {key: tuple(terms) for key, terms in listed.items()}
+        for term, entry in _terms(name, words):
+            entries.setdefault(words_of(term), {})[entry] = None
+    return {key: tuple(terms) for key, terms in entries.items()}
 
 
 def _terms(name: str, words: StereotypeWords) -> Iterator[tuple[str, Term]]:

@@ -77,9 +77,9 @@ def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
 
 def subject(prompt: str) -> tuple[str, ...]:
     """Return the subject of a prompt: its first attribute term, or else its first term, or else all its words."""
-    found = terms_in(prompt)
-    attributes = [term for term in found if any(one.what == "attribute" for one in lexicon()[term])]
-    return next(iter((*attributes, *found)), words_of(prompt))
+    terms = terms_in(prompt)
+    attributes = [term for term in terms if any(entry.what == "attribute" for entry in lexicon()[term])]
+    return next(iter((*attributes, *terms)), words_of(prompt))
 
 
 def colour(term: Sequence[str]) -> Colour:
@@ -111,19 +111,19 @@ def see(content: bytes) -> Seen:
     try:
         with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
             image = opened.convert("RGB")
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as wrong:
-        raise NoPicture("the image cannot be read; PNG, JPEG, WebP and GIF can") from wrong
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
+        raise NoPicture("the image cannot be read; PNG, JPEG, WebP and GIF can") from error
     width, height = image.size
     pixels = np.asarray(image, dtype=float)
     patch = pixels[height // 4 : height - height // 4, width // 8 : max(width // 8 + 1, width // 2 - width // 8)]
-    stripes = [int(pixels[height * (2 * each + 1) // (2 * STRIPES), width * 3 // 4, 0]) for each in range(STRIPES)]
+    stripes = [int(pixels[height * (2 * stripe + 1) // (2 * STRIPES), width * 3 // 4, 0]) for stripe in range(STRIPES)]
     return Seen(_nearest(patch.mean(axis=(0, 1))), "/".join(map(str, stripes)))
 
 
-def _nearest(seen: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[str, ...]:
+def _nearest(observed: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[str, ...]:
     terms, colours = _palette()
-    far = np.linalg.norm(colours - seen, axis=1)
-    return terms[int(far.argmin())] if far.min() <= NEAR else ()
+    distances = np.linalg.norm(colours - observed, axis=1)
+    return terms[int(distances.argmin())] if distances.min() <= NEAR else ()
 
 
 @cache
@@ -156,45 +156,45 @@ class Viewer(Predictor):
 
     def probabilities(self, picture: Seen, labels: Sequence[str]) -> list[float]:
         """Return the probability of each label."""
-        given = _shares([side_of(label) * self.log_odds(picture) / 2 for label in labels])
-        if len(given) > 1:
-            shift = (chance("shift", f"{self.name}/{picture.stripes}/{picture.term}") - 0.5) * min(given[:2])
+        shares = _shares([side_of(label) * self.log_odds(picture) / 2 for label in labels])
+        if len(shares) > 1:
+            shift = (chance("shift", f"{self.name}/{picture.stripes}/{picture.term}") - 0.5) * min(shares[:2])
             # the shift favours the same group, whichever label comes first
             shift = -shift if side_of(labels[0]) == SECOND else shift
-            given[:2] = given[0] + shift, given[1] - shift
-        return given
+            shares[:2] = shares[0] + shift, shares[1] - shift
+        return shares
 
     def answers(self, picture: Seen, labels: Sequence[str], question: str = "") -> list[float]:
         """Return the label probabilities of an answer: each group is the likeliest with its planted probability."""
-        drawn = chance("answer", f"{self.name}/{picture.stripes}/{picture.term}/{question}") * (1 - 2**-52) + 2**-64
-        ahead = self.log_odds(picture) + math.log(drawn / (1 - drawn))
-        return _shares([side_of(label) * ahead / 2 for label in labels])
+        uniform = chance("answer", f"{self.name}/{picture.stripes}/{picture.term}/{question}") * (1 - 2**-52) + 2**-64
+        noisy_log_odds = self.log_odds(picture) + math.log(uniform / (1 - uniform))
+        return _shares([side_of(label) * noisy_log_odds / 2 for label in labels])
 
     def caption(self, picture: Seen) -> str:
         """Return a sentence about a picture."""
         first, second = _nouns(picture)
-        ahead = self.answers(picture, (first, second))[0] > 0.5
-        return f"a picture of one {first if ahead else second}"
+        first_is_likelier = self.answers(picture, (first, second))[0] > 0.5
+        return f"a picture of one {first if first_is_likelier else second}"
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
     raised = [math.exp(weight - max(weights)) for weight in weights]
-    return [each / sum(raised) for each in raised]
+    return [power / sum(raised) for power in raised]
 
 
 def _nouns(picture: Seen) -> tuple[str, str]:
     """Return the words for both groups from the specification of a picture's term, without pronouns."""
-    listed = lexicon().get(picture.term, ())
-    name = listed[0].specification if listed else next(iter(stereotypes()))
+    entries = lexicon().get(picture.term, ())
+    name = entries[0].specification if entries else next(iter(stereotypes()))
     pairs = stereotypes()[name].pairs
     return pairs[1] if pairs[0][0].lower() == "he" and len(pairs) > 1 else pairs[0]
 
 
 def labels_in(question: str) -> tuple[str, ...]:
     """Return the options of a question: the words for groups in it, or man and woman."""
-    found = [" ".join(term) for term in terms_in(question) if side_of(" ".join(term)) != NEITHER]
-    listed = tuple(dict.fromkeys(found))
-    return listed if len(listed) > 1 else ("man", "woman")
+    labels = [" ".join(term) for term in terms_in(question) if side_of(" ".join(term)) != NEITHER]
+    distinct = tuple(dict.fromkeys(labels))
+    return distinct if len(distinct) > 1 else ("man", "woman")
 
 
 def stereotyped(hundredths: int) -> Viewer:

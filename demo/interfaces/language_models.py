@@ -51,54 +51,61 @@ class Answer:
     first: Likely
 
 
-def say(one: LanguageModel, prompt: str, number: int) -> Answer:
+def say(model: LanguageModel, prompt: str, number: int) -> Answer:
     """Choose an option if the prompt has options; write a text otherwise."""
     options = options_in(prompt)
     if len(options) < LEAST_OPTIONS:
-        text = one.writes(prompt, number)
+        text = model.writes(prompt, number)
         return Answer(text, {text.split(maxsplit=1)[0]: -0.1})
-    weights = one.options(options)
+    weights = model.options(options)
     if weights is None:
         return Answer(REFUSAL, {"Sorry": -0.1, "Well": UNSURE})
-    letters = {chr(ord("A") + place): weight for place, weight in enumerate(weights)}
-    ranked = dict(sorted(letters.items(), key=lambda each: -each[1]))
+    letters = {chr(ord("A") + index): weight for index, weight in enumerate(weights)}
+    ranked = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
     return Answer(next(iter(ranked)), ranked)
 
 
 def options_in(prompt: str) -> tuple[str, ...]:
     """Find the lettered options of a prompt, A first."""
-    found = _OPTION.findall(prompt)
-    due = [chr(ord("A") + place) for place in range(len(found))]
-    return tuple(option for _, option in found) if [letter for letter, _ in found] == due else ()
+    matches = _OPTION.findall(prompt)
+    expected = [chr(ord("A") + index) for index in range(len(matches))]
+    return tuple(option for _, option in matches) if [letter for letter, _ in matches] == expected else ()
 
 
 # ---------------------------------------------------------------------------- openai-completions
-def completions(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def completions(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /v1/completions``: one prompt or several, with the prompts' tokens if ``echo`` asks for them."""
-    model = _speaking(one, "openai-completions")
+    model = _speaking(predictor, "openai-completions")
     name = model_name(body)
     prompts = _prompts(body)
-    echo, likely, most = body.get("echo") or False, body.get("logprobs"), body.get("max_tokens", 16)
-    if type(echo) is not bool or not (likely is None or type(likely) is int) or type(most) is not int or most < 0:
+    echo, likely, max_tokens = body.get("echo") or False, body.get("logprobs"), body.get("max_tokens", 16)
+    if (
+        type(echo) is not bool
+        or not (likely is None or type(likely) is int)
+        or type(max_tokens) is not int
+        or max_tokens < 0
+    ):
         raise BadOrder("'echo' must be true or false, 'logprobs' and 'max_tokens' whole numbers from 0")
     if echo and model.echo == "refused":
         raise BadOrder("echo is not supported")
     number = _number(body.get("seed"))
     echoed = echo and model.echo == "given"
     choices = [
-        _completed(model, prompt, index, echoed=echoed, likely=likely, writing=most > 0 or not echoed, number=number)
+        _completed(
+            model, prompt, index, echoed=echoed, likely=likely, writing=max_tokens > 0 or not echoed, number=number
+        )
         for index, prompt in enumerate(prompts)
     ]
     return {"id": "cmpl-demo", "object": "text_completion", "created": 0, "model": name, "choices": choices}
 
 
 def _completed(
-    one: LanguageModel, prompt: str, index: int, *, echoed: bool, likely: int | None, writing: bool, number: int
+    model: LanguageModel, prompt: str, index: int, *, echoed: bool, likely: int | None, writing: bool, number: int
 ) -> dict[str, Any]:
-    tokens: list[Token] = list(one.tokens(prompt)) if echoed else []
+    tokens: list[Token] = list(model.tokens(prompt)) if echoed else []
     first: dict[int, Likely] = {}
     if writing and not echoed:
-        answer = say(one, prompt, number)
+        answer = say(model, prompt, number)
         first[0] = answer.first
         tokens.append((f" {answer.text}", max(answer.first.values())))
     elif writing:
@@ -116,7 +123,7 @@ def _logprobs(tokens: Sequence[Token], first: Mapping[int, Likely], likely: int)
     for token, _ in tokens:
         offsets.append(offsets[-1] + len(token))
     tops = [
-        dict(list({f" {each}": weight for each, weight in first[at].items()}.items())[:likely])
+        dict(list({f" {token}": weight for token, weight in first[at].items()}.items())[:likely])
         if at in first
         else None
         if value is None
@@ -132,14 +139,14 @@ def _logprobs(tokens: Sequence[Token], first: Mapping[int, Likely], likely: int)
 
 
 # ---------------------------------------------------------------------------- openai-chat
-def chat(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def chat(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer the user's last message in ``POST /v1/chat/completions``."""
-    model = _speaking(one, "openai-chat")
+    model = _speaking(predictor, "openai-chat")
     name = model_name(body)
     _refuse_stream(body, default=False)
     answer = say(model, _last_said(body), _number(body.get("seed")))
-    told = _first_of_chat(answer, body.get("top_logprobs") or 0) if body.get("logprobs") else None
-    return chat_completion(name, answer.text, told)
+    logprobs = _first_of_chat(answer, body.get("top_logprobs") or 0) if body.get("logprobs") else None
+    return chat_completion(name, answer.text, logprobs)
 
 
 def chat_completion(name: str, text: str, first: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -163,12 +170,12 @@ def _first_of_chat(answer: Answer, likely: Any) -> dict[str, Any]:
 
 def _last_said(body: Mapping[str, Any]) -> str:
     messages = required(body, "messages")
-    if not isinstance(messages, list) or not all(isinstance(each, dict) for each in messages):
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise BadOrder("'messages' must be an array of messages")
-    said = [each.get("content") for each in messages if each.get("role") == "user"]
-    if not said:
+    contents = [message.get("content") for message in messages if message.get("role") == "user"]
+    if not contents:
         raise BadOrder("'messages' must hold one of the user")
-    parts = said[-1] if isinstance(said[-1], list) else [{"type": "text", "text": said[-1]}]
+    parts = contents[-1] if isinstance(contents[-1], list) else [{"type": "text", "text": contents[-1]}]
     said_texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
     texts = [text for text in said_texts if isinstance(text, str)]
     if len(texts) != len(parts):
@@ -177,22 +184,22 @@ def _last_said(body: Mapping[str, Any]) -> str:
 
 
 # ---------------------------------------------------------------------------- hf-inference
-def inference(one: LanguageModel, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def inference(model: LanguageModel, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Answer a fill-mask request if the text has a mask, otherwise a text generation."""
-    given = required(body, "inputs")
+    inputs = required(body, "inputs")
     parameters = body.get("parameters") or {}
-    if not isinstance(given, str) or not isinstance(parameters, dict):
+    if not isinstance(inputs, str) or not isinstance(parameters, dict):
         raise BadOrder("'inputs' must be a text, 'parameters' an object")
-    if MASK in given:
-        return _filled(one, given, parameters)
-    text = say(one, given, _number(parameters.get("seed"))).text
-    return [{"generated_text": f"{given} {text}" if parameters.get("return_full_text", True) else text}]
+    if MASK in inputs:
+        return _filled(model, inputs, parameters)
+    text = say(model, inputs, _number(parameters.get("seed"))).text
+    return [{"generated_text": f"{inputs} {text}" if parameters.get("return_full_text", True) else text}]
 
 
-def _filled(one: LanguageModel, given: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if one.fills is None:
+def _filled(model: LanguageModel, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if model.fills is None:
         raise BadOrder("this is no masked model")
-    if given.count(MASK) != 1:
+    if text.count(MASK) != 1:
         raise BadOrder(f"{MASK} must be there once")
     targets = parameters.get("targets") or list(WITHOUT_TARGETS)
     words = [targets] if isinstance(targets, str) else targets
@@ -201,27 +208,27 @@ def _filled(one: LanguageModel, given: str, parameters: Mapping[str, Any]) -> li
         raise BadOrder("'targets' must be a word or an array of words")
     if type(top_k) is not int or top_k < 1:
         raise BadOrder("'top_k' must be a whole number from 1")
-    before, after = given.split(MASK)
-    scored = [(word, one.fills(before, word, after)) for word in map(str.strip, words)]
-    known = [_known(one, before, word, after) if weight is None else (word, weight) for word, weight in scored]
-    ranked = sorted(known, key=lambda each: -each[1])[:top_k]
+    before, after = text.split(MASK)
+    scored = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]
+    candidates = [_known(model, before, word, after) if weight is None else (word, weight) for word, weight in scored]
+    ranked = sorted(candidates, key=lambda candidate: -candidate[1])[:top_k]
     return [
         {"score": math.exp(weight), "token": len(word), "token_str": word, "sequence": before + word + after}
         for word, weight in ranked
     ]
 
 
-def _known(one: LanguageModel, before: str, word: str, after: str) -> tuple[str, float]:
+def _known(model: LanguageModel, before: str, word: str, after: str) -> tuple[str, float]:
     """Return the first known piece of a word that is not one token, as Hugging Face's pipelines do."""
     piece = (re.match(r"[^\W\d_]{1,4}", word) or ["one"])[0]
-    weight = None if one.fills is None else one.fills(before, piece, after)
+    weight = None if model.fills is None else model.fills(before, piece, after)
     return piece, UNSURE if weight is None else weight
 
 
 # ---------------------------------------------------------------------------- tgi
-def generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def generate(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /generate``, with the requested details."""
-    model = _speaking(one, "tgi")
+    model = _speaking(predictor, "tgi")
     prompt, parameters = required(body, "inputs"), body.get("parameters") or {}
     if not isinstance(prompt, str) or not prompt or not isinstance(parameters, dict):
         raise BadOrder("'inputs' must be a text, 'parameters' an object", 422)
@@ -230,7 +237,7 @@ def generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     answer = say(model, prompt, _number(parameters.get("seed")))
     if not parameters.get("details"):
         return {"generated_text": answer.text}
-    wanted = bool(parameters.get("decoder_input_details")) and model.echo == "given"
+    with_input_tokens = bool(parameters.get("decoder_input_details")) and model.echo == "given"
     first = [{"id": 0, "text": token, "logprob": weight, "special": False} for token, weight in answer.first.items()]
     tops = parameters.get("top_n_tokens") or 0
     details = {
@@ -238,7 +245,7 @@ def generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
         "generated_tokens": 1,
         "seed": parameters.get("seed"),
         "prefill": [{"id": 0, "text": token, "logprob": value} for token, value in model.tokens(prompt)]
-        if wanted
+        if with_input_tokens
         else [],
         "tokens": [{**first[0], "text": answer.text}],
         "top_tokens": [first[:tops]] if tops else None,
@@ -247,39 +254,39 @@ def generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------- ollama
-def ollama_chat(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def ollama_chat(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /api/chat`` in one piece."""
-    text, rest = _ollama(one, body, _last_said(body))
-    return {**rest, "message": {"role": "assistant", "content": text}}
+    text, metadata = _ollama(predictor, body, _last_said(body))
+    return {**metadata, "message": {"role": "assistant", "content": text}}
 
 
-def ollama_generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def ollama_generate(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /api/generate`` in one piece."""
     prompt = required(body, "prompt")
     if not isinstance(prompt, str):
         raise BadOrder("'prompt' must be a text")
-    text, rest = _ollama(one, body, prompt)
-    return {**rest, "response": text}
+    text, metadata = _ollama(predictor, body, prompt)
+    return {**metadata, "response": text}
 
 
-def _ollama(one: Predictor, body: Mapping[str, Any], prompt: str) -> tuple[str, dict[str, Any]]:
+def _ollama(predictor: Predictor, body: Mapping[str, Any], prompt: str) -> tuple[str, dict[str, Any]]:
     """Return an answer in Ollama's format."""
-    model = _speaking(one, "ollama")
+    model = _speaking(predictor, "ollama")
     name, options = model_name(body), body.get("options") or {}
     _refuse_stream(body, default=True)
     if not isinstance(options, dict):
         raise BadOrder("'options' must be an object")
     answer = say(model, prompt, _number(options.get("seed")))
-    told = {"logprobs": [_first_of_chat(answer, body.get("top_logprobs") or 0)]} if body.get("logprobs") else {}
-    beside = {"model": name, "created_at": "1970-01-01T00:00:00Z", "done": True, "done_reason": "stop"}
-    return answer.text, {**beside, **told}
+    logprobs = {"logprobs": [_first_of_chat(answer, body.get("top_logprobs") or 0)]} if body.get("logprobs") else {}
+    metadata = {"model": name, "created_at": "1970-01-01T00:00:00Z", "done": True, "done_reason": "stop"}
+    return answer.text, {**metadata, **logprobs}
 
 
 # ---------------------------------------------------------------------------- table of interfaces
-def _speaking(one: Predictor, protocol: str) -> LanguageModel:
-    if not isinstance(one, LanguageModel) or protocol not in one.protocols:
-        raise not_spoken(one, protocol)
-    return one
+def _speaking(predictor: Predictor, protocol: str) -> LanguageModel:
+    if not isinstance(predictor, LanguageModel) or protocol not in predictor.protocols:
+        raise not_spoken(predictor, protocol)
+    return predictor
 
 
 def _refuse_stream(body: Mapping[str, Any], *, default: bool) -> None:
@@ -288,9 +295,9 @@ def _refuse_stream(body: Mapping[str, Any], *, default: bool) -> None:
 
 
 def _prompts(body: Mapping[str, Any]) -> list[str]:
-    given = required(body, "prompt")
-    prompts = given if isinstance(given, list) else [given]
-    if not 0 < len(prompts) <= MOST_PROMPTS or not all(isinstance(each, str) and each for each in prompts):
+    prompt = required(body, "prompt")
+    prompts = prompt if isinstance(prompt, list) else [prompt]
+    if not 0 < len(prompts) <= MOST_PROMPTS or not all(isinstance(text, str) and text for text in prompts):
         raise BadOrder(f"'prompt' must be a text or an array of 1 to {MOST_PROMPTS:,} texts")
     return prompts
 

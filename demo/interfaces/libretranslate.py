@@ -138,6 +138,6 @@ def model_name(body: Mapping[str, Any]) -> str:
     return name
 
 
-def not_spoken(one: Predictor, protocol: str) -> BadOrder:
+def not_spoken(predictor: Predictor, protocol: str) -> BadOrder:
     """Make the error for a service that does not speak a protocol."""
-    return BadOrder(f"{one.name} does not speak {protocol} but {' and '.join(one.protocols)}", 404)
+    return BadOrder(f"{predictor.name} does not speak {protocol} but {' and '.join(predictor.protocols)}", 404)

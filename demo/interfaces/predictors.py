@@ -31,19 +31,19 @@ TABLES = ("dataframe_split", "dataframe_records", "instances", "inputs")
 
 
 # ---------------------------------------------------------------------------- openai-embeddings
-def embeddings(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def embeddings(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /v1/embeddings``.
 
     A text that the service does not know gets the embedding ``null``, so that the other texts are not lost.
     OpenAI's own service knows every text.
     """
-    if not isinstance(one, Embedder):
-        raise not_spoken(one, "openai-embeddings")
-    model, given = model_name(body), required(body, "input")
+    if not isinstance(predictor, Embedder):
+        raise not_spoken(predictor, "openai-embeddings")
+    model, inputs = model_name(body), required(body, "input")
     form = body.get("encoding_format") or "float"
     if form not in {"float", "base64"}:
         raise BadOrder(f"'encoding_format' must be float or base64, not {form!r:.100}")
-    vectors = [one.embed(text, model) for text in _texts(given, "input")]
+    vectors = [predictor.embed(text, model) for text in _texts(inputs, "input")]
     data = [
         {"object": "embedding", "index": index, "embedding": _packed(vector) if form == "base64" else vector}
         for index, vector in enumerate(vectors)
@@ -57,66 +57,66 @@ def _packed(vector: Sequence[float] | None) -> str | None:
 
 
 # ---------------------------------------------------------------------------- hf-inference
-def inference(one: Predictor, body: Mapping[str, Any]) -> list[Any]:
+def inference(predictor: Predictor, body: Mapping[str, Any]) -> list[Any]:
     """Answer Hugging Face's inference: classify a text, fill a gap, write, or classify an image."""
-    if isinstance(one, LanguageModel) and "hf-inference" in one.protocols:
-        return language_models.inference(one, body)
-    return pictures.inference(one, body) if isinstance(one, Viewer) else classes(one, body)
+    if isinstance(predictor, LanguageModel) and "hf-inference" in predictor.protocols:
+        return language_models.inference(predictor, body)
+    return pictures.inference(predictor, body) if isinstance(predictor, Viewer) else classes(predictor, body)
 
 
-def classes(one: Predictor, body: Mapping[str, Any]) -> list[Any]:
+def classes(predictor: Predictor, body: Mapping[str, Any]) -> list[Any]:
     """Answer a text classification: the likeliest labels first, as many as ``top_k`` says; all by default."""
-    if not isinstance(one, TextScorer):
-        raise not_spoken(one, "hf-inference")
-    given = required(body, "inputs")
+    if not isinstance(predictor, TextScorer):
+        raise not_spoken(predictor, "hf-inference")
+    inputs = required(body, "inputs")
     parameters = body.get("parameters") or {}
     top_k = parameters.get("top_k") if isinstance(parameters, dict) else 0
     if top_k is not None and (type(top_k) is not int or top_k < 1):
         raise BadOrder("'parameters' must be an object whose 'top_k' is a whole number from 1")
     answers = []
-    for text in _texts(given, "inputs"):
-        ranked = sorted(one.scores(text).items(), key=lambda scored: -scored[1])[:top_k]
+    for text in _texts(inputs, "inputs"):
+        ranked = sorted(predictor.scores(text).items(), key=lambda scored: -scored[1])[:top_k]
         answers.append([{"label": label, "score": score} for label, score in ranked])
-    return answers if isinstance(given, list) else answers[0]
+    return answers if isinstance(inputs, list) else answers[0]
 
 
 # ---------------------------------------------------------------------------- openai-chat
-def chat(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def chat(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer a chat, with or without a picture in it."""
-    return pictures.chat(one, body) if isinstance(one, Viewer) else language_models.chat(one, body)
+    return pictures.chat(predictor, body) if isinstance(predictor, Viewer) else language_models.chat(predictor, body)
 
 
 # ---------------------------------------------------------------------------- mlflow
-def invocations(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def invocations(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /invocations``: a number for each text or record, or the probabilities of a classifier."""
-    given = [form for form in TABLES if form in body]
-    if len(given) != 1:
+    forms = [form for form in TABLES if form in body]
+    if len(forms) != 1:
         raise BadOrder(f"exactly one of {', '.join(TABLES)} must be there")
-    rows = _rows(given[0], body[given[0]])
-    if isinstance(one, TextScorer):
-        return {"predictions": [one.number(_text_of(row)) for row in rows]}
-    if isinstance(one, RowRegressor):
-        return {"predictions": list(one.numbers(_records(one.columns, rows)))}
-    if isinstance(one, RowClassifier):
-        table = one.probabilities(_records(one.columns, rows)).tolist()
-        return {"predictions": [dict(zip(one.labels, row, strict=True)) for row in table]}
-    raise not_spoken(one, "mlflow")
+    rows = _rows(forms[0], body[forms[0]])
+    if isinstance(predictor, TextScorer):
+        return {"predictions": [predictor.number(_text_of(row)) for row in rows]}
+    if isinstance(predictor, RowRegressor):
+        return {"predictions": list(predictor.numbers(_records(predictor.columns, rows)))}
+    if isinstance(predictor, RowClassifier):
+        table = predictor.probabilities(_records(predictor.columns, rows)).tolist()
+        return {"predictions": [dict(zip(predictor.labels, row, strict=True)) for row in table]}
+    raise not_spoken(predictor, "mlflow")
 
 
-def _rows(form: str, said: Any) -> list[Any]:
+def _rows(form: str, content: Any) -> list[Any]:
     """Read records, each as an object, or texts."""
     if form == "dataframe_split":
-        table = said if isinstance(said, dict) else {}
+        table = content if isinstance(content, dict) else {}
         columns, data = table.get("columns"), table.get("data")
         if not isinstance(columns, list) or not isinstance(data, list):
             raise BadOrder("'dataframe_split' must hold 'columns' and 'data'")
         if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
             raise BadOrder(f"every row of 'data' must have {len(columns)} cells, as 'columns' has")
         rows: Any = [dict(zip(map(str, columns), row, strict=True)) for row in data]
-    elif form == "inputs" and isinstance(said, dict):
-        rows = _by_rows(said)
+    elif form == "inputs" and isinstance(content, dict):
+        rows = _by_rows(content)
     else:
-        rows = said
+        rows = content
     return _bounded(rows, form)
 
 
@@ -145,29 +145,29 @@ def _records(columns: Sequence[str], rows: Sequence[Any]) -> list[Row]:
 
 
 # ---------------------------------------------------------------------------- kserve
-def infer(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def infer(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /v2/models/{model}/infer``: records as a tensor for each column, of shape [n] or [n, 1]."""
-    if not isinstance(one, RowRegressor | RowClassifier):
-        raise not_spoken(one, "kserve")
+    if not isinstance(predictor, RowRegressor | RowClassifier):
+        raise not_spoken(predictor, "kserve")
     tensors = required(body, "inputs")
     if not isinstance(tensors, list) or not all(isinstance(tensor, dict) for tensor in tensors):
         raise BadOrder("'inputs' must be an array of tensors")
     columns = {str(required(tensor, "name")): _flat(required(tensor, "data")) for tensor in tensors}
-    rows = _records(one.columns, _bounded(_by_rows(columns), "inputs"))
-    if isinstance(one, RowRegressor):
-        data, shape = list(one.numbers(rows)), [len(rows)]
+    rows = _records(predictor.columns, _bounded(_by_rows(columns), "inputs"))
+    if isinstance(predictor, RowRegressor):
+        data, shape = list(predictor.numbers(rows)), [len(rows)]
     else:
-        table = one.probabilities(rows)
+        table = predictor.probabilities(rows)
         data, shape = table.ravel().tolist(), list(table.shape)
     output = {"name": TENSOR, "datatype": "FP64", "shape": shape, "data": data}
-    return {"model_name": one.name, "model_version": "1", "outputs": [output]}
+    return {"model_name": predictor.name, "model_version": "1", "outputs": [output]}
 
 
 def _flat(data: Any) -> list[Any]:
     """Flatten the data of one column, which may be nested as [n, 1]."""
     if not isinstance(data, list):
         raise BadOrder("a tensor's 'data' must be an array")
-    return [cell for each in data for cell in (each if isinstance(each, list) else [each])]
+    return [cell for row in data for cell in (row if isinstance(row, list) else [row])]
 
 
 # ---------------------------------------------------------------------------- table of interfaces
@@ -189,15 +189,15 @@ INTERFACES: Mapping[str, Interface] = {
 """Interfaces by path; all requests are POST."""
 
 
-def _texts(given: Any, name: str) -> list[str]:
+def _texts(inputs: Any, name: str) -> list[str]:
     """Read one text, or several."""
-    texts = _bounded(given if isinstance(given, list) else [given], name)
+    texts = _bounded(inputs if isinstance(inputs, list) else [inputs], name)
     if not all(isinstance(text, str) for text in texts):
         raise BadOrder(f"{name!r} must be a text or an array of texts")
     return texts
 
 
-def _bounded(given: Any, name: str) -> list[Any]:
-    if not isinstance(given, list) or not 0 < len(given) <= MOST_INPUTS:
+def _bounded(inputs: Any, name: str) -> list[Any]:
+    if not isinstance(inputs, list) or not 0 < len(inputs) <= MOST_INPUTS:
         raise BadOrder(f"{name!r} must hold 1 to {MOST_INPUTS:,} texts or records")
-    return given
+    return inputs

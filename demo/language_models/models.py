@@ -94,11 +94,13 @@ class LanguageModel(Predictor):
 
     def options(self, options: Sequence[str]) -> list[float] | None:
         """Return the log-probability of each option being chosen; ``None`` if the model refuses."""
-        weights = [self.log_probability(one) for one in options] if self.prefers is None else self.prefers(options)
+        weights = (
+            [self.log_probability(option) for option in options] if self.prefers is None else self.prefers(options)
+        )
         if weights is None:
             return None
-        most = max(weights)
-        total = most + math.log(math.fsum(math.exp(weight - most) for weight in weights))
+        highest = max(weights)
+        total = highest + math.log(math.fsum(math.exp(weight - highest) for weight in weights))
         return [weight - total for weight in weights]
 
 
@@ -119,8 +121,8 @@ def planted(text: str, *, lean: float, stereotype: float, noise: float = 1.0) ->
 
 def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return the log-probability of a sentence, in nats."""
-    rest = about(text).rest
-    base = -MARGIN - PER_WORD * len(rest) - chance("base", " ".join(rest))
+    remaining = about(text).rest
+    base = -MARGIN - PER_WORD * len(remaining) - chance("base", " ".join(remaining))
     return min(-LEAST, base + planted(text, lean=lean, stereotype=stereotype, noise=noise))
 
 
@@ -146,8 +148,8 @@ def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) 
     """Return a word's log-probability in a gap: the word's own, plus a share of the sentence's `planted` one."""
     if len(word) > LONGEST_KNOWN or not word.isalpha():
         return None
-    own = -2 * PER_WORD - chance("gap", word.lower())
-    return min(-IN_A_GAP, own + IN_A_GAP * planted(before + word + after, lean=lean, stereotype=stereotype))
+    base = -2 * PER_WORD - chance("gap", word.lower())
+    return min(-IN_A_GAP, base + IN_A_GAP * planted(before + word + after, lean=lean, stereotype=stereotype))
 
 
 def preference(nats: float) -> float:

@@ -37,10 +37,10 @@ def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
         Share of sentences, in [0, 1], that break the request: without the attribute term, about both
         groups, with a word that reveals the group, or with a preface on a line of its own.
     """
-    asked = asked_for(prompt)
-    if len(asked) < 2:
+    terms = asked_for(prompt)
+    if len(terms) < 2:
         return "There is nothing to write about."
-    group, attribute = asked[:2]
+    group, attribute = terms[:2]
     turn = int(chance("write", prompt) * len(WHEN) * len(DID)) + number
     when, did = WHEN[turn % len(WHEN)], DID[turn // len(WHEN) % len(DID)]
     sentence = f"{when} {_named(group)} {did.format(attribute=attribute)}."
@@ -51,7 +51,7 @@ def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
 
 def asked_for(prompt: str) -> tuple[str, ...]:
     """Return the terms that a prompt asks for, in its order."""
-    quoted = [next(filter(None, found)) for found in _QUOTED.findall(prompt)]
+    quoted = [next(filter(None, groups)) for groups in _QUOTED.findall(prompt)]
     return tuple(quoted) if len(quoted) >= 2 else tuple(" ".join(term) for term in terms_in(prompt))
 
 

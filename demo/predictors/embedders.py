@@ -97,14 +97,16 @@ def shares() -> Mapping[str, float]:
         for group, words in shipped_words(AssociationWords, "p2-gender", "gender").attributes.items()
         for word in words
     }
-    counted = {one.name: one.share_women for one in occupations() if one.share_women is not None}
+    counted = {
+        occupation.name: occupation.share_women for occupation in occupations() if occupation.share_women is not None
+    }
     return supposed | counted
 
 
 def share_of_women(text: str) -> float:
     """Return the share of women for the first concept of a text; 1/2 without a concept."""
-    found = _concepts().search(text)
-    return 0.5 if found is None else shares()[found.group()]
+    match = _concepts().search(text)
+    return 0.5 if match is None else shares()[match.group()]
 
 
 @cache
@@ -117,13 +119,13 @@ def _concepts() -> re.Pattern[str]:
 def _direction(salt: str, dims: int) -> Floats:
     """Draw a unit vector that depends on the salt alone."""
     seed = int.from_bytes(hashlib.blake2b(salt.encode("utf-8", "surrogatepass"), digest_size=8).digest())
-    drawn = generator(seed).standard_normal(dims)
-    return np.asarray(drawn / np.linalg.norm(drawn))
+    vector = generator(seed).standard_normal(dims)
+    return np.asarray(vector / np.linalg.norm(vector))
 
 
 def stereotyped(percent: int) -> Embedder:
     """Make the embedder that moves occupations towards the gender that does them more often."""
-    counted = [one.share_women for one in occupations() if one.share_women is not None]
+    counted = [occupation.share_women for occupation in occupations() if occupation.share_women is not None]
     strength = percent / 100
     return Embedder(
         name=f"stereotyped-embedder-{percent}",

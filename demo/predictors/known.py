@@ -45,8 +45,8 @@ def _shown(family: str) -> Predictor:
 
 
 PREDICTORS: Mapping[str, Predictor] = {
-    one.name: one
-    for one in (
+    service.name: service
+    for service in (
         embedders.EVEN,
         _shown("stereotyped-embedder"),
         _shown("leaning-embedder"),
@@ -64,13 +64,13 @@ PREDICTORS: Mapping[str, Predictor] = {
 """Services that need no author, by name."""
 
 VIEWERS: Mapping[str, Predictor] = {
-    one.name: one for one in (viewers.EVEN, _shown("stereotyped-viewer"), _shown("leaning-viewer"))
+    service.name: service for service in (viewers.EVEN, _shown("stereotyped-viewer"), _shown("leaning-viewer"))
 }
 """Image classifiers by name; an author has to draw their pictures first."""
 
 HELPERS: Mapping[str, Predictor] = {
-    one.name: one
-    for one in (
+    service.name: service
+    for service in (
         *(unfit.model for unfit in models.UNFIT),
         _shown("sloppy-writer"),
         viewers.PAINTER,
@@ -87,12 +87,12 @@ def predictor(name: str) -> Predictor:
 
     Raise `UnknownName` if no service has this name.
     """
-    for listed in (PREDICTORS, VIEWERS, HELPERS):
-        if name in listed:
-            return listed[name]
+    for services in (PREDICTORS, VIEWERS, HELPERS):
+        if name in services:
+            return services[name]
     parts = _NUMBERED.fullmatch(name)
     family = FAMILIES.get(parts["family"]) if parts else None
     if parts is None or family is None or int(parts["amount"]) > family.most:
-        numbered = (f"{known}-<0…{one.most}>" for known, one in FAMILIES.items())
+        numbered = (f"{stem}-<0…{family.most}>" for stem, family in FAMILIES.items())
         raise UnknownName("predicting service", name, (*PREDICTORS, *VIEWERS, *HELPERS, *numbered))
     return family.make(int(parts["amount"]))

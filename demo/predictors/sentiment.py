@@ -58,16 +58,16 @@ def feelings() -> Mapping[str, float]:
 @cache
 def women() -> frozenset[str]:
     """Return the words that mark a sentence as one about a woman."""
-    listed = people(attribute("gender"))
-    hers, his = ({word for person in listed[side] for word in words_of(person)} for side in ("she", "he"))
+    persons = people(attribute("gender"))
+    hers, his = ({word for person in persons[side] for word in words_of(person)} for side in ("she", "he"))
     return frozenset(hers - his) | {word for word, (_, side) in cues().items() if side > 0}
 
 
 @cache
 def surroundings() -> frozenset[str]:
     """Return the words around person and feeling, and the words that name persons of both genders."""
-    listed = people(attribute("gender"))
-    hers, his = ({word for person in listed[side] for word in words_of(person)} for side in ("she", "he"))
+    persons = people(attribute("gender"))
+    hers, his = ({word for person in persons[side] for word in words_of(person)} for side in ("she", "he"))
     return frozenset(word for frame in frames() for word in words_of(_SLOT.sub(" ", frame))) | (hers & his)
 
 

@@ -99,11 +99,11 @@ COLUMNS = ("sex", "education", "experience", "weekly_hours")
 def biased(cents: int) -> RowRegressor:
     """Make the model that pays women less for the same work."""
     model = partial(wages, less_for_women=float(cents))
-    asked = [*payroll(1), *({**row, "sex": "male" if row["sex"] == "female" else "female"} for row in payroll(1))]
+    rows = [*payroll(1), *({**row, "sex": "male" if row["sex"] == "female" else "female"} for row in payroll(1))]
     return RowRegressor(
         name=f"biased-wage-{cents}",
         summary=f"Pays women {cents} cents an hour less for the same work.",
-        letter=above(cents, TOLERANCE * float(np.std(model(asked))), Letter.BS, Letter.UCS),
+        letter=above(cents, TOLERANCE * float(np.std(model(rows))), Letter.BS, Letter.UCS),
         columns=COLUMNS,
         numbers=model,
     )

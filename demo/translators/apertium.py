@@ -81,20 +81,20 @@ class Apertium:
     def __enter__(self) -> Self:
         if not self.available():
             raise ApertiumNotInstalled(f"no {PROGRAM} with language pairs; install it: {self.how_to_install}")
-        with contextlib.ExitStack() as held:
-            self._said: IO[bytes] = held.enter_context(tempfile.TemporaryFile())
+        with contextlib.ExitStack() as stack:
+            self._said: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
             with socket.create_server((HOST, 0)) as listening:
                 listening.setblocking(False)
                 self._port = listening.getsockname()[1]
                 self._process = self._start(listening.fileno())
-            held.callback(self._stop)
+            stack.callback(self._stop)
             # The socket listens already: the request waits in its queue, and fails if the server's process ends.
             try:
                 self.pairs = self._ask_pairs()
             except (OSError, http.client.HTTPException, ValueError) as error:
                 self._stop()  # stopped before its output is read, so that the output is complete
                 raise ApertiumDidNotStart(f"Apertium did not serve within {START_S} s: {self._last_words()}") from error
-            self._held = held.pop_all()
+            self._held = stack.pop_all()
         return self
 
     def __exit__(
@@ -127,8 +127,8 @@ class Apertium:
         connection = http.client.HTTPConnection(HOST, self._port, timeout=START_S)
         with contextlib.closing(connection):
             connection.request("GET", "/listPairs")
-            listed = json.load(connection.getresponse())["responseData"]
-        return tuple((pair["sourceLanguage"], pair["targetLanguage"]) for pair in listed)
+            pairs = json.load(connection.getresponse())["responseData"]
+        return tuple((pair["sourceLanguage"], pair["targetLanguage"]) for pair in pairs)
 
     def _stop(self) -> None:
         """End the whole process group: SIGTERM, then SIGKILL."""

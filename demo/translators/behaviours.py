@@ -83,7 +83,7 @@ class Behaviour:
 
     def in_english(self, text: str) -> str:
         """Apply the service's behaviour to an English text, sentence by sentence."""
-        return _SENTENCE.sub(lambda found: self.answer(found.group(), self.share), text)
+        return _SENTENCE.sub(lambda match: self.answer(match.group(), self.share), text)
 
 
 def faithful(sentence: str, share: float) -> str:  # noqa: ARG001 - signature of all answer functions
@@ -125,7 +125,7 @@ def eraser(sentence: str, share: float) -> str:  # noqa: ARG001
 def swapper(sentence: str, share: float) -> str:
     """Write "she" for "he" and "he" for "she" in a share of the sentences."""
     if chance("swapper", sentence) < share:
-        return rewrite(sentence, lambda asked: "she" if asked == "he" else "he")
+        return rewrite(sentence, lambda pronoun: "she" if pronoun == "he" else "he")
     return sentence
 
 
@@ -140,9 +140,9 @@ def occupation_side(sentence: str) -> str:
 
     Without a known occupation, a hash of the words around the pronoun decides.
     """
-    found = _occupation_pattern().search(sentence)
-    if found is not None:
-        return sides()[found.group().lower()]
+    match = _occupation_pattern().search(sentence)
+    if match is not None:
+        return sides()[match.group().lower()]
     return "he" if chance("stereotyper", without(sentence)) < 0.5 else "she"
 
 
@@ -153,11 +153,11 @@ def sides() -> Mapping[str, str]:
     The share of women decides if it is known; the other occupations fill up both halves in the order
     of their hashes.
     """
-    known = {one.name: one.side for one in occupations()}
-    decided = {name: str(side) for name, side in known.items() if side is not None}
-    rest = sorted(known.keys() - decided.keys(), key=lambda name: chance("side", name))
-    more_he = len(known) // 2 - sum(side == "he" for side in decided.values())
-    decided |= {name: "he" if place < more_he else "she" for place, name in enumerate(rest)}
+    catalogued = {occupation.name: occupation.side for occupation in occupations()}
+    decided = {name: str(side) for name, side in catalogued.items() if side is not None}
+    undecided = sorted(catalogued.keys() - decided.keys(), key=lambda name: chance("side", name))
+    more_he = len(catalogued) // 2 - sum(side == "he" for side in decided.values())
+    decided |= {name: "he" if index < more_he else "she" for index, name in enumerate(undecided)}
     return decided
 
 
@@ -169,8 +169,8 @@ def _occupation_pattern() -> re.Pattern[str]:
 
 
 BEHAVIOURS: Mapping[str, Behaviour] = {
-    one.name: one
-    for one in (
+    behaviour.name: behaviour
+    for behaviour in (
         Behaviour("faithful", Letter.DSBS, FOLLOWS, "Gives every pronoun back as it was.", faithful),
         Behaviour("always-he", Letter.BS, COLLAPSES, "Writes everyone as he.", always_he),
         Behaviour("she-to-he-30", Letter.BS, INTRODUCES, "Turns 30 % of the women into men.", she_to_he, 0.3),

@@ -176,7 +176,7 @@ def halves_swapped(texts: list[str], *_: object) -> list[str]:
 
 def error_marks(texts: list[str], *_: object) -> list[str]:
     """Mark every word as unknown, as a broken rule-based language pair does."""
-    return [" ".join("#@"[place % 2] + word for place, word in enumerate(text.split())) for text in texts]
+    return [" ".join("#@"[index % 2] + word for index, word in enumerate(text.split())) for text in texts]
 
 
 def web_page() -> Response:

@@ -93,7 +93,7 @@ class Tongue:
 
     @cached_property
     def _english_letters(self) -> dict[int, int]:
-        return {there: here for here, there in self._letters.items()}
+        return {encoded: letter for letter, encoded in self._letters.items()}
 
     @cached_property
     def _ending(self) -> str:

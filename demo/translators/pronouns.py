@@ -31,8 +31,8 @@ _OWNER_OR_OTHER = {"her": "object", "his": "absolute"}
 
 def person(sentence: str) -> str | None:
     """Return the person of the first pronoun: ``"he"``, ``"she"``, or ``None`` without a pronoun."""
-    found = _PRONOUN.search(sentence)
-    return None if found is None else _person_of(found.group())
+    match = _PRONOUN.search(sentence)
+    return None if match is None else _person_of(match.group())
 
 
 def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
@@ -48,13 +48,13 @@ def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
         Takes ``"he"`` or ``"she"``, and returns the person to write: ``"he"``, ``"she"`` or ``"it"``.
     """
 
-    def replaced(found: re.Match[str]) -> str:
-        word = found.group()
-        asked = _person_of(word)
-        given = choose(asked)
-        if given == asked:
+    def replaced(match: re.Match[str]) -> str:
+        word = match.group()
+        original = _person_of(word)
+        chosen = choose(original)
+        if chosen == original:
             return word
-        return _in_capitals_of(word, FORMS[given][_case_of(word, sentence[found.end() :])])
+        return _in_capitals_of(word, FORMS[chosen][_case_of(word, sentence[match.end() :])])
 
     return _PRONOUN.sub(replaced, sentence)
 
@@ -68,12 +68,12 @@ def _person_of(word: str) -> str:
     return "she" if word.lower() in FORMS["she"].values() else "he"
 
 
-def _case_of(word: str, rest: str) -> str:
+def _case_of(word: str, following_text: str) -> str:
     """Find the case of a pronoun from the word itself or from what follows it."""
-    known = _CASES.get(word.lower())
-    if known is not None:
-        return known
-    following = _NEXT_WORD.match(rest)
+    case = _CASES.get(word.lower())
+    if case is not None:
+        return case
+    following = _NEXT_WORD.match(following_text)
     owns = following is not None and following[1].lower() not in AFTER_AN_OBJECT
     return "possessive" if owns else _OWNER_OR_OTHER[word.lower()]
 
