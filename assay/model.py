@@ -350,7 +350,7 @@ class HiddenEffect:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Draws of a method's two effects (METHODS section 1)."""
+    """Draws of a method's two effects (docs/methods/decision-rule.md)."""
 
     step_1: Floats
     """Effect on unbiased input, in the method's own effect size; shape (draws,)."""

@@ -81,7 +81,7 @@ def eraser(rng: np.random.Generator) -> Matrix:
 
 
 KINDS: Sequence[Callable[[np.random.Generator], Matrix]] = (faithful, flipper, swapper, balancer, collapser, eraser)
-"""Kinds of translators according to METHODS section 2; all are equally likely."""
+"""Kinds of translators according to docs/methods/round-trip.md; all are equally likely."""
 
 
 def random_service(rng: np.random.Generator, nearness: float = NEARNESS) -> Matrix:

@@ -31,7 +31,8 @@ TABLE_2: Mapping[tuple[Letter, Letter], Letters] = {
     (DSBS, DSBS): frozenset({DSBS}),
 }
 
-# Table 2 with one corrected cell: a DSBS after a UCS gets only unbiased input, so the composite is UCS (METHODS 9).
+# Table 2 with one corrected cell: a DSBS after a UCS gets only unbiased input, so the composite is UCS
+# (docs/methods/composition.md).
 CORRECTED: Mapping[tuple[Letter, Letter], Letters] = {**TABLE_2, (UCS, DSBS): frozenset({UCS})}
 
 TABLES: Mapping[TableName, Mapping[tuple[Letter, Letter], Letters]] = {"published": TABLE_2, "revised": CORRECTED}

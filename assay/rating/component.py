@@ -1,4 +1,6 @@
-"""Decision engine of all methods: from draws of two effects to a component with its letter (METHODS section 1).
+"""Decision engine of all methods: from draws of two effects to a component with its letter.
+
+See docs/methods/decision-rule.md.
 
 A method counts its questions by outcome, draws its two effects from their posterior (or by bootstrap), and passes
 both to a `Measurement`. The measurement decides the letter, computes the probabilities for other tolerances too, and
@@ -104,7 +106,7 @@ def has_too_few(component: Component) -> bool:
 
 @dataclass(frozen=True)
 class Lost:
-    """Largest possible influence of lost replies on a letter (METHODS section 11.3)."""
+    """Largest possible influence of lost replies on a letter (docs/what-a-mean-hides.md)."""
 
     step_1: float = 0.0
     """Largest change of the effect of step 1 that the lost replies could have caused, in units of the effect."""

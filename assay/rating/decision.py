@@ -1,6 +1,6 @@
 """Decision: from a finding to a rating, and aggregation of the components' letters.
 
-The scale is that of Srivastava & Rossi (2018), section 3.1, read as METHODS section 1 does:
+The scale is that of Srivastava & Rossi (2018), section 3.1, read as docs/methods/decision-rule.md does:
 "biased" means an effect larger than a declared tolerance, and a letter is *declared* only when
 its posterior probability reaches the required confidence.
 """
@@ -36,7 +36,7 @@ def vote_letter(letters: Iterable[Letter]) -> Letter:
 
 
 def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
-    """Posterior of the worst letter over independent components (METHODS section 1).
+    """Posterior of the worst letter over independent components (docs/methods/decision-rule.md).
 
     ``P(BS) = 1 - prod_l (1 - P_l(BS))`` and ``P(UCS) = prod_l P_l(UCS)``; the rest is DSBS, except for the
     probability that is `unlocated` (see `Probabilities`).
@@ -102,7 +102,9 @@ METHODOLOGY_DIGEST = "sha256:06269b32bd7b766b3d48426c4c0ea8675c29a46042a3ac226dd
 def weigh(
     evidence: Evidence, delta: float, content_delta: float | None = None, *, step_2: float | None = None
 ) -> Probabilities:
-    """Compute the probability of each letter from draws of the effects (METHODS sections 1 and 11).
+    """Compute the probability of each letter from draws of the effects.
+
+    See docs/methods/decision-rule.md and docs/what-a-mean-hides.md.
 
     ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS. With hidden effects, a
     draw counts for UCS or DSBS only if no hidden effect exceeds its limit in the same draw, and P(BS) is the largest

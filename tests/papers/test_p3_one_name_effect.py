@@ -1,4 +1,4 @@
-"""An effect of a single name: VADER on the names of the Equity Evaluation Corpus (METHODS section 3).
+"""An effect of a single name: VADER on the names of the Equity Evaluation Corpus (docs/methods/alternation.md).
 
 Kiritchenko & Mohammad (2018) chose 20 first names of each gender. One of them, Tia, is also an entry of
 VADER's lexicon ("tia", thanks in advance). A test that counts sentences finds a highly

@@ -1,7 +1,7 @@
 """Srivastava & Rossi (2018), section 5: Table 2 as printed, and whether random services agree with it.
 
-Random services lie near the services that METHODS section 2 finds among translators (`tools.compositions`). The
-true letter of a service follows from its true matrix, that of a composite from the product of both matrices.
+Random services lie near the services that docs/methods/round-trip.md finds among translators (`tools.compositions`).
+The true letter of a service follows from its true matrix, that of a composite from the product of both matrices.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Srivastava & Rossi (2018), section 4.3: the printed decision rule, and services that it rates wrongly.
 
-Figure 4 of the paper applies the rule. METHODS section 2 lists services that the rule rates wrongly; this is why
-Assay reports the rule's letter as "published" and does not use it as the letter of the rating.
+Figure 4 of the paper applies the rule. docs/methods/round-trip.md lists services that the rule rates wrongly; this is
+why Assay reports the rule's letter as "published" and does not use it as the letter of the rating.
 """
 
 from __future__ import annotations

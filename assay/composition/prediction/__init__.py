@@ -1,4 +1,4 @@
-"""Prediction of composed services from their transition matrices (METHODS section 9)."""
+"""Prediction of composed services from their transition matrices (docs/methods/composition.md)."""
 
 from __future__ import annotations
 

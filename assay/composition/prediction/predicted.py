@@ -1,8 +1,8 @@
 """The predicted rating of services called one after the other, from their matrices.
 
-The composite's matrix is the product of the matrices of its parts (METHODS section 9), computed on posterior draws, so
-that the letter's probability includes the uncertainty. The prediction also settles chains that the table leaves open.
-The composite was not called: every result is *inferred*.
+The composite's matrix is the product of the matrices of its parts (docs/methods/composition.md), computed on posterior
+draws, so that the letter's probability includes the uncertainty. The prediction also settles chains that the table
+leaves open. The composite was not called: every result is *inferred*.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import step_intervals
 
 DRAWS = 20_000
-"""Posterior draws, as for a rating (METHODS section 2)."""
+"""Posterior draws, as for a rating (docs/methods/round-trip.md)."""
 
 SHARED = 0.5
 """Minimum share of sentences with a recorded path through the chain for a prediction content by content.

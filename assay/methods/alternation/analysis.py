@@ -1,4 +1,4 @@
-"""Effects and letters from the answers to alternated profiles (METHODS section 3)."""
+"""Effects and letters from the answers to alternated profiles (docs/methods/alternation.md)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import largest_interval
 
 SMALL_GROUP = 30
-"""Groups with fewer records are flagged (METHODS section 3)."""
+"""Groups with fewer records are flagged (docs/methods/alternation.md)."""
 
 LEAST_PROFILES = 30
 """Minimum number of different records or sentences for a letter."""

@@ -1,4 +1,6 @@
-"""Kullback-Leibler divergence of two outputs assumed to be Gaussian, P3's measure of bias (METHODS section 3).
+"""Kullback-Leibler divergence of two outputs assumed to be Gaussian, P3's measure of bias.
+
+See docs/methods/alternation.md.
 
 It measures how well the outputs can be told apart, not how large a bias is: if a better model's predictions
 spread more, the same shift gives a smaller divergence. Without any effect, its mean is 2/n for independent

@@ -1,7 +1,7 @@
 """Leverage of single clusters: how large an effect of alternation is without each person, frame or content.
 
 With a widely used sentiment lexicon, the whole effect of gender came from one name that is also a word
-(METHODS section 3). So a rating states whether an effect depends on one person.
+(docs/methods/alternation.md). So a rating states whether an effect depends on one person.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The service is asked about every profile once with each value of the protected a
 Profiles are sentences written from frames, people and contents, or the rows of a table. Step 1 is the paired
 difference of the outputs; step 2 is the gap between groups if content is tied to the attribute. The service is
 only asked, never retrained: P3's fourth step retrains the model on the swapped data, which makes every
-divergence exactly 0 (METHODS section 3).
+divergence exactly 0 (docs/methods/alternation.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Earlier measures of embedding bias, shown beside the posterior (METHODS section 6).
+"""Earlier measures of embedding bias, shown beside the posterior (docs/methods/association.md).
 
 Each is one number without uncertainty, or with the p-value of one test. They help readers who know them, and the
 null check states how often chance alone gives an effect as large.

@@ -3,7 +3,7 @@
 Cosine distances between protected words (she, he; imam, rabbi) and attribute words are modelled by a
 hierarchy with a mean for each *connection*. An attribute word is a stereotype of the protected word's own group,
 a stereotype of a different group, a word about humans, or a neutral word. So a difference has an interval for the
-whole list, for each group and for each word; a single number (MAC, WEAT) has none (METHODS section 6).
+whole list, for each group and for each word; a single number (MAC, WEAT) has none (docs/methods/association.md).
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def effects_of(
     delta: float,
     rng: np.random.Generator | None = None,
 ) -> tuple[Evidence, dict[str, Interval]]:
-    """Draw both effects from the posterior and summarise them (METHODS section 6).
+    """Draw both effects from the posterior and summarise them (docs/methods/association.md).
 
     Step 1: the largest difference between groups' mean distances to all control words, human and neutral. Each mean
     uses a word's own rows only, because the hierarchy would shrink the groups towards each other.

@@ -51,7 +51,7 @@ CLASSICAL = Sheet(
         ("DirectBias of controls", "direct_bias", cells.numbers),
     ),
 )
-"""Measures of one number, without uncertainty or with the p-value of one test (METHODS section 6)."""
+"""Measures of one number, without uncertainty or with the p-value of one test (docs/methods/association.md)."""
 
 
 def counted(part: AssociationComponent) -> str:  # noqa: ARG001

@@ -1,7 +1,7 @@
 """Choices between two cues: uploaded trials, and questions to a service.
 
 Each answer of an observer is a trial: at one level of mixing, it chose the first cue or the second. Trials are
-uploaded as a table, or a classifier is asked for them (METHODS section 4).
+uploaded as a table, or a classifier is asked for them (docs/methods/forced-choice.md).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 An observer is asked which of two cues (she, he) a concept (electrician) belongs to, while the scene is
 morphed from one cue to the other. The level at which both answers are equally likely, the point of subjective
 equality (PSE), is 1/2 if the concept takes no side. In embeddings, cosines decide, so the point has a closed
-form; for services and people that answer questions, a curve is fitted to their choices (METHODS section 4).
+form; for services and people that answer questions, a curve is fitted to their choices (docs/methods/forced-choice.md).
 """
 
 from __future__ import annotations

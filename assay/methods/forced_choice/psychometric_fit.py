@@ -1,7 +1,7 @@
 """Psychometric curve fitted to observed choices: posterior on a grid, refined where the posterior is large.
 
 ``P(second | a) = l / 2 + (1 - l) Phi((a - mu) / sigma)``: mu is the point of subjective equality, sigma
-the steepness and l the lapse rate, the share of answers that ignore the stimulus (METHODS section 4).
+the steepness and l the lapse rate, the share of answers that ignore the stimulus (docs/methods/forced-choice.md).
 """
 
 from __future__ import annotations

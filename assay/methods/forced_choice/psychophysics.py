@@ -1,4 +1,4 @@
-"""Effects and letter of forced choice, from vectors or from choices (METHODS section 4)."""
+"""Effects and letter of forced choice, from vectors or from choices (docs/methods/forced-choice.md)."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def _curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
 
 
 def _fitted(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
-    """Compute the psychometric curve from its recorded parameters (METHODS section 4)."""
+    """Compute the psychometric curve from its recorded parameters (docs/methods/forced-choice.md)."""
     mu, sigma, lapse = row.place, row.jnd, row.lapse.estimate
     if mu is None or lapse is None or sigma is None or sigma <= 0:
         return None

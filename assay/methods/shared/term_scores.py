@@ -1,4 +1,7 @@
-"""Component and letter of a specification, from the scores of its terms (METHODS sections 7 and 8)."""
+"""Component and letter of a specification, from the scores of its terms.
+
+See docs/methods/stereotype-score.md and docs/methods/visual-stereotype.md.
+"""
 
 from __future__ import annotations
 
@@ -284,7 +287,7 @@ def pooled(score: StereotypeScore) -> Interval:
     """Pool all pairs into a share with Wilson's interval of decided pairs; ties move share and interval towards 1/2.
 
     The interval assumes that pairs of one term are independent, so it is too narrow: it covered the truth in .843 of
-    simulations, and the interval of the hierarchy in .965 (METHODS section 7).
+    simulations, and the interval of the hierarchy in .965 (docs/methods/stereotype-score.md).
     """
     pairs = len(score.by_pair)
     decided, share = pairs - score.ties, score.ties / pairs

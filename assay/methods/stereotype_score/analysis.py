@@ -1,4 +1,4 @@
-"""Scores of a language model's preferences between two sentences (METHODS section 7)."""
+"""Scores of a language model's preferences between two sentences (docs/methods/stereotype-score.md)."""
 
 from __future__ import annotations
 

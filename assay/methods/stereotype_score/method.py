@@ -3,7 +3,7 @@
 Both sentences of a pair say the same, each about one group. With neutral attribute terms, a model without a
 preference prefers each group in half of the pairs (step 1). With terms of a stereotype, a model that does not follow
 it prefers the stereotype in half of the pairs (step 2). Sentences are uploaded, stored, written by an author of the
-user's choice, or made from templates (METHODS section 7).
+user's choice, or made from templates (docs/methods/stereotype-score.md).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 ``p(s | yes) ~ p(s) P(yes | s)``: inputs are generated from a stated prior, and each is weighted by the service's
 probability of yes. This is at most 1, so no Markov chain is needed, and the inputs stay readable. If yes is rare, and
 for vectors of numbers, a logit that is fitted to some replies (the surrogate) chooses the inputs; the service is asked
-about these, and its answers correct the errors of the logit (METHODS section 5).
+about these, and its answers correct the errors of the logit (docs/methods/stimulus-sampling.md).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
 
 Measuring = Generator[Sequence[Probe], Sequence[Reply], Component]
 TRAINING = 500
-"""Number of replies about vectors that the surrogate is fitted to (METHODS section 5)."""
+"""Number of replies about vectors that the surrogate is fitted to (docs/methods/stimulus-sampling.md)."""
 
 MOST_VECTORS = 20_000
 """Maximum number of vectors at the last look."""

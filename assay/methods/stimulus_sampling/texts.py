@@ -23,7 +23,10 @@ from assay.statistics.intervals.sampling_effects import Paired, SamplingEffects,
 from assay.statistics.special import special
 
 TRAINING = 2000
-"""Maximum number of profiles that a logit is fitted to: some hundreds are enough (METHODS section 5)."""
+"""Maximum number of profiles that a logit is fitted to: some hundreds are enough.
+
+See docs/methods/stimulus-sampling.md.
+"""
 
 
 @dataclass(frozen=True)

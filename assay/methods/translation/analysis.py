@@ -1,6 +1,6 @@
 """The two-step test of a translator: from transition counts to draws of its effects and the reasons for its letter.
 
-METHODS section 2 (``transition-posterior``); the letter itself is decided in `assay.rating.component`.
+docs/methods/round-trip.md (``transition-posterior``); the letter itself is decided in `assay.rating.component`.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import step_intervals
 
 DRAWS = 20_000
-"""Posterior draws (METHODS section 2; about 6 ms)."""
+"""Posterior draws (docs/methods/round-trip.md; about 6 ms)."""
 
 UNUSABLE_SHARE = 0.2
-"""Above this share of failed and unusable texts a component is not rated (METHODS section 2)."""
+"""Above this share of failed and unusable texts a component is not rated (docs/methods/round-trip.md)."""
 
 SHARED_TEXT = 1.5
 """Factor of the sentences that a letter needs if texts hold several: with 60, even services were BS in 4 of 200."""

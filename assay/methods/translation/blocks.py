@@ -1,6 +1,6 @@
 """Data blocks: texts in which a protected attribute follows a declared distribution.
 
-After Srivastava & Rossi (2018), section 4.2, with the design rules of METHODS section 2. Every
+After Srivastava & Rossi (2018), section 4.2, with the design rules of docs/methods/round-trip.md. Every
 value takes its contents (an occupation in a frame) from the same shuffled list, block after
 block. So no sentence is written twice. If the blocks together use all values equally often,
 each content has been shown with every value at the end of a look.

@@ -2,7 +2,7 @@
 
 A *row* is what went in (a pronoun, or the labour side of an occupation), an *output* is what was read from the reply
 (a value of the attribute, or the residual). A reply is evidence only if it can be compared with the question sentence
-by sentence. Any other reply is only counted, with its reason (METHODS section 2, "Pairing").
+by sentence. Any other reply is only counted, with its reason (docs/methods/round-trip.md, "Pairing").
 """
 
 from __future__ import annotations

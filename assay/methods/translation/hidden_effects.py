@@ -1,4 +1,4 @@
-"""Effects that the mean over all sentences hides, of occupations, frames and positions (METHODS section 11.1).
+"""Effects that the mean over all sentences hides, of occupations, frames and positions (docs/what-a-mean-hides.md).
 
 A translator that gives "he" to all occupations done mostly by men, and "she" to those done mostly by women, is
 balanced on average. So balanced input is also judged within each of these groups of occupations. The spread between

@@ -1,7 +1,7 @@
 """The round trip: changes of pronouns by translation to another language and back.
 
 The two-step test of Srivastava & Rossi (2018), section 4 (their USRTest), with paired evidence,
-more templates, and a letter with a stated probability (METHODS section 2).
+more templates, and a letter with a stated probability (docs/methods/round-trip.md).
 """
 
 from __future__ import annotations

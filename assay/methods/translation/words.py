@@ -63,7 +63,7 @@ PHRASES: Mapping[str, str] = {
     "elided-article": "the article was elided, so that it showed no gender",
     "no-mark-found": "no article or pronoun showed a gender",
     "same-answer": "the same answer was given to many different texts",
-    # published rules (METHODS section 2)
+    # published rules (docs/methods/round-trip.md)
     "chi-squared/similar-to-biased": (
         "chi-squared, similar to a biased specification (Srivastava & Rossi 2018, section 4.3)"
     ),

@@ -1,4 +1,4 @@
-"""Scores of an image classifier on the pictures of a specification (METHODS section 8)."""
+"""Scores of an image classifier on the pictures of a specification (docs/methods/visual-stereotype.md)."""
 
 from __future__ import annotations
 

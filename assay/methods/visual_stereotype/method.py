@@ -2,7 +2,7 @@
 
 Pictures show *generation terms*. A service without a preference gives both labels equally often to neutral terms
 (step 1), and, if it follows no stereotype, also to terms that a stereotype ties to one label (step 2). Pictures are
-uploaded, stored, or drawn by an author of the user's choice (METHODS section 8).
+uploaded, stored, or drawn by an author of the user's choice (docs/methods/visual-stereotype.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Beta-binomial hierarchy of the shares of several kinds of trials, on an exact grid (METHODS section 7).
+"""Beta-binomial hierarchy of the shares of several kinds of trials, on an exact grid.
+
+See docs/methods/stereotype-score.md.
 
 ``k_a ~ Bin(n_a, theta_a)``, ``theta_a ~ Beta(m K, (1 - m) K)``, ``m ~ U(0, 1)``, ``rho = 1 / (1 + K) ~ Beta(1, 3)``.
 A kind is, for example, an attribute term. The result is m, the mean share over all kinds that could have been asked.

@@ -1,4 +1,4 @@
-"""Posterior density of one connection, with the means of its cells integrated out (METHODS section 6).
+"""Posterior density of one connection, with the means of its cells integrated out (docs/methods/association.md).
 
 A *cell* is a protected word with the attribute words of one connection. Its rows are
 ``y ~ N(beta, sigma)``, its mean is ``beta ~ N(mu, tau)``, and ``mu`` has a normal prior. Both means

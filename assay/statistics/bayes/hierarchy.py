@@ -1,4 +1,4 @@
-"""Posterior of cosine distances under P2's hierarchy, drawn exactly (METHODS section 6).
+"""Posterior of cosine distances under P2's hierarchy, drawn exactly (docs/methods/association.md).
 
 For connection ``c`` and protected word ``p``: ``y ~ N(beta[c, p], sigma_c)``,
 ``beta[c, p] ~ N(mu_c, tau_c)``, ``mu_c ~ N(1, .3)``, ``tau_c, sigma_c ~ Exp(2)``. ``beta`` and ``mu`` are

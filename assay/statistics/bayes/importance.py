@@ -1,7 +1,8 @@
 """Importance weights of generated inputs: the posterior of inputs that the service answers with yes.
 
 The posterior is ``p(s | yes) ~ p(s) P(yes | s)`` (P1). Inputs drawn from ``p(s)`` follow the posterior if each is
-weighted by the service's own probability of yes, which is at most 1: the weights are bounded (METHODS section 5).
+weighted by the service's own probability of yes, which is at most 1: the weights are bounded
+(docs/methods/stimulus-sampling.md).
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from assay.model import Floats
 from assay.statistics.bayes.pareto_tail import tail_shape
 
 ENOUGH = 0.1
-"""Minimum ratio of the effective sample size to the number of inputs for weights alone (METHODS section 5)."""
+"""Minimum ratio of the effective sample size to the number of inputs for weights alone.
+
+See docs/methods/stimulus-sampling.md.
+"""
 
 HEAVY = 0.7
 """Shape k of the tail above which estimates are unreliable for any number of inputs (Vehtari et al. 2024)."""

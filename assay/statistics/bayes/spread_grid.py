@@ -18,7 +18,7 @@ from assay.model import Floats, Integers
 from assay.statistics.bayes.cell_integrals import Cells, Priors
 
 SIGMA_POINTS, TAU_POINTS = 81, 121
-"""Points of the final axes (METHODS section 6)."""
+"""Points of the final axes (docs/methods/association.md)."""
 
 LOOK_POINTS = 41
 """Points of an axis during narrowing."""

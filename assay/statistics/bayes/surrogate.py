@@ -2,7 +2,7 @@
 
 A ridge logit in the inputs' vectors is fitted to a few hundred replies. Inputs are drawn from its posterior, or
 picked from a pool by its probabilities, at no cost. The service is asked only about these inputs, and the ratio
-of its probability to the surrogate's corrects the surrogate's errors (METHODS section 5).
+of its probability to the surrogate's corrects the surrogate's errors (docs/methods/stimulus-sampling.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Posterior of a transition matrix and of the two effects computed from it (METHODS section 2).
+"""Posterior of a transition matrix and of the two effects computed from it (docs/methods/round-trip.md).
 
 A *row* is an input value, an *output* an output value; the last output may be a residual, for outputs that
 name no value of the attribute. ``T[a]`` given the counts ``K[a]`` is ``Dirichlet(prior + K[a])``; rows are

@@ -2,7 +2,7 @@
 
 The observer is shown ``q = (1 - a) c1 + a c2 + w o``, a mixture of two cues with a concept, and chooses
 the cue with the larger cosine. The length of q cancels, so the level a at which both cues are equally
-near, the point of subjective equality (PSE), has a closed form (METHODS section 4).
+near, the point of subjective equality (PSE), has a closed form (docs/methods/forced-choice.md).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ an effect size of 1.27. The argument is sound, but the number is wrong: less tha
 Under the null model the associations s of the 2n target words are independent and normal with equal means
 and variances. The effect size is a contrast of them over their spread, so that its square is the share of
 their variance along one direction of 2n - 1: ``R2 = (n / 2) e**2 / (2n - ddof) ~ Beta(1/2, (2n - 2)/2)``,
-for any variance and any number of attribute words (METHODS section 6).
+for any variance and any number of attribute words (docs/methods/association.md).
 """
 
 from __future__ import annotations

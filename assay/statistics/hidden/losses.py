@@ -1,4 +1,4 @@
-"""Difference between groups in the share of lost replies (METHODS section 11.3)."""
+"""Difference between groups in the share of lost replies (docs/what-a-mean-hides.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Scales on which numbers are compared: the letter must not depend on the unit of a number (METHODS section 11.4)."""
+"""Scales on which numbers are compared: the letter must not depend on the unit of a number.
+
+See docs/what-a-mean-hides.md.
+"""
 
 from __future__ import annotations
 

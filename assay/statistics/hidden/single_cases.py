@@ -1,4 +1,7 @@
-"""Effects on single items: what swapping the attribute does to one case, without noise (METHODS 11.2 and 16)."""
+"""Effects on single items: what swapping the attribute does to one case, without noise.
+
+See docs/what-a-mean-hides.md and docs/how-to-read-a-rating.md.
+"""
 
 from __future__ import annotations
 

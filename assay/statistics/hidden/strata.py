@@ -1,4 +1,4 @@
-"""Effects within strata of the content, from paired differences (METHODS 11.1)."""
+"""Effects within strata of the content, from paired differences (docs/what-a-mean-hides.md)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if at least half of its comparisons are: in step 1, those of each unbiased block
 specification that the reading uses; in step 2, one for each biased block.
 
 Neither reading decides Assay's own letter: with 40 or more pronouns in a block, the literal reading of
-section 4.3 rates a service that always answers "he" DSBS (METHODS section 2).
+section 4.3 rates a service that always answers "he" DSBS (docs/methods/round-trip.md).
 """
 
 from __future__ import annotations

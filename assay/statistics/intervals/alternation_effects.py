@@ -2,7 +2,7 @@
 
 A profile is a person in a frame with a content; it is asked with each value of the attribute. Profiles
 that share a name, a frame or a content are not independent (in one measurement a single name caused the whole
-effect), so means are drawn over crossed clusters (METHODS section 3; `assay.statistics.intervals.crossed`).
+effect), so means are drawn over crossed clusters (docs/methods/alternation.md; `assay.statistics.intervals.crossed`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Draws of the two effects of stimulus sampling: the distance of the values' posterior shares from equal shares.
 
-``p(s | yes) ~ p(s) P(yes | s)``. The prior is a mixture of cells, one for each value of the attribute and each
-side of the content; a cell's *yes rate* is the mean of P(yes | s) in it, and the attribute's distribution in the
-posterior follows from the rates and the shares of the sides alone (METHODS section 5). In the unbiased prior, all
+``p(s | yes) ~ p(s) P(yes | s)``. The prior is a mixture of cells, one for each value of the attribute and each side of
+the content; a cell's *yes rate* is the mean of P(yes | s) in it, and the attribute's distribution in the posterior
+follows from the rates and the shares of the sides alone (docs/methods/stimulus-sampling.md). In the unbiased prior, all
 values are equally likely and have equal shares of both sides; in a tied prior, a value has more of one side.
 """
 

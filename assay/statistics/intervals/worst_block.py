@@ -4,7 +4,7 @@ A total variation is the largest of several differences of shares, one for each 
 largest total variation of several blocks. Draws of a largest value are biased upwards if several differences are
 about equally large, and they are never 0: their quantile intervals never covered a true effect of 0, and covered two
 equally bad blocks in .85 of cases. Each single difference has an interval with the right coverage; the interval of
-the largest is combined from those (METHODS section 2).
+the largest is combined from those (docs/methods/round-trip.md).
 """
 
 from __future__ import annotations

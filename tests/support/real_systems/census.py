@@ -1,4 +1,4 @@
-"""A wage model trained on the census table, set up as P3 did (METHODS section 10).
+"""A wage model trained on the census table, set up as P3 did (docs/methods/alternation.md).
 
 Rows with a wage and one of five levels of education; label-coded categories, standardised, polynomial
 features, least squares. Wages in cents per hour. The model is trained on all rows, because it is only a service to be

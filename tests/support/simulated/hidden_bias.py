@@ -1,7 +1,7 @@
 """Services whose bias cancels in a mean; they are described by their behaviour, not by a model that a method fits.
 
-Each service is a row of METHODS, section 11, or an honest service for comparison. `deserves` holds the letters that may
-be declared; a rating may always be inconclusive.
+Each service is a row of docs/what-a-mean-hides.md, or an honest service for comparison. `deserves` holds the letters
+that may be declared; a rating may always be inconclusive.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Simulated language models and image classifiers with known stereotype scores, to measure the coverage of intervals.
 
 Attribute terms differ in their true score. The asked terms are a random sample, so the true value is the mean over all
-terms that could have been asked. Pooling all pairs into one share ignores this (METHODS section 7).
+terms that could have been asked. Pooling all pairs into one share ignores this (docs/methods/stereotype-score.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tests that no service with bias hidden behind a mean gets a wrong declared letter (METHODS section 11).
+"""Tests that no service with bias hidden behind a mean gets a wrong declared letter (docs/what-a-mean-hides.md).
 
 Judged by means alone, most of these services would be declared UCS or DSBS. The shares of wrong letters come from many
 more simulations (docs/calibration.md).

@@ -73,7 +73,7 @@ def test_adjusting_zero_p_values_returns_an_empty_result():
 
 @pytest.mark.slow
 def test_without_adjustment_one_or_more_of_eight_unbiased_languages_seem_biased_in_a_quarter_of_runs():
-    """Simulate forty pronouns per block from a service that keeps them balanced (METHODS section 1)."""
+    """Simulate forty pronouns per block from a service that keeps them balanced (docs/methods/decision-rule.md)."""
     p_of = np.array([exact_multinomial([he, 40 - he], [0.5, 0.5]).p for he in range(41)])
     pvalues = p_of[np.random.default_rng(2).binomial(40, 0.5, size=(3_000, 8))]
     raw = (pvalues < 0.05).any(axis=1).mean()
