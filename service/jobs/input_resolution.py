@@ -23,7 +23,7 @@ from service.corpora.experiment_inputs import check_images, find_corpus
 from service.dependencies import Service
 from service.http.json import located
 from service.uploads.reception import UPLOADED, rows_of, trials_of
-from store.corpora import materials, specifications
+from store.corpora import materials, specifications, uploads
 
 
 async def fill_in(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any], seed: int) -> AnyMethod:
@@ -49,6 +49,18 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
         with located("target"):
             return await _with_trials(service, tenant, method, target)
     return method
+
+
+async def reading_of(service: Service, tenant: str, method: AnyMethod) -> Mapping[str, str] | None:
+    """Return what the sender of an experiment's table said about its form; ``None`` without such words or a table.
+
+    The same bytes can be sent again with other words, and are then another table.
+    """
+    rows = method.references().rows
+    if rows is None:
+        return None
+    upload = await service.database.read(uploads.find, rows.upload, tenant, "table")
+    return None if upload is None else upload.summary.get("reading")
 
 
 async def with_rows(service: Service, tenant: str, method: AnyMethod, seed: int) -> AnyMethod:

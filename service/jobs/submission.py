@@ -19,7 +19,7 @@ from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.authors import check_author, resolve_author
-from service.jobs.input_resolution import with_kept, with_rows, without_rows
+from service.jobs.input_resolution import reading_of, with_kept, with_rows, without_rows
 from service.jobs.schemas import TEN_YEARS_S, RatingRequest, UnnamedExperiment
 from service.targets.target_resolution import ResolvedTarget, check_rated
 from service.uploads.reception import UPLOADED
@@ -224,7 +224,9 @@ async def rating_order(
         method = method.with_held_back(HeldBack())
     # computed before rows and held-back material are drawn, and before `with_kept` adds items that an author generated
     # earlier, so that equal requests have equal digests
-    digest = _request_digest(caller, target, dump_method(method), request.seed, author)
+    reading = await reading_of(service, caller.tenant, method)
+    named = dump_method(method) | ({} if reading is None else {"reading": dict(reading)})
+    digest = _request_digest(caller, target, named, request.seed, author)
     if service.held_back != HeldBack() and request.seed is None and request.visibility == "public" and not recurring:
         method = method.with_held_back(draw(service.held_back, generator(random_seed())))
     method = await with_rows(service, caller.tenant, method, seed)

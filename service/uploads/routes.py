@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from assay.errors import SpecificationError
 from service.dependencies import ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
@@ -87,6 +88,8 @@ def _reading(request: Request, form: UploadForm, media_type: str) -> dict[str, s
     message["content-type"] = request.headers.get("content-type", "")
     charset = str(message.get_param("charset", "utf-8"))
     if form.purpose != "table" or media_type != CSV:
+        if form.decimal is not None:
+            raise SpecificationError("only tables in CSV have a decimal sign that can be named", "decimal")
         return {}
     encoding = encoding_named(charset)
     return ({} if encoding == "utf-8" else {"encoding": encoding}) | ({"decimal": form.decimal} if form.decimal else {})

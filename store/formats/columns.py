@@ -92,8 +92,9 @@ class ColumnTally:
         self._counts: dict[Any, int] | None = {}
         self._styles: dict[Decimal, bool] = dict.fromkeys(STYLES, True)
         """Whether numbers with this decimal sign are all integers; a sign that does not fit is removed."""
-        self._numbers = self._ambiguous = self._has_decimals = self._has_blanks = False
-        self.example = ""
+        self._numbers = self._has_decimals = self._has_blanks = self._has_groups = False
+        self._ambiguous: dict[str, str] = {}
+        """First numbers that can be read in two ways, by the sign in them."""
         self.padded = 0
 
     def add(self, cell: Field) -> None:
@@ -136,8 +137,9 @@ class ColumnTally:
         self._numbers |= bool(numerals)
         self._has_blanks |= grouped_by_blanks(text)
         self._has_decimals |= bool(numerals) and not any(is_integer(numeral) for numeral in numerals)
+        self._has_groups |= len(numerals) > 0 and len(numerals[-1]) < len(text)
         if len({float(numeral) for numeral in numerals}) > 1:
-            self._ambiguous, self.example = True, self.example or cell
+            self._ambiguous.setdefault("," if "," in text else ".", cell)
 
     @property
     def decimal(self) -> Decimal | None:
@@ -146,20 +148,24 @@ class ColumnTally:
             return None
         return next(iter(self._styles), None)
 
-    @property
-    def is_ambiguous(self) -> bool:
-        """Whether numbers can be read with a decimal point or a decimal comma, to different values."""
-        return self.decimal is not None and self._ambiguous and len(self._styles) > 1
+    def ambiguous_number(self, *, european: bool) -> str | None:
+        """Return a number that a decimal point and a decimal comma read differently; ``None`` if there is none.
 
-    @property
-    def has_comma(self) -> bool:
-        """Whether the first ambiguous number has a comma: ``1,234``."""
-        return "," in self.example
+        ``1.234`` counts only in a `european` table, which has semicolons or decimal commas.
+        """
+        if self.decimal is None or len(self._styles) < len(STYLES):
+            return None
+        return self._ambiguous.get(",") or (self._ambiguous.get(".") if european else None)
 
     def settle(self, decimal: Decimal) -> None:
-        """Read numbers with this decimal sign; a column with other numbers becomes text."""
-        if self._numbers:
-            self._styles = {style: integers for style, integers in self._styles.items() if style == decimal}
+        """Read numbers with this decimal sign, where it fits all of the column."""
+        if decimal in self._styles:
+            self._styles = {decimal: self._styles[decimal]}
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether thousands of a number are separated."""
+        return self._has_groups
 
     def column(self) -> Column:
         """Return the summary of the column."""
@@ -188,8 +194,10 @@ class ColumnTally:
         return "integer" if self._styles[decimal] else "number"
 
 
-def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None) -> None:
-    """Choose the decimal sign of each column; with `decimal`, this one for all.
+def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None, *, european: bool = False) -> None:
+    """Choose the decimal sign of each column; with `decimal`, this one where it fits.
+
+    `european` says that the columns of the table are separated by semicolons, as where the comma is the decimal sign.
 
     Raises
     ------
@@ -200,13 +208,13 @@ def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None) -> 
         for tally in tallies:
             tally.settle(decimal)
         return
-    european = any(tally.decimal == "comma" for tally in tallies)
+    european = european or any(tally.decimal == "comma" for tally in tallies)
     for tally in tallies:
-        if tally.is_ambiguous and (tally.has_comma or european):
-            example = without_typography(tally.example)
-            readings = " or ".join(str(number_text(example, style)) for style in STYLES)
+        example = tally.ambiguous_number(european=european)
+        if example is not None:
+            readings = " or ".join(str(number_text(without_typography(example), style)) for style in STYLES)
             raise Unreadable(
-                f"{shown(tally.example)} may be {readings}; say which sign separates decimals: decimal=point or "
+                f"{shown(example)} may be {readings}; say which sign separates decimals: decimal=point or "
                 "decimal=comma",
                 column=tally.name,
             )
@@ -222,6 +230,8 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
             yield f"column {name}: {', '.join(map(shown, column.marks))} means a missing value"
         if column.decimal == "comma" and column.type == "number":
             yield f"column {name}: the comma is the decimal sign"
+        if tally.has_groups and column.type in {"integer", "number"}:
+            yield f"column {name}: signs between thousands were left out"
 
 
 def _listed(counts: dict[Any, int]) -> list[dict[str, Any]] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ SIGNATURES = {
 _MARKUP = re.compile(
     rb"\s*(?:<(?P<html>!doctype\s+html|html|head|body)|<(?P<xml>\?xml)|(?P<json>\{\s*\"|\[\s*[\[{]))", re.IGNORECASE
 )
-_SEP_LINE = re.compile(r"sep=(.)\s*")
+_SEP_LINE = re.compile(r"sep=([;\t|,])\s*")
 _BLANK_BEFORE_QUOTE = re.compile(r'[;\t|,][ ]+"')
 
 
@@ -96,10 +97,12 @@ def recognise(file: BinaryIO, encoding: str | None = None) -> Dialect:
         raise Unreadable(f"this is {str(markup.lastgroup).upper()}; send the table itself as CSV")
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
+    elif sample.startswith(codecs.BOM_UTF8):
+        encoding = "utf-8"
     encoding = encoding_named(encoding or "utf-8")
     text = sample.decode(encoding, errors="replace").lstrip(BYTE_ORDER_MARK)
-    lines = text.splitlines(keepends=True)
-    if len(sample) == SAMPLE_BYTES:
+    lines = list(io.StringIO(text, newline="\n"))
+    if len(sample) == SAMPLE_BYTES and len(lines) > 1:
         del lines[-1:]  # the last line may be cut
     if lines and (separator_line := _SEP_LINE.fullmatch(lines[0])):
         return Dialect(encoding, separator_line[1], _BLANK_BEFORE_QUOTE.search(text) is not None, named=True)
@@ -139,7 +142,11 @@ def decode_line(line: str | bytes, number: int, encoding: str = "utf-8") -> str:
     try:
         text = line if isinstance(line, str) else line.decode(encoding)
     except UnicodeDecodeError as error:
-        remedy = "save the file as UTF-8, or name its encoding" if encoding == "utf-8" else "name another encoding"
+        remedy = (
+            "save the file as UTF-8, or name the encoding of a table"
+            if encoding == "utf-8"
+            else "name another encoding"
+        )
         name = "UTF-8" if encoding == "utf-8" else encoding
         raise Unreadable(f"byte {error.start + 1} of the line is not {name}; {remedy}", line=number) from None
     if "\0" in text:
@@ -154,7 +161,7 @@ def _utf_16(file: BinaryIO) -> Iterator[str]:
         chunk = file.read(SAMPLE_BYTES)
         try:
             pending += decoder.decode(chunk, final=not chunk)
-        except UnicodeDecodeError:
+        except UnicodeError:
             raise Unreadable("this is not UTF-16, as its first bytes say; save the file as UTF-8") from None
         *lines, pending = re.split(r"(?<=\n)", pending)
         if len(pending) > LONGEST_LINE_BYTES or (not chunk and pending):

@@ -9,7 +9,7 @@ from typing import Literal
 
 Decimal = Literal["point", "comma"]
 
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 """A number without groups of thousands."""
 
 INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)

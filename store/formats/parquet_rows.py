@@ -113,14 +113,13 @@ class ParquetRows:
         pa = self._arrow
         if getattr(column.type, "unit", None) != "ns" or pa.types.is_duration(column.type):
             return list(column.to_pylist())
-        if pa.types.is_timestamp(column.type):
-            coarse = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-        else:
-            coarse = column.cast(pa.time64("us"), safe=False)
-        rests = [None if count is None else count % 1000 for count in column.cast(pa.int64()).to_pylist()]
+        kind = pa.timestamp("us", column.type.tz) if pa.types.is_timestamp(column.type) else pa.time64("us")
+        counts = column.cast(pa.int64()).to_pylist()
+        # rounded down here, because Arrow rounds times before 1970 up
+        whole = pa.array([None if count is None else count // 1000 for count in counts], pa.int64()).cast(kind)
         return [
-            cell if not nanoseconds else _with_nanoseconds(cell, nanoseconds)
-            for cell, nanoseconds in zip(coarse.to_pylist(), rests, strict=True)
+            moment if not count or count % 1000 == 0 else _with_nanoseconds(moment, count % 1000)
+            for moment, count in zip(whole.to_pylist(), counts, strict=True)
         ]
 
 

@@ -70,7 +70,7 @@ def inspect(
         rows = _tally(tallies, (row for _, row in lines))
         notes = list(lines.notes())
         dialect = lines.dialect
-        settle_decimals(tallies, decimal)
+        settle_decimals(tallies, decimal, european=lines.dialect.separator == ";")
     if not rows:
         raise Unreadable("the table has columns but no rows")
     columns = [tally.column() for tally in tallies]
@@ -95,10 +95,11 @@ def read_rows(
     file.seek(0)
     chosen = None if sample is None else frozenset(sample)
     columns, names = summary["columns"], [str(column["name"]) for column in summary["columns"]]
-    rows: Iterable[tuple[int, Sequence[Field]]] = (
-        ParquetRows(file) if media_type == PARQUET else CsvRows(file, summary.get("encoding"))
-    )
-    selected = (row for index, (_, row) in enumerate(rows) if chosen is None or index in chosen)
+    rows = ParquetRows(file) if media_type == PARQUET else CsvRows(file, summary.get("encoding"))
+    if list(rows.columns) != names:
+        raise Unreadable("the columns of this file are read in another way today; send the file again")
+    numbered: Iterable[tuple[int, Sequence[Field]]] = rows
+    selected = (row for index, (_, row) in enumerate(numbered) if chosen is None or index in chosen)
     if media_type == PARQUET:
         return [dict(zip(names, row, strict=True)) for row in selected]
     return [

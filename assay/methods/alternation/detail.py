@@ -49,8 +49,6 @@ class LabelsDocument:
     from_: str | None = None
     to: str | None = None
     changed: int | None = None
-    bowker_p: float | Absent | None = None
-    jensen_shannon: float | Absent | None = None
 
 
 @dataclass(frozen=True)
@@ -67,9 +65,6 @@ class DivergenceDocument:
     from_: str | None = None
     to: str | None = None
     kl_interval: EffectDocument = NO_EFFECT
-    knn_kl: float | Absent | None = None
-    wasserstein: float | Absent | None = None
-    energy: float | Absent | None = None
     sign_flip_p: float | Absent | None = None
     kl_by_fold: tuple[FoldDocument, ...] = ()
 

@@ -230,7 +230,10 @@ MISREAD: Mapping[str, MisreadWorld] = {
     f"misread answers, {name}": world
     for name, world in {
         **{
-            f"one-hop, {language}, both genders: {_shown(form)}": _one_hop(language, form, UCS)
+            # two sentences for one are another number of sentences: lost, and no letter
+            f"one-hop, {language}, both genders: {_shown(form)}": _one_hop(
+                language, form, *(() if "{0}" in form else (UCS,))
+            )
             for language, forms in BOTH.items()
             for form in forms
         },

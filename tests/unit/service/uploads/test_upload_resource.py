@@ -168,6 +168,23 @@ async def test_an_upload_in_use_cannot_be_removed(client, worker, request_body):
     assert (await client.get(f"/v1/uploads/{upload['id']}")).status_code == 404
 
 
+async def test_a_table_that_is_read_in_another_way_is_another_request(client, request_body):
+    content = "sex;pay\n" + "".join(f'{"mf"[number % 2]};"1,{number:03}"\n' for number in range(100, 300))
+    job_ids = []
+    for decimal in ("comma", "point", "point"):
+        query = {"purpose": "table", "name": "pay", "decimal": decimal}
+        headers = {"Content-Type": CSV}
+        upload = (await client.post("/v1/uploads", params=query, content=content, headers=headers)).json()
+        body = request_body()
+        body["target"] |= {"kind": "classifier", "protocol": "mlflow", "settings": {}}
+        records = {"upload": upload["id"], "column": "sex", "values": ["m", "f"]}
+        body["experiment"] = {"method": "alternation", "attribute": "sex", "records": records}
+        answer = await client.post("/v1/jobs", json=body)
+        assert answer.status_code == 202, answer.text
+        job_ids.append(answer.json()["id"])
+    assert job_ids[0] != job_ids[1] == job_ids[2]
+
+
 async def test_only_its_owner_can_read_an_upload(serve, guarded, worker):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}

@@ -1,5 +1,6 @@
 import io
 import json
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -249,6 +250,65 @@ def test_numbers_that_can_be_read_in_two_ways_are_asked_about(decimal, values):
         inspected(thousands)
 
 
+@pytest.mark.parametrize(
+    ("cells", "question"),
+    [
+        (["1.234", '"1,234"'], "'1,234' may be 1234 or 1.234"),
+        (['"1,234"', "1.234"], "'1,234' may be 1234 or 1.234"),
+        (["1.234", '"12,500"'], "'12,500' may be 12500 or 12.500"),
+    ],
+)
+def test_the_question_does_not_depend_on_the_order_of_rows(cells, question):
+    with pytest.raises(Unreadable) as asked:
+        inspected(("a,b\n" + "".join(f"x,{cell}\n" for cell in cells)).encode())
+    assert question in str(asked.value)
+
+
+def test_thousands_with_points_are_asked_about_in_a_table_with_semicolons():
+    content = b"age;income\n34;1.234\n45;2.345\n51;950\n"
+    with pytest.raises(Unreadable, match=r"'1\.234' may be 1\.234 or 1234"):
+        inspected(content)
+    assert [row["income"] for row in rows(content, decimal="comma")] == [1234, 2345, 950]
+    assert "signs between thousands" in str(inspected(content, decimal="comma")["notes"])
+    assert [row["age"] for row in rows(content.replace(b";", b","))] == [34, 45, 51]
+
+
+def test_a_named_decimal_sign_changes_only_columns_that_it_fits():
+    content = b'a,b,c\n1.5,"1,234",x\n2.25,"2,345",y\n'
+    assert rows(content, decimal="comma") == ({"a": 1.5, "b": 1.234, "c": "x"}, {"a": 2.25, "b": 2.345, "c": "y"})
+
+
+def test_long_digits_are_read_in_linear_time():
+    content = b"a\n" + b"".join(b"+" + b"1" * 9_990 + b"x\n" for _ in range(20))
+    start = time.process_time()
+    assert inspected(content)["columns"][0]["type"] == "text"
+    assert time.process_time() - start < 2  # five such cells took 10 s
+
+
+def test_a_utf_8_mark_is_stronger_than_a_named_encoding_and_utf_16_needs_its_mark():
+    assert [row["a"] for row in rows("\ufeffa\né\n".encode(), encoding="windows-1252")] == ["é"]
+    with pytest.raises(Unreadable, match="UTF-16"):
+        inspected(b"a\n1\n", encoding="utf-16")
+
+
+def test_a_long_header_is_separated_by_semicolons():
+    header = ";".join(f"{'x' * 190}{number}" for number in range(400))
+    assert len(inspected((header + "\n" + ";".join(["1"] * 400) + "\n").encode())["columns"]) == 400
+
+
+@pytest.mark.parametrize("line", ["sep=\r\n", 'sep="\n', "sep=1\n"])
+def test_a_first_line_can_name_usual_separators_only(line):
+    with pytest.raises(Unreadable):
+        inspected(f"{line}a,b\n1,2\n".encode())
+
+
+def test_a_stored_table_that_is_read_in_another_way_today_is_sent_again():
+    file = io.BytesIO(b"a;b\n1;2\n")
+    earlier = {"rows": 1, "columns": [{"name": "a;b", "type": "text"}]}
+    with pytest.raises(Unreadable, match="send the file again"):
+        table.read_rows(file, CSV, earlier, None)
+
+
 def test_the_summary_says_how_cells_were_read():
     summary = inspected("sep=;\n;sex ;pay\n0;m ;?\n1;f;0,5\n".encode("utf-16"))
     assert summary["encoding"] == "utf-16"
@@ -341,6 +401,8 @@ def test_times_with_nanoseconds_are_text_with_nine_digits(parquet):
         {"moment": "2020-09-13T12:26:40", "zoned": "2020-09-13T12:26:40+00:00", "time": "00:00:00"},
         {"moment": None, "zoned": None, "time": None},
     )
+    before = parquet({"moment": arrow.array([-1], arrow.timestamp("ns"))})
+    assert rows(before, PARQUET) == ({"moment": "1969-12-31T23:59:59.999999999"},)
 
 
 def test_a_value_that_cannot_be_read_is_refused_with_its_row_and_column(parquet):
