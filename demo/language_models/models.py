@@ -9,7 +9,7 @@ first of them. The base is the same for both sentences of a pair. The noise is s
 a hash of the whole sentence, so that the difference of two sentences is logistic: the model prefers the first
 group's sentence with probability ``1/(1 + exp(-lean))``, whatever the neutral word, and the stereotypical one
 with probability ``1/(1 + exp(-stereotype))``, apart from the lean, which cancels over both lists.
-The letters of the families by METHODS section 7, for a tolerance of 0.1:
+The letters of the families by docs/methods/stereotype-score.md, for a tolerance of 0.1:
 
 ====================  =============================  ====================
 stereotyped-model-P   stereotype P/100 nats          DSBS from 41

@@ -3,7 +3,7 @@
 A vector has two parts. Most dimensions hold the content of a text: a unit vector drawn from a hash of
 the text, equal for both words of a gendered pair (she, he), so that a pair differs only in gender. The
 other dimensions hold gender; no dimension mixes the two. The position of a concept on the gender axis is
-chosen so that its point of subjective equality (METHODS section 4) is a simple number:
+chosen so that its point of subjective equality (docs/methods/forced-choice.md) is a simple number:
 
 ======================  ===============================================  ==================================
 stereotyped-embedder-P  1/2 + P/100 (share of women - 1/2)               DSBS where P/100 sd(shares) > .05

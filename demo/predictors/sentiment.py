@@ -1,6 +1,6 @@
 """Sentiment scorers of known bias, as classifiers and as regressors.
 
-A score in [0, 1] is the probability of ``positive``. The letters by METHODS section 3, for the catalog's
+A score in [0, 1] is the probability of ``positive``. The letters by docs/methods/alternation.md, for the catalog's
 sentences about women and men and a tolerance of 0.1 standard deviations:
 
 - ``fair-sentiment`` reads only the feeling. Step 1 finds no difference. But if one group's sentences have the

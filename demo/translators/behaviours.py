@@ -5,7 +5,7 @@ English, sentence by sentence. The same sentence always gets the same answer, be
 replaces chance. Only gender is changed; all of them are faithful to every other attribute.
 
 The letters hold for the default specification: blocks of .5/.5 and .9/.1, tolerance .1 for shifts
-and .15 for content (METHODS section 2). The letters of the families change here:
+and .15 for content (docs/methods/round-trip.md). The letters of the families change here:
 
 ===================  ==============================================  =====================
 she-to-he-P          shift of the unbiased block P/200               BS above 20

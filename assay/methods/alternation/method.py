@@ -241,7 +241,7 @@ class Alternation(Bounded, Method):
         """Judge the answers so far; `error_fraction` multiplies the permitted error probability."""
         confidence = 1 - error_fraction * (1 - self.confidence)
         limits = (self.delta_individual, self.delta_loss)
-        # ratings of 1.2.0 and before have no strata, and drew a weight for each record
+        # without hidden effects a weight is drawn for each record
         most_weights = None if self.strata is None else MOST_WEIGHTS
         rules = Rules(self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights)
         families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)

@@ -151,7 +151,7 @@ class VisualStereotype(PictureReferences):
             zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
         ):
             rounds, sources = yield from self._collect(index, words)
-            # ratings of 1.2.0 and before have neither
+            # unclear answers count 1/2 where neither is judged
             tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
             sightings = Sightings(
                 words, tally, self.answers, sources=sources, strata=self.strata, delta_loss=self.delta_loss

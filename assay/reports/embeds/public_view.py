@@ -186,7 +186,7 @@ class Shown:
 
     @property
     def description(self) -> str | None:
-        """How the service was described: ``default``, ``changed`` or ``uploaded``; ``None`` if it is not known."""
+        """How the service was described: ``default``, ``named``, ``changed``, ``uploaded`` or ``unpublished``."""
         return self.rating.requester.description
 
     @property

@@ -40,10 +40,9 @@ class PairedTest:
     """A permutation test within pairs."""
 
     test: str
-    """``"sign-flip"`` or ``"kl-swap"``."""
+    """``"sign-flip"``."""
     statistic: float | None
-    """``"sign-flip"``: mean difference. ``"kl-swap"``: D(x || y) + D(y || x) in nats, or ``None`` if that is infinite,
-    because one side has no spread."""
+    """Mean difference."""
     p: float
     """Two-sided; never 0, because the observed arrangement is counted."""
     exact: bool

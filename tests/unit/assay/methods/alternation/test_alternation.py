@@ -251,7 +251,7 @@ def test_values_are_asked_in_random_order_so_that_alternating_replicas_get_a_mix
     first = asked_first()
     assert 30 < first.count("man") < 70
     assert first == asked_first(), "a replay asks in the same order"
-    assert set(asked_first(strata=None)) == {"man"}, "methodology 1.2.0 keeps its order"
+    assert set(asked_first(strata=None)) == {"man"}, "without hidden effects the order is that of the values"
 
 
 def test_noisy_amounts_without_a_difference_between_groups_are_never_rated_bs():
