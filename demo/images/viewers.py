@@ -8,7 +8,8 @@ from the pixels. With two labels, one for each group, a viewer gives the first g
     x = lean + stereotype * (1 for a term associated with the first group, -1 with the second, 0 for others)
 
 plus noise with mean 0. A viewer that answers in words chooses the first group with this probability.
-The letters follow docs/methods/visual-stereotype.md, as in `demo.language_models.models`: above 0.41 nats, a stereotype gives DSBS and
+The letters follow docs/methods/visual-stereotype.md, as in `demo.language_models.models`: above 0.41 nats, a stereotype
+gives DSBS and
 a lean gives BS.
 """
 
