@@ -51,16 +51,14 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
     return method
 
 
-async def reading_of(service: Service, tenant: str, method: AnyMethod) -> Mapping[str, str] | None:
-    """Return what the sender of an experiment's table said about its form; ``None`` without such words or a table.
+async def reading_of(service: Service, tenant: str, method: AnyMethod) -> dict[str, Any]:
+    """Return as ``reading`` what the sender of an experiment's table said about its form, or nothing.
 
     The same bytes can be sent again with other words, and are then another table.
     """
     rows = method.references().rows
-    if rows is None:
-        return None
-    upload = await service.database.read(uploads.find, rows.upload, tenant, "table")
-    return None if upload is None else upload.summary.get("reading")
+    upload = None if rows is None else await service.database.read(uploads.find, rows.upload, tenant, "table")
+    return {"reading": upload.summary["reading"]} if upload and upload.summary.get("reading") else {}
 
 
 async def with_rows(service: Service, tenant: str, method: AnyMethod, seed: int) -> AnyMethod:

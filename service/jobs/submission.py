@@ -222,10 +222,8 @@ async def rating_order(
         service.target_validator.check_callback(request.callback_url)
     if request.seed is None:  # what an earlier rating revealed is not asked again by copying its experiment
         method = method.with_held_back(HeldBack())
-    # computed before rows and held-back material are drawn, and before `with_kept` adds items that an author generated
-    # earlier, so that equal requests have equal digests
-    reading = await reading_of(service, caller.tenant, method)
-    named = dump_method(method) | ({} if reading is None else {"reading": dict(reading)})
+    # before rows, held-back material and an author's earlier items are added, so that equal requests have equal digests
+    named = dump_method(method) | await reading_of(service, caller.tenant, method)
     digest = _request_digest(caller, target, named, request.seed, author)
     if service.held_back != HeldBack() and request.seed is None and request.visibility == "public" and not recurring:
         method = method.with_held_back(draw(service.held_back, generator(random_seed())))

@@ -92,7 +92,7 @@ class ColumnTally:
         self._counts: dict[Any, int] | None = {}
         self._styles: dict[Decimal, bool] = dict.fromkeys(STYLES, True)
         """Whether numbers with this decimal sign are all integers; a sign that does not fit is removed."""
-        self._numbers = self._has_decimals = self._has_blanks = self._has_groups = False
+        self._numbers = self._has_decimals = self._has_blanks = self.has_groups = False
         self._ambiguous: dict[str, str] = {}
         """First numbers that can be read in two ways, by the sign in them."""
         self.padded = 0
@@ -137,7 +137,7 @@ class ColumnTally:
         self._numbers |= bool(numerals)
         self._has_blanks |= grouped_by_blanks(text)
         self._has_decimals |= bool(numerals) and not any(is_integer(numeral) for numeral in numerals)
-        self._has_groups |= len(numerals) > 0 and len(numerals[-1]) < len(text)
+        self.has_groups |= len(numerals) > 0 and len(numerals[-1]) < len(text)
         if len({float(numeral) for numeral in numerals}) > 1:
             self._ambiguous.setdefault("," if "," in text else ".", cell)
 
@@ -161,11 +161,6 @@ class ColumnTally:
         """Read numbers with this decimal sign, where it fits all of the column."""
         if decimal in self._styles:
             self._styles = {decimal: self._styles[decimal]}
-
-    @property
-    def has_groups(self) -> bool:
-        """Whether thousands of a number are separated."""
-        return self._has_groups
 
     def column(self) -> Column:
         """Return the summary of the column."""

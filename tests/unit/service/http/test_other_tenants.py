@@ -149,6 +149,7 @@ PLAIN = {
     "first_terms",
     "frames",
     "group_term",
+    "held_back",
     "host",
     "human",
     "image_b64",
