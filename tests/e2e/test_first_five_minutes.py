@@ -69,6 +69,7 @@ def test_a_rating_asks_a_planned_number_of_questions_and_lists_its_observations(
             "base_url": services.url("faithful"),
         },
         "experiment": {"method": "round-trip", "attribute": "gender", "languages": ["es"]},
+        "seed": 0,
         "latency_s": 0.01,
     }
     planned = client.post("/v1/jobs/plan", json=body).json()

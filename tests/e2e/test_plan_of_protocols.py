@@ -36,7 +36,7 @@ def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 def test_a_job_makes_the_planned_number_of_calls(protocol: str, agency: Process, services: DemoServer) -> None:
     kind, name, settings, experiment = CASES[protocol]
     target: dict[str, Any] = {"name": name, "kind": kind, "protocol": protocol, "base_url": services.url(name)}
-    body = {"target": {**target, "settings": settings}, "experiment": {"attribute": "gender", **experiment}}
+    body = {"target": {**target, "settings": settings}, "experiment": {"attribute": "gender", **experiment}, "seed": 0}
     plan = agency.agency.post("/v1/jobs/plan", body)
     job = agency.finished(agency.agency.post("/v1/jobs", body)["id"])
     assert job["status"] == "succeeded", job["error"]

@@ -39,7 +39,17 @@ def test_a_plan_has_the_number_of_questions_of_a_rating_decided_at_the_first_loo
 
 
 def test_calls_seconds_and_cost_follow_from_batches_latency_and_prices():
-    given = ("--latency", "0.5", "--price-per-call", "0.01", "--set", "target.limits.concurrency=4", "--json")
+    given = (
+        "--seed",
+        "0",
+        "--latency",
+        "0.5",
+        "--price-per-call",
+        "0.01",
+        "--set",
+        "target.limits.concurrency=4",
+        "--json",
+    )
     plan = json.loads(assay("plan", *SERVICE, *given).stdout)
     assert plan["questions_per_call"] == 6  # 24 questions at a time, in four calls
     assert (plan["questions"], plan["calls"], plan["seconds"], plan["cost"]) == (120, 22, 3.0, pytest.approx(0.22))
