@@ -207,7 +207,7 @@ class Method(ABC):
         """
         return self
 
-    def with_held_back(self, held: HeldBack) -> Self:  # noqa: ARG002
+    def with_held_back(self, material: HeldBack) -> Self:  # noqa: ARG002
         """Return the method with held-back material beside the shipped, instead of any that it had before.
 
         The experiment then contains the material, so that a replay needs nothing else.

@@ -91,7 +91,7 @@ class ColumnTally:
         self._marks: dict[str, int] = {}
         self._counts: dict[Any, int] | None = {}
         self._styles: dict[Decimal, bool] = dict.fromkeys(STYLES, True)
-        """Whether numbers with this decimal sign are all integers; a sign that does not fit is removed."""
+        """Decimal signs by which all cells so far are numbers, each with whether these numbers are all integers."""
         self._numbers = self._has_decimals = self._has_blanks = self.has_groups = False
         self._ambiguous: dict[str, str] = {}
         """First numbers that can be read in two ways, by the sign in them."""

@@ -155,7 +155,7 @@ def refuse_formulas(cells: Sequence[str], columns: Sequence[str], line: int) -> 
 
 
 def is_formula(cell: str) -> bool:
-    """Whether a spreadsheet would compute a text: ``=1+1``, ``@SUM(…)``, ``-cmd|…``; not ``-1.5``, ``+47 22 33``."""
+    """Return whether a spreadsheet would run a text as a formula: ``=1+1`` and ``@SUM(…)``, but not ``+47 22 33``."""
     if cell[:1] in {"\t", "\r"}:
         return True
     bare = cell.strip(" ")

@@ -52,12 +52,12 @@ def number_text(text: str, decimal: Decimal) -> str | None:
 
 
 def grouped_by_blanks(text: str) -> bool:
-    """Whether a numeral's thousands are groups separated by blanks or apostrophes, as parts of codes are, too."""
+    """Return whether blanks or apostrophes separate groups of digits, as they also do in telephone numbers."""
     return any(blank in text for blank in _BLANKS)
 
 
 def is_integer(plain: str) -> bool:
-    """Whether a numeral in the form of Python has neither a decimal point nor an exponent."""
+    """Return whether a numeral, as Python writes it, is an integer: no decimal point and no exponent."""
     return plain.lstrip("+-").isdigit()
 
 

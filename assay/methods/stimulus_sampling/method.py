@@ -131,9 +131,9 @@ class StimulusSampling(Bounded, Method):
         assert self.texts is not None  # noqa: S101  set by __post_init__
         return tuple(self.texts.people)
 
-    def with_held_back(self, held: HeldBack) -> StimulusSampling:
+    def with_held_back(self, material: HeldBack) -> StimulusSampling:
         """Return the method with held-back frames and contents beside the catalog's."""
-        return self if self.texts is None else replace(self, texts=self.texts.with_held_back(held))
+        return self if self.texts is None else replace(self, texts=self.texts.with_held_back(material))
 
     def expected_probes(self) -> int:
         """Count the questions of a job that is decided at the first look."""

@@ -147,10 +147,10 @@ class RoundTrip(TranslationMethod):
         """List the direction from English into every language, then the directions back."""
         return [("en", language) for language in self.languages] + [(language, "en") for language in self.languages]
 
-    def with_held_back(self, held: HeldBack) -> RoundTrip:
+    def with_held_back(self, material: HeldBack) -> RoundTrip:
         """Return the method with further frames of ``base``, if it is measured, that the attribute's values fit."""
         attribute = self.catalog_attribute
-        fitting = tuple(statement for statement in held.statements if Frame("", statement).fits(attribute))
+        fitting = tuple(statement for statement in material.statements if Frame("", statement).fits(attribute))
         return replace(self, held_back=fitting if BASE in self.templates else ())
 
     def _construction(self, template: str) -> Construction:
