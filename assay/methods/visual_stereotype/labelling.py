@@ -229,7 +229,7 @@ class Reader:
         return match.group() if folded(match.group()) in self._side else " "
 
     def _may_mean_a_label(self, words: str) -> bool:
-        """Return whether a text refers to a label without its name: "the first one", "a lady", or in another language."""
+        """Return whether a text means a label without its name: "the first one", "a lady", or another language."""
         if _BY_PLACE.search(words) or (self._of_gender and _GENDERED.search(words)):
             return True
         if not self._in_english:
