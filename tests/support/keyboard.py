@@ -37,6 +37,8 @@ class Keys:
 
     def skip(self) -> None:
         """Follow the first link of a page, which skips the navigation."""
+        # The page that is being left still has the focus on the link or button that was pressed; a fresh one has it nowhere.
+        self.page.wait_for_function("document.activeElement === document.body")
         self.page.keyboard.press("Tab")
         expect(self.page.get_by_role("link", name="Skip to the content")).to_be_focused()
         self.page.keyboard.press("Enter")
