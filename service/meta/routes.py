@@ -30,9 +30,10 @@ from service.meta.schemas import (
 )
 from service.ratings.reports import report_formats
 from service.ratings.schemas import Methodology
-from store.core import migrate, quota
+from store.core import migrate
 from store.core.errors import SchemaMismatch, StoreUnavailable
 from store.jobs import idempotency, jobs
+from store.quota import quota
 
 router = APIRouter(tags=["service"], route_class=StrictRoute)
 

@@ -11,12 +11,11 @@ from typing import Any, Literal, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
-from store.core.agency_schema import unsigned_ratings
 from store.core.clock import iso, read_clock
 from store.core.columns import new_id
 from store.core.rows import about_target, all_rows, equal, json_part, one_row, page_of
-from store.core.schema import ratings
 from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
+from store.ratings.tables import ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
 
 State = Literal["standing", "withdrawn", "all"]

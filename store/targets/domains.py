@@ -17,12 +17,12 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, delete, func, select, update
 
-from store.core import quota
-from store.core.agency_schema import domains
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.engines import insert_into
 from store.core.rows import equal, one_row, page_of
+from store.quota import quota
+from store.targets.tables import domains
 
 PROOF_DAYS = 90
 """Days for which a proof is valid."""

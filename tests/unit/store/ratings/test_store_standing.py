@@ -10,12 +10,12 @@ from alembic import command
 from sqlalchemy import select
 
 from store.core import migrate
-from store.core.schema import outbox
-from store.core.schema import ratings as stored
 from store.ratings import compositions, history, published, rating_statistics, ratings
 from store.ratings.standing import Standing, standings
+from store.ratings.tables import ratings as stored
 from store.targets import domains, targets
 from store.targets.targets import NewTarget
+from store.webhooks.tables import outbox
 
 URL = "https://api.example.com/translate"
 SPELLED = "http://API.example.com:80//translate/"

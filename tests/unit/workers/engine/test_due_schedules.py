@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from store.core.agency_schema import schedules as table
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
@@ -16,6 +15,7 @@ from store.ratings.ratings import NewRating
 from store.suites import schedules
 from store.suites.recurrence import Recurrence
 from store.suites.schedules import NewSchedule, Orders, job_template
+from store.suites.tables import schedules as table
 from store.webhooks import outbox
 from tests.support.jobs import new_job
 from workers.engine import due_schedules as scheduler

@@ -1,6 +1,6 @@
 """Bytes that each tenant has stored, counted in the transaction that stores or deletes them.
 
-`COUNTED` says which columns of which tables count. The counts are rows of `stored_bytes`, so that reading them costs
+The ``info`` of a table names the columns that count. The counts are rows of `stored_bytes`, so that reading them costs
 the same for any number of stored rows. Adding something locks the tenant's counts, so that concurrent requests cannot
 exceed the quota together. Only jobs are added without this lock if they are small (`SMALL_BYTES`), because a tenant may
 request hundreds of them at once; each database connection then has a count of its own (`shard`).
@@ -12,18 +12,17 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, bindparam, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Table, bindparam, func, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import BigInteger, Integer
 
-from store.core import agency_schema, corpora_schema, schema
 from store.core.columns import AnyText
 from store.core.engines import BACKENDS
 from store.core.errors import QuotaExceeded
-from store.core.schema import stored_bytes
+from store.quota.tables import stored_bytes
 
 ROW_BYTES = 200
 """Bytes counted for a row, in addition to its counted columns."""
@@ -54,29 +53,10 @@ def _sqlite(element: Any, compiler: Any, **options: Any) -> str:  # octet_length
     return f"coalesce(length(CAST({compiler.process(element.clauses, **options)} AS BLOB)), 0)"
 
 
-def _columns(table: Table, *names: str) -> tuple[ColumnElement[int], ...]:
-    return tuple(byte_length(table.c[name]) for name in names)
-
-
-COUNTED: Mapping[Table, tuple[ColumnElement[int] | Column[Any], ...]] = {
-    schema.jobs: _columns(schema.jobs, "target", "author", "experiment", "callback_url"),
-    schema.targets: _columns(schema.targets, "name", "base_url", "settings", "limits", "secret_ciphertext"),
-    schema.uploads: (schema.uploads.c.bytes, *_columns(schema.uploads, "name", "summary")),
-    schema.specifications: _columns(schema.specifications, "title", "citation", "words"),
-    corpora_schema.corpora: _columns(
-        corpora_schema.corpora, "name", "words", "licence", "citation", "description", "attribute"
-    ),
-    corpora_schema.corpus_items: _columns(
-        corpora_schema.corpus_items, "text", "group_term", "attribute_term", "counterpart", "term", "provenance"
-    ),
-    corpora_schema.images: (corpora_schema.images.c.size, *_columns(corpora_schema.images, "thumbnail")),
-    agency_schema.suites: _columns(agency_schema.suites, "target", "request", "callback_url"),
-    agency_schema.schedules: _columns(agency_schema.schedules, "name", "request"),
-    agency_schema.webhooks: _columns(agency_schema.webhooks, "url", "description", "events"),
-    agency_schema.compositions: _columns(agency_schema.compositions, "request", "document"),
-    agency_schema.domains: _columns(agency_schema.domains, "host"),
-}
-"""Columns that count towards a tenant's quota, by table."""
+def counted_sizes(table: Table) -> list[ColumnElement[int]]:
+    """Return the sizes in bytes of the columns of a table that count towards the quota."""
+    columns = [table.c[name] for name in table.info["counted"]]
+    return [column if isinstance(column.type, Integer) else byte_length(column) for column in columns]
 
 
 def added(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
@@ -111,7 +91,7 @@ def size_of_jobs(new: Iterable[Mapping[str, Any]]) -> int:
 def add_jobs(c: Connection, tenant: str, size: int) -> None:
     """Count new jobs of `size` bytes that are added in this transaction; raise `QuotaExceeded` as `added`."""
     lock(c, tenant)
-    _count(c, tenant, schema.jobs.name, size)
+    _count(c, tenant, "jobs", size)
     check(c, tenant)
 
 
@@ -157,9 +137,7 @@ _used = (
 
 
 def _size_of(c: Connection, table: Table, *where: ColumnElement[bool]) -> int:
-    size: ColumnElement[int] = literal(ROW_BYTES)
-    for column in COUNTED[table]:
-        size = size + column
+    size = sum(counted_sizes(table), literal(ROW_BYTES))
     return int(c.execute(select(func.coalesce(func.sum(size), 0)).select_from(table).where(*where)).scalar_one())
 
 

@@ -1,7 +1,4 @@
-"""Database tables for corpora: sentences, pictures, and image files.
-
-Times are milliseconds since 1970 by the database's clock.
-"""
+"""Tables of the inputs of jobs: corpora with sentences and pictures, uploads, and specifications."""
 
 from __future__ import annotations
 
@@ -18,8 +15,7 @@ from sqlalchemy import (
 )
 
 from migrations.columns import optional, required
-from store.core.columns import AnyText, Json, Packed
-from store.core.schema import metadata
+from store.core.columns import AnyText, Json, Packed, metadata
 
 corpora = Table(
     "corpora",
@@ -39,6 +35,7 @@ corpora = Table(
     CheckConstraint("visibility IN ('private', 'shared')", name="visibility_is_known"),
     Index(None, "tenant", "created_at", "id"),
     Index(None, "visibility", "created_at", "id"),
+    info={"counted": ("name", "words", "licence", "citation", "description", "attribute")},
 )
 
 corpus_items = Table(
@@ -61,6 +58,7 @@ corpus_items = Table(
     CheckConstraint("(text IS NULL) <> (image IS NULL)", name="a_text_or_an_image"),
     CheckConstraint("source IN ('written', 'uploaded', 'template', 'edited')", name="source_is_known"),
     Index(None, "image"),
+    info={"counted": ("text", "group_term", "attribute_term", "counterpart", "term", "provenance")},
 )
 
 images = Table(
@@ -74,4 +72,43 @@ images = Table(
     Column("content", LargeBinary, nullable=False),
     Column("thumbnail", AnyText),  # small picture as a data: URL; NULL for images from before thumbnails
     Column("created_at", BigInteger, nullable=False),
+    info={"counted": ("size", "thumbnail")},
+)
+
+uploads = Table(
+    "uploads",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    *required(AnyText, "tenant", "name", "purpose", "media_type", "digest"),
+    Column("bytes", BigInteger, nullable=False),
+    Column("summary", Packed, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("tenant", "digest", "purpose"),
+    CheckConstraint("purpose IN ('table', 'embedding', 'trials')", name="purpose_is_known"),
+    Index(None, "tenant", "created_at", "id"),
+    info={"counted": ("bytes", "name", "summary")},
+)
+
+upload_chunks = Table(
+    "upload_chunks",
+    metadata,
+    Column("upload_id", AnyText, ForeignKey("uploads.id", ondelete="CASCADE"), primary_key=True),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+specifications = Table(
+    "specifications",
+    metadata,
+    Column("tenant", AnyText, primary_key=True),
+    Column("name", AnyText, primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    *required(AnyText, "title", "kind", "language", "citation"),
+    Column("words", Packed, nullable=False),
+    Column("digest", AnyText, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("removed_at", BigInteger),
+    CheckConstraint("kind IN ('choices', 'association', 'stereotype', 'visual')", name="kind_is_known"),
+    Index(None, "tenant", "created_at", "name"),
+    info={"counted": ("title", "citation", "words")},
 )
