@@ -27,7 +27,7 @@ PACKAGES = ("assay", "store", "service", "workers", "web", "cli", "migrations", 
 CLIENT = "clients/python/src/assay_client"
 COPIED = "cli/gate.py"
 """Copy of a module of the client, which is counted there."""
-GENERATED = frozenset({"operations.py", "async_operations.py", "calls.py", "documents.py"})
+GENERATED = frozenset({"client.py", "documents.py", "operations.py"})
 
 LIMITS: Mapping[str, float] = {
     "modules in the largest folder": 17,

@@ -23,7 +23,7 @@ from workers.webhooks.signing import signed_headers
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "clients" / "python"
-GENERATED = {"documents.py", "operations.py"}
+GENERATED = {"client.py", "documents.py", "operations.py"}
 SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 
 USER = """
