@@ -52,9 +52,9 @@ GROUPS: Mapping[str, Group] = {
         100,
         (
             "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a fitted",
-            "model. *Size* is the factor of their effects. If UCS and DSBS are both correct for a service, either counts",
-            "as right. So does either letter if half of an effect is at the tolerance; if half of it is within the",
-            "tolerance, UCS is right.",
+            "model. *Size* is the factor of their effects. If UCS and DSBS are both correct for a service, either",
+            "counts as right. So does either letter if half of an effect is at the tolerance; if half of it is",
+            "within the tolerance, UCS is right.",
         ),
     ),
     "small-designs": Group(
