@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse, HTMLResponse
 import assay
 from assay.methods import every_method, method_name
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
-from assay.reports.embeds.linkset import MEDIA_TYPE, link, linkset
+from reports.embeds.linkset import MEDIA_TYPE, link, linkset
 from service.container import ServiceDependency
 from service.http.authentication import MetricsReader, Reader
 from service.http.conditional import not_modified
