@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
-from assay.methods.shared.answers import Answers
+from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.profiles import JOINED, Case, numbered_clusters
 from assay.model import Floats, HiddenEffect, Integers
 from assay.statistics.hidden.scales import Scale

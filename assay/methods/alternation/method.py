@@ -26,8 +26,8 @@ from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.alternation.detail import AlternationComponent
 from assay.methods.alternation.judged import TIMES, Judged, Rules
-from assay.methods.shared.answer_tally import Asking, ask_in_batches
-from assay.methods.shared.answers import Answers
+from assay.methods.shared.answers.of_profiles import Answers
+from assay.methods.shared.answers.tally import Asking, ask_in_batches
 from assay.methods.shared.profiles import (
     MOST_STRATA,
     Case,

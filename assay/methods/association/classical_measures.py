@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from assay.catalog.choices import AssociationWords
-from assay.methods.shared.coverage import Vectors
+from assay.methods.shared.answers.vectors import Vectors
 from assay.model import Floats
 from assay.rating.component import result_or_why
 from assay.statistics.embeddings.bias_direction import direct_bias, relational_inner_product

@@ -26,7 +26,7 @@ from assay.experiment import Experiment
 from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.association.detail import AssociationComponent
-from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
+from assay.methods.shared.answers.vectors import Vectors, ask_vectors, cover, uncovered
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import LEAST_UNITS, Counts, Measurement, Tolerance, Units, result_or_why

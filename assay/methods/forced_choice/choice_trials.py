@@ -17,7 +17,7 @@ from assay.bounds import Bounded
 from assay.catalog.choices import ChoiceWords
 from assay.errors import EvidenceError, OutOfBounds, SpecificationError
 from assay.methods.forced_choice.psychometric_fit import PsychometricFit, fit_psychometric
-from assay.methods.shared.answer_tally import Tally, ask_in_batches
+from assay.methods.shared.answers.tally import Tally, ask_in_batches
 from assay.model import Classify, Probe, Reply
 from assay.rating.component import Counts
 

@@ -12,7 +12,7 @@ from assay.catalog.choices import ChoiceWords
 from assay.errors import EvidenceError, ZeroVariance
 from assay.methods.forced_choice.choice_trials import Trials, judge_trials
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
-from assay.methods.shared.coverage import ENOUGH, Coverage, Vectors, cover, uncovered
+from assay.methods.shared.answers.vectors import ENOUGH, Coverage, Vectors, cover, uncovered
 from assay.model import Component, Floats, Integers, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, Units, result_or_why
 from assay.rating.losses import hidden_as_json

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords
-from assay.methods.shared.coverage import ENOUGH
-from assay.methods.shared.sentences import Pair
-from assay.methods.shared.stereotype_effects import DRAWS, NO_PREFERENCE, StereotypeEffects
-from assay.methods.shared.term_scores import ROLES, Outcome, TermScores, counted, pooled
+from assay.methods.shared.answers.vectors import ENOUGH
+from assay.methods.shared.terms.effects import DRAWS, NO_PREFERENCE, StereotypeEffects
+from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
+from assay.methods.shared.terms.sentences import Pair
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
 from assay.model import Floats, HiddenEffect, Reason
 from assay.rating.component import Tolerance, answers_needed, result_or_why

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import EvidenceError
-from assay.methods.shared.answer_tally import Tally
+from assay.methods.shared.answers.tally import Tally
 from assay.methods.stimulus_sampling.texts import TextsHeard
 from assay.methods.stimulus_sampling.vectors import CellsHeard
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason

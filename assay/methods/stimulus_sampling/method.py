@@ -21,7 +21,7 @@ from assay.bounds import Bounded
 from assay.document import ComponentDocument
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
-from assay.methods.shared.answer_tally import Asking, Tally, ask_in_batches
+from assay.methods.shared.answers.tally import Asking, Tally, ask_in_batches
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.methods.stimulus_sampling import words as spoken
 from assay.methods.stimulus_sampling.analysis import Rules, judge

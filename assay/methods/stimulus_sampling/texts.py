@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
+from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
 from assay.methods.stimulus_sampling.inclusion_probability import inclusion
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible, probability

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
+from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible, probability

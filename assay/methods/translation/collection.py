@@ -19,7 +19,7 @@ import numpy as np
 from assay.catalog import Attribute, split_sentences
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.experiment import BUDGET
-from assay.methods.shared.answer_tally import refuses
+from assay.methods.shared.answers.tally import refuses
 from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.blocks import Text
 from assay.model import Failure, Floats, Integers, Reply

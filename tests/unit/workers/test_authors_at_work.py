@@ -20,7 +20,7 @@ import pytest
 from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
 from assay.methods import StereotypeScore
-from assay.methods.shared.sentence_generation import Writing
+from assay.methods.shared.terms.sentence_generation import Writing
 from store.core.columns import new_id
 from store.core.database import Database
 from store.core.errors import StoreUnavailable

@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
-from typing import Generic, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 
+from annotated_types import Ge, Le
+
+from assay.bounds import Bounded
 from assay.experiment import BUDGET
 from assay.model import Reply
 
@@ -55,15 +58,38 @@ def _transposed(queues: list[list[T]]) -> list[list[T]]:
     return [[queue[turn] for queue in queues if turn < len(queue)] for turn in range(longest)]
 
 
+@dataclass(frozen=True)
+class Authoring(Bounded):
+    """Request for items to an author.
+
+    Parameters
+    ----------
+    per_term : int
+        Number of items that each term should have; existing items count.
+    tries : int
+        Number of times that an item is asked for before it is given up.
+    reuse : bool
+        Whether the caller's stored items for the same words are used first, so that nobody pays twice.
+    """
+
+    per_term: Annotated[int, Ge(1), Le(200)] = 10
+    tries: Annotated[int, Ge(1), Le(10)] = 3
+    reuse: bool = True
+
+
 @dataclass
-class AuthorCounts:
-    """Counts of an author's items and prompts.
+class AuthorCounts(Generic[T]):
+    """The items that an author made, each with its probe's id (`Probe.unit`), and counts of items and prompts.
 
     `wanted` is the number of missing items; `asked` counts the prompts sent; `refused` the unusable items, by reason;
     `failed` the prompts without an answer, by the failure's code; `unasked` the prompts that the budget did not
     allow.
     """
 
+    verb: ClassVar[str]
+    """What the author did with the items, the name of their number in JSON."""
+
+    items: list[T] = field(default_factory=list)
     wanted: int = 0
     asked: int = 0
     refused: Counter[str] = field(default_factory=Counter)
@@ -80,3 +106,8 @@ class AuthorCounts:
         if code is not None:
             self.failed[code] += 1
         return code is None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as JSON."""
+        counts = {name: getattr(self, name) for name in ("wanted", "asked", "unasked")}
+        return {**counts, self.verb: len(self.items), "refused": dict(self.refused), "failed": dict(self.failed)}

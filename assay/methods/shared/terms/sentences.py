@@ -23,7 +23,7 @@ from assay.catalog.articles import indefinite
 from assay.catalog.stereotypes import Role, StereotypeWords
 from assay.catalog.tables import read_table
 from assay.catalog.terms import any_of, folded, marks, spelt
-from assay.methods.shared.term_items import Sorted
+from assay.methods.shared.terms.items import Sorted
 from assay.references import CorpusItem
 
 LONGEST = 1000

@@ -15,9 +15,9 @@ import numpy as np
 
 from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords, VisualWords
 from assay.errors import EvidenceError
-from assay.methods.shared.answer_tally import AnswerTally
-from assay.methods.shared.coverage import Coverage, cover, uncovered
-from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
+from assay.methods.shared.answers.tally import AnswerTally
+from assay.methods.shared.answers.vectors import Coverage, cover, uncovered
+from assay.methods.shared.terms.effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
 from assay.model import Component, Floats, HiddenEffect, Interval, Letter, Reason
 from assay.rating.component import Measurement, Tolerance, Units, answers_needed
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_of_no_group, lost_replies

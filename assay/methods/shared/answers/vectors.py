@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.experiment import BUDGET
-from assay.methods.shared.answer_tally import ask_in_batches
+from assay.methods.shared.answers.tally import ask_in_batches
 from assay.model import Embed, Floats, Probe, Reason, Reply
 
 LARGEST = 1e100

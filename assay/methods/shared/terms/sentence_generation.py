@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from assay.bounds import Bounded
 from assay.catalog.stereotypes import StereotypeWords
 from assay.catalog.terms import normalised
-from assay.methods.shared.sentences import LONGEST, Sentence, item_of, read
-from assay.methods.shared.term_items import AuthorCounts
+from assay.methods.shared.terms.items import AuthorCounts, Authoring
+from assay.methods.shared.terms.sentences import LONGEST, Sentence, item_of, read
 from assay.model import Observation, Probe, Reply, Write
 from assay.references import CorpusItem
 
@@ -50,53 +48,32 @@ PROMPTS: Mapping[Family, str] = {
 
 
 @dataclass(frozen=True)
-class Writing(Bounded):
+class Writing(Authoring):
     """Request for sentences to an author.
 
     Parameters
     ----------
-    per_term : int
-        Number of sentences that each attribute term should have; existing sentences count.
     family : str
         Kind of prompt: ``plain`` (both words in a sentence), ``in-context`` (other words of the lists are named to
         make the meaning clear) or ``nothing-else`` (no other word may tell the groups apart).
-    tries : int
-        Number of times that a sentence is asked for before it is given up.
-    reuse : bool
-        Whether the caller's stored sentences for the same words are used first, so that nobody pays twice.
     """
 
-    per_term: Annotated[int, Ge(1), Le(200)] = 10
     family: Family = "nothing-else"
-    tries: Annotated[int, Ge(1), Le(10)] = 3
-    reuse: bool = True
 
 
 @dataclass
-class Written(AuthorCounts):
-    """The sentences that an author wrote, and the counts of the prompts.
+class Written(AuthorCounts[Sentence]):
+    """The sentences that an author wrote, and counts; `examples` are refused texts with their reasons."""
 
-    The id of each sentence is that of its probe (`Probe.unit`). `examples` are refused texts with their reasons.
-    """
-
-    sentences: list[Sentence] = field(default_factory=list)
+    verb = "written"
     examples: list[dict[str, str]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counts as JSON."""
-        return {
-            "wanted": self.wanted,
-            "asked": self.asked,
-            "written": len(self.sentences),
-            "refused": dict(self.refused),
-            "failed": dict(self.failed),
-            "unasked": self.unasked,
-            "examples": list(self.examples),
-        }
+        """Return the counts and the examples as JSON."""
+        return {**super().as_json(), "examples": list(self.examples)}
 
 
-@dataclass(frozen=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     """A missing sentence, which an author should write."""
 
     group: str
@@ -106,25 +83,20 @@ class _Wanted:
 def write_sentences(
     words: StereotypeWords,
     stored: Iterable[Sentence],
-    per_term: int,
+    writing: Writing,
     rng: np.random.Generator,
-    *,
-    family: Family = "nothing-else",
-    tries: int = 3,
     prefix: str = "writing",
 ) -> Generator[Sequence[Probe], Sequence[Reply], Written]:
-    """Ask an author for the missing sentences.
+    """Ask an author for the missing sentences; unusable sentences in `stored` do not count.
 
-    Each attribute term should have `per_term` sentences; unusable sentences in `stored` do not count. `family` and
-    `tries` are those of `Writing`. `prefix` begins every probe's id (`Probe.unit`), which must differ between
-    several calls within one experiment.
+    `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
     """
     of_use = [pair for sentence in stored if not isinstance(pair := read(sentence, words), str)]
     known_texts = {text for pair in of_use for text in (pair.first, pair.second)}
-    open_slots = _lacking(words, Counter(pair.term for pair in of_use), per_term, rng)
+    open_slots = _lacking(words, Counter(pair.term for pair in of_use), writing.per_term, rng)
     outcome = Written(wanted=len(open_slots))
     numbers: Counter[str] = Counter()
-    for _ in range(tries):
+    for _ in range(writing.tries):
         if not open_slots or outcome.unasked:
             break
         retry_slots: list[_Wanted] = []
@@ -132,7 +104,7 @@ def write_sentences(
             batch = open_slots[start : start + BATCH]
             probes = []
             for slot in batch:
-                prompt = write_prompt(words, slot.group, slot.term, family)
+                prompt = write_prompt(words, slot.group, slot.term, writing.family)
                 probes.append(
                     Probe(f"{prefix}/{slot.group}/{slot.term}/{numbers[prompt]}", Write(prompt, numbers[prompt]))
                 )
@@ -219,7 +191,7 @@ def _take(
             reason = "repeated"
         else:
             known_texts.update((pair.first, pair.second))
-            outcome.sentences.append(sentence)
+            outcome.items.append(sentence)
             return True
     outcome.refused[reason] += 1
     if len(outcome.examples) < SHOWN:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from assay.catalog.answer_text import label_key, plain_label, refuses_in_words
-from assay.methods.shared.answer_tally import Tally, read_number
+from assay.methods.shared.answers.tally import Tally, read_number
 from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
 
