@@ -140,7 +140,7 @@ def side_by_side(
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
     """Print the letters of two or more services side by side, part by part, with an overall letter for each service."""
-    from cli.rating.side_by_side import show_side_by_side
+    from cli.rating.compare import show_side_by_side
 
     show_side_by_side(ratings, without or [], vote=vote, as_json=as_json)
 

@@ -23,8 +23,9 @@ from reports.plain import codes
 from store.core.settings import Settings
 from workers.egress import Egress, Exchange
 from workers.probe import probe
-from workers.targets import check_target, protocols, read_target
 from workers.targets.checks.answer_places import answer_paths, settings_that_read
+from workers.targets.registry import protocols
+from workers.targets.validation import check_target, read_target
 
 LEAST_SECRET = 6
 """Minimum length of a credential that is searched for in the file; a shorter one may be part of a word."""

@@ -1,7 +1,7 @@
 """Hosts that tenants claim to own, and the proofs of their claims.
 
 The proof is a token in a file that only the operator of the host can place there. Workers check it
-(`workers.maintenance.domain_challenge`). A proof is valid for `PROOF_DAYS`, since hosts change owners.
+(`workers.maintenance.unrated_jobs`). A proof is valid for `PROOF_DAYS`, since hosts change owners.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from uv import find_uv_bin
 
 from assay_client import verify_webhook
 from tools import openapi_document
-from workers.webhooks.signing import signed_headers
+from workers.webhooks.delivery_loop import signed_headers
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "clients" / "python"

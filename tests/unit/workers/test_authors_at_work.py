@@ -36,7 +36,7 @@ from store.security.secrets import Vault
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget, descriptor
 from workers import run_job as running
-from workers.calls.ledger import JobLedger
+from workers.calls.driver import JobLedger
 from workers.calls.shared_rate_limits import lane_of
 from workers.engine.worker_context import Workplace
 from workers.generation import authored, corpus_sentences

@@ -18,7 +18,6 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.bounds import Bounded
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
-from assay.document import ComponentDocument
 from assay.errors import OutOfBounds, UnknownName
 from assay.experiment import Experiment, Looks, Method
 from assay.methods.shared.answers.tally import Asking

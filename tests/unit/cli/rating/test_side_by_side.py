@@ -11,7 +11,7 @@ from assay.experiment import run
 from assay.methods import RoundTrip
 from assay.model import Reply
 from assay.rating.side_by_side import side_by_side_document
-from cli.rating.side_by_side import show_side_by_side
+from cli.rating.compare import show_side_by_side
 from store.ratings.experiment_json import dump_method
 from tests.support.reports import document_of
 from tools.papers import printed

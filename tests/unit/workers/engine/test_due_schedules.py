@@ -18,9 +18,8 @@ from store.suites.schedules import NewSchedule, Orders, job_template
 from store.suites.tables import schedules as table
 from store.webhooks import outbox
 from tests.support.jobs import new_job
-from workers.engine import due_schedules as scheduler
-from workers.engine.due_schedules import run_due, tell_expiring
-from workers.engine.reconciler import Reconciler
+from workers.engine import reconciler as scheduler
+from workers.engine.reconciler import Reconciler, run_due, tell_expiring
 
 TARGET = {"name": "M", "kind": "translator", "protocol": "x", "base_url": "http://mirror", "settings": {}, "limits": {}}
 

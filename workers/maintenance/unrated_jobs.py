@@ -1,21 +1,28 @@
-"""Jobs of kind ``challenge``: check that a host serves the token that proves its ownership.
+"""Jobs that rate no service: domain challenges, examinations, and re-ratings of stored evidence.
 
-The host is called through the guard of outgoing calls: public addresses over https with a trusted certificate. In
-networks that the operator allows (`ASSAY_EGRESS_ALLOW`), http is tried first. Redirects are failures.
+A challenge checks that a host serves the token that proves its ownership. The host is called through the guard of
+outgoing calls: public addresses over https with a trusted certificate. In networks that the operator allows
+(`ASSAY_EGRESS_ALLOW`), http is tried first. Redirects are failures.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Sequence
+from typing import Any
 
-from store.jobs import runs
+from assay.errors import UnknownName
+from store.jobs import jobs, runs
 from store.jobs.jobs import Claim
+from store.ratings import ratings, rerated
 from store.targets import domains
 from store.targets.domains import CHALLENGE_PATH, Domain
 from workers.egress import AGENT, AddressRefused, CallFailed, Egress, Guard, Network, read_place
 from workers.egress.guard import Resolve, resolve, within
 from workers.engine.worker_context import Workplace
+from workers.job_targets import USUAL_PAIRS, open_services
+from workers.probe import drawing, probe
 
 TIMEOUT_S = 10
 """Timeout of one call in seconds."""
@@ -86,3 +93,46 @@ async def _schemes(host: str, allow: Sequence[Network], resolve: Resolve) -> Seq
     """Return the URL schemes to try: http only if all addresses are in networks that the operator allows."""
     addresses = await Guard(allow, resolve).addresses(read_place(f"http://{host}/"))
     return ("http", "https") if within(addresses, allow) else ("https",)
+
+
+# ------------------------------------------------------------------------------- examinations
+async def probe_service(workplace: Workplace, claim: Claim) -> None:
+    """Examine a service, and store the findings as the job's result.
+
+    If the service is described in the request and not saved, the result includes the HTTP exchange, even a failed one.
+    """
+    async with open_services(workplace, claim.job) as (service, _):
+        if claim.job.target_id is None:
+            probed = await probe(service.target, service.egress, examine=True)
+            findings = {**(probed.capability or {}), **probed.as_json()}
+        else:
+            findings = (await service.examine(USUAL_PAIRS, drawing(service.target))).as_json()
+    with workplace.database.write() as connection:
+        jobs.finish_with(connection, claim, "probed", findings)
+
+
+# ------------------------------------------------------------------------------- re-ratings
+async def rerate_evidence(workplace: Workplace, claim: Claim) -> None:
+    """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
+    document = await asyncio.to_thread(_recompute, workplace, claim)
+    with workplace.database.write() as connection:
+        stored = rerated.keep(connection, document["rerated_from"]["rating"], document)
+        result = {
+            "rating": stored.rating_id,
+            "version": stored.methodology_version,
+            "letter": stored.letter,
+            "declared": stored.declared,
+            "probabilities": document["probabilities"],
+        }
+        runs.finish_with(connection, claim, "rerated", result)
+
+
+def _recompute(workplace: Workplace, claim: Claim) -> dict[str, Any]:
+    request = claim.job.experiment or {}
+    methodology = workplace.methodologies.named(str(request.get("version")))
+    with workplace.database.read() as connection:
+        rating = ratings.find(connection, str(request.get("rating")), claim.job.tenant)
+        if rating is None:
+            raise UnknownName("rating", str(request.get("rating")), ("see GET /v1/ratings",), "rating")
+        record = list(rerated.evidence(connection, rating.job_id))
+    return rerated.recompute(rating, record, methodology)
