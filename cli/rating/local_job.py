@@ -18,8 +18,6 @@ from assay.evidence.export import ExportWriter
 from assay.evidence.replay_order import Unrolling
 from assay.methods import AnyMethod
 from assay.model import Observation
-from reports.formats.html import thumbnails_wanted
-from reports.plain import codes
 from cli.rating.author import TENANT, check_author, described_author, keep_author
 from cli.rating.exchanges import exchange_lines
 from cli.request.request import method_of_request

@@ -11,9 +11,9 @@ from typing import Any
 import structlog
 
 from assay.errors import AssayError, RecordError
+from assay.model import service_said
 from store.core.database import Connection, Database
 from store.core.errors import LeaseLost, RatingsRefused, SecretLost, SecretMoved, StoreUnavailable
-from assay.model import service_said
 from store.jobs import jobs, observations
 from store.jobs.jobs import Claim, Job
 from store.ratings.experiment_json import parse_method
