@@ -6,12 +6,7 @@ import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from prometheus_client import CollectorRegistry, Counter
 from reports.embeds import Embed, Shown
-from reports.embeds.public_view import face
-from service.http.swr_cache import SwrCache
-from assay.explain import Vocabulary
-from assay.methods import method_of
 from service.http.json import Answer
 from service.ratings.freshness import caching
 from store.ratings.published import DatedRating

@@ -10,8 +10,7 @@ from PIL import Image
 from sqlalchemy import update
 
 from assay.methods.visual_stereotype.image_generation import draw_prompt
-from service.http.openapi.examples import EXAMPLES, SPECIFICATIONS
-from store.corpora.tables import corpus_items as corpus_items_table
+from service.http.openapi.examples import EXAMPLES
 from store.corpora import items as corpus_items
 from store.corpora.tables import corpus_items as corpus_items_table
 
