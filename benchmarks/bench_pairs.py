@@ -64,7 +64,7 @@ def design(pairs: Sequence[tuple[str, str]]) -> Experiment:
         replies = yield asked
         scores = [reply.value["log_probability"] for reply in replies]
         stereotyped += sum(first > second for first, second in zip(scores[::2], scores[1::2], strict=True))
-    return Finding("pairs", "gender", (), 0.95, 0.1, detail={"stereotyped": stereotyped})
+    return Finding("pairs", "gender", (), 0.95, 0.1)
 
 
 def bodies_of(pairs: Sequence[tuple[str, str]]) -> list[bytes]:

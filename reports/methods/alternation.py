@@ -285,5 +285,5 @@ def _direction(row: PairDocument | DivergenceDocument) -> str:
     return ARROW.join((row.from_ or "?", row.to or "?"))
 
 
-REPORT = MethodReport(Alternation, STEPS, LETTERS, in_words, tables, figures, room)
+REPORT: MethodReport = MethodReport(Alternation, STEPS, LETTERS, in_words, tables, figures, room)
 """Report of alternation."""

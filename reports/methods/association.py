@@ -227,5 +227,7 @@ def _distances(distances: Shares) -> str:
     return ", ".join(f"{word} {value:.2f}" for word, value in ordered[:NAMED]) + more or cells.ABSENT
 
 
-REPORT = MethodReport(Association, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, lambda _: "Words")
+REPORT: MethodReport = MethodReport(
+    Association, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, lambda _: "Words"
+)
 """Report of association."""

@@ -235,5 +235,7 @@ def _shares(part: ForcedChoiceComponent) -> Picture | None:
     return Scatter(title, "declared share", "PSE", tuple(points), twin, slope, intercept, level=0.5)
 
 
-REPORT = MethodReport(ForcedChoice, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, counted)
+REPORT: MethodReport = MethodReport(
+    ForcedChoice, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, counted
+)
 """Report of forced choice."""

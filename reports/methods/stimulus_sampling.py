@@ -180,5 +180,5 @@ def _projection(part: SamplingComponent) -> Picture | None:
     return Scatter(title, "first component", "second", tuple(points), twin, kinds=kinds)
 
 
-REPORT = MethodReport(StimulusSampling, STEPS, LETTERS, in_words, tables, figures, room)
+REPORT: MethodReport = MethodReport(StimulusSampling, STEPS, LETTERS, in_words, tables, figures, room)
 """Report of stimulus sampling."""

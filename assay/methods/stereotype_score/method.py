@@ -9,7 +9,7 @@ user's choice, or made from templates (docs/methods/stereotype-score.md).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,21 +17,22 @@ from annotated_types import MaxLen, MinLen
 
 from assay.catalog.shipped import shipped_words
 from assay.catalog.stereotypes import StereotypeWords
-from assay.document import ComponentDocument
+from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import Asking
+from assay.methods.shared.detail import ModelScores, TermsAggregation
 from assay.methods.shared.terms.design import MOST_ITEMS, Asked, TermsDesign
 from assay.methods.shared.terms.items import Sorted
 from assay.methods.shared.terms.sentence_generation import Writing, Written, reusable, write_sentences, written_items
 from assay.methods.shared.terms.sentences import Pair, Sentence, check, sentence_of, sort, template_sentences
 from assay.methods.stereotype_score import words as spoken
-from assay.methods.stereotype_score.analysis import Preferences, summary
+from assay.methods.stereotype_score.analysis import Preferences, posterior_of, summary
 from assay.methods.stereotype_score.collection import Ladder, PairTally, ask_pairs, climb, next_rung
-from assay.methods.stereotype_score.detail import StereotypeComponent
+from assay.methods.stereotype_score.detail import ScoringDocument, StereotypeComponent
 from assay.model import Component, Kind, Observation, Reason
 from assay.rating.component import Counts, Measurement, result_or_why
 from assay.references import AuthoredItems, CorpusItem, Found, FoundCorpus, MaterialKind
-from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices
+from assay.statistics.bayes.stereotype_terms import score_choices
 
 MASKED_WORDS = 6
 """Approximate number of words of a sentence that a masked model is asked about, for the progress bar."""
@@ -73,6 +74,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     COMPONENT: ClassVar[type[ComponentDocument]] = StereotypeComponent
+    AGGREGATION: ClassVar[type[AggregationDocument]] = TermsAggregation
 
     def refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
         """Raise an error if no sentence is usable; single unusable sentences are counted and left out."""
@@ -153,16 +155,16 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return (yield from climb(self.scoring, item))
 
     def scores_of(
-        self, words: StereotypeWords, sources: dict[str, Any], scoring: Ladder | None
+        self, words: StereotypeWords, sources: StereotypeComponent, scoring: Ladder | None
     ) -> Preferences | Component:
         """Return empty scores, or a component without a letter if the service refused every kind of question."""
         rung = None if scoring is None else scoring.rung
         if scoring is not None:
-            sources["scoring"] = {"rung": rung, "asked": self.scoring, "refused": dict(scoring.refused)}
+            sources = replace(sources, scoring=ScoringDocument(rung, self.scoring, dict(scoring.refused)))
             if rung is None:
                 return self._refused(words, scoring, sources)
         tally = PairTally(groups=(words.first, words.second))
-        return Preferences(words, tally, rung, sources=sources, strata=self.strata, delta_loss=self.delta_loss)
+        return Preferences(words, tally, sources, rung, strata=self.strata, delta_loss=self.delta_loss)
 
     def ask(self, scores: Preferences, rounds: Sequence[Sequence[Pair]], first: int, prefix: str) -> Asking:
         """Ask about the pairs of some rounds."""
@@ -170,27 +172,27 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         pairs = [pair for round_pairs in rounds for pair in round_pairs]
         yield from ask_pairs(scores.rung, pairs, scores.tally, prefix, first)
 
-    def _refused(self, words: StereotypeWords, ladder: Ladder, sources: dict[str, Any]) -> Component:
+    def _refused(self, words: StereotypeWords, ladder: Ladder, sources: StereotypeComponent) -> Component:
         """Return a component without a letter: the service refused every kind of question."""
         measurement = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), sources)
         rung = list(ladder.refused)[-1]
         facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 
-    def model_score(self, measured: Sequence[Preferences]) -> dict[str, Any]:
-        """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups."""
+    def model_score(self, measured: Sequence[Preferences]) -> ModelScores:
+        """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups.
 
-        def scored() -> dict[str, Any]:
+        If there is no pair with a stereotype term, the result has a ``why`` instead.
+        """
+
+        def scored() -> ModelScores:
             rows = [
                 (preferences.words.name, term, towards)
                 for preferences in measured
                 for term, towards in preferences.stereotyped
             ]
             score = score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])
-            return {
-                **summary(score),
-                "by_bias": dict(score.by_bias),
-                "posterior": result_or_why(lambda: asdict(fit_terms(score.by_term).overall)),
-            }
+            summarised = replace(summary(score), posterior=posterior_of(score))
+            return ModelScores(**vars(summarised), by_bias=dict(score.by_bias))
 
-        return result_or_why(scored)
+        return result_or_why(ModelScores, scored)

@@ -17,15 +17,16 @@ import numpy as np
 from annotated_types import MaxLen, MinLen
 
 from assay.catalog.stereotypes import TIED, VisualWords
-from assay.document import ComponentDocument
+from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import Asking
+from assay.methods.shared.detail import ModelScores, TermsAggregation
 from assay.methods.shared.terms.design import MOST_ITEMS, Asked, TermsDesign
 from assay.methods.shared.terms.items import Sorted
 from assay.methods.visual_stereotype import words as spoken
 from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.methods.visual_stereotype.image_generation import Drawing, Drawn, draw_pictures, draw_prompt, image_of
-from assay.methods.visual_stereotype.image_scores import Sightings
+from assay.methods.visual_stereotype.image_scores import Sightings, over_images
 from assay.methods.visual_stereotype.inputs import Picture, Shown, picture_of, sort
 from assay.methods.visual_stereotype.label_scores import score_images
 from assay.methods.visual_stereotype.labelling import QUESTION, PictureTally, ask_pictures, check_question
@@ -67,6 +68,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     COMPONENT: ClassVar[type[ComponentDocument]] = PictureComponent
+    AGGREGATION: ClassVar[type[AggregationDocument]] = TermsAggregation
 
     def __post_init__(self) -> None:
         """Look the words up and check the fields."""
@@ -163,11 +165,11 @@ class VisualStereotype(TermsDesign[VisualWords]):
         assert self.drawing is not None  # noqa: S101  only called with an author
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
 
-    def scores_of(self, words: VisualWords, sources: dict[str, Any], scoring: object) -> Sightings:  # noqa: ARG002
+    def scores_of(self, words: VisualWords, sources: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
         """Return empty scores."""
         # unclear answers count 1/2 where neither is judged
         tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
-        return Sightings(words, tally, self.answers, sources=sources, strata=self.strata, delta_loss=self.delta_loss)
+        return Sightings(words, tally, sources, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 
     def ask(self, scores: Sightings, rounds: Sequence[Sequence[Shown]], first: int, prefix: str) -> Asking:
         """Ask about the pictures of some rounds: first in both orders of labels, later only if answers changed."""
@@ -180,10 +182,13 @@ class VisualStereotype(TermsDesign[VisualWords]):
             pictures = [picture for round_pictures in rounds for picture in round_pictures]
             yield from show(pictures, first=first, both=tally.changed > 0)
 
-    def model_score(self, measured: Sequence[Sightings]) -> dict[str, Any]:
-        """Score a service over the tied pictures of all specifications (P4's formula)."""
+    def model_score(self, measured: Sequence[Sightings]) -> ModelScores:
+        """Score a service over the tied pictures of all specifications (P4's formula).
 
-        def scored() -> dict[str, Any]:
+        If there is no picture of a tied term, the result has a ``why`` instead.
+        """
+
+        def scored() -> ModelScores:
             tied_sightings = [
                 sightings for sightings in measured if any(picture.role in TIED for picture in sightings.tally.results)
             ]
@@ -191,12 +196,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
             by_image = np.concatenate([scores for _, scores, _ in rows]) if rows else np.zeros(0)
             terms = [f"{sightings.words.name}/{term}" for sightings, _, of in rows for term in of]
             score = score_images(by_image, terms)
-            return {
-                "over_images": score.model,
-                "over_terms": score.over_terms,
-                "terms": len(score.by_term),
-                "images": len(score.by_image),
-                "by_bias": {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows},
-            }
+            by_bias = {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows}
+            return ModelScores(**vars(over_images(score)), by_bias=by_bias)
 
-        return result_or_why(scored)
+        return result_or_why(ModelScores, scored)

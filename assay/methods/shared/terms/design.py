@@ -18,9 +18,11 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.bounds import Bounded
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
+from assay.document import read_json
 from assay.errors import OutOfBounds, UnknownName
 from assay.experiment import Experiment, Looks, Method
 from assay.methods.shared.answers.tally import Asking
+from assay.methods.shared.detail import ModelScores, Source, TermsAggregation, TermsComponent
 from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.one_specification import refuse_other_attribute
 from assay.methods.shared.terms.items import AuthorCounts, Authoring, Sorted, in_turns, within
@@ -143,11 +145,11 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Ask about the items of some rounds; `first` is the number of the first item, `prefix` begins probes' ids."""
 
     @abstractmethod
-    def scores_of(self, words: W, sources: dict[str, Any], scoring: Any) -> TermScores[W, Any, Any] | Component:
+    def scores_of(self, words: W, sources: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
         """Return empty scores, or a component without a letter if the service cannot be asked (`scoring`)."""
 
     @abstractmethod
-    def model_score(self, measured: Sequence[Any]) -> dict[str, Any]:
+    def model_score(self, measured: Sequence[Any]) -> ModelScores:
         """Score the service over all specifications; the result has a ``why`` if that is not possible."""
 
     def choose_scoring(self, item: Any) -> Asked[Any]:  # noqa: ARG002
@@ -260,7 +262,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Collect the items of each specification, find the way of asking, and ask until letters are clear."""
         components: list[Component] = []
-        measured: list[TermScores[W, Any, Any]] = []
+        measured: list[TermScores[W, Any, Any, Any]] = []
         scoring = None
         for index, (words, component_rng) in enumerate(
             zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
@@ -277,26 +279,27 @@ class TermsDesign(Bounded, Method, Generic[W]):
                 (yield from self._look(scores, rounds, partial(self.ask, scores, prefix=str(index)), judging))
             )
             measured.append(scores)
-        return self.finding(components, {"model": self.model_score(measured)})
+        return self.finding(components, TermsAggregation(model=self.model_score(measured)))
 
-    def _collect(self, index: int, words: W, rng: np.random.Generator) -> Asked[tuple[list[list[Any]], dict[str, Any]]]:
+    def _collect(self, index: int, words: W, rng: np.random.Generator) -> Asked[tuple[list[list[Any]], TermsComponent]]:
         """Collect the items, with those that an author makes or a rule writes; order them in rounds over terms."""
         items: Sequence[Any] = self.given
-        sources: dict[str, Any] = {}
+        sources = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:
             made: AuthorCounts[Any] = yield from self.have_made(words, rng, str(index))
             items = (*items, *made.items)
-            sources[self.author_field] = {**asdict(self.author), **made.as_json()}
+            source = read_json(Source, asdict(self.author) | made.as_json())
+            sources = replace(cast("Any", sources), **{self.author_field: source})
         elif not items:
             items = self.written_by_rule(words, rng)
         sorted_items = self.usable(items, words)
-        sources["refused"] = dict(sorted_items.refused)
+        sources = replace(sources, refused=dict(sorted_items.refused))
         rounds = in_turns(sorted_items.items, self.alternate)[: self.most_rounds]
         return within(rounds, MOST_ITEMS // len(self.known_words)), sources
 
     def _look(
         self,
-        scores: TermScores[W, Any, Any],
+        scores: TermScores[W, Any, Any, Any],
         rounds: Sequence[Sequence[Any]],
         ask: Callable[..., Asking],
         rng: np.random.Generator,
