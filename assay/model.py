@@ -39,6 +39,8 @@ class Kind(StrEnum):
     EMBEDDER = "embedder"
     LANGUAGE_MODEL = "language-model"
     IMAGE_CLASSIFIER = "image-classifier"
+    DECISION_TOOL = "decision-tool"
+    """A service known by its recorded decisions; it is not called."""
 
 
 # ---------------------------------------------------------------------------- questions

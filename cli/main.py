@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from cli.asking import init, plan, probe, rate
+from cli.asking import audit, init, plan, probe, rate
 from cli.exits import Exit
 from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, imports, settings_from
 from cli.request.asked import check_protocol
@@ -111,7 +111,7 @@ def migrate(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
     migrate_database(settings_from(data_dir, database_url))
 
 
-for _command in (init, probe, plan, rate):
+for _command in (init, probe, plan, rate, audit):
     app.command()(_command)
 
 

@@ -30,6 +30,7 @@ QUESTIONS: Mapping[Kind, tuple[type[Ask], ...]] = {
     Kind.EMBEDDER: (Embed,),
     Kind.LANGUAGE_MODEL: (Score, Fill, Choose, Write, Draw),
     Kind.IMAGE_CLASSIFIER: (Look,),
+    Kind.DECISION_TOOL: (),
 }
 """Questions for each kind of service; a protocol may support only some of them."""
 
