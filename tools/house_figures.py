@@ -126,7 +126,7 @@ class SourceTree:
     def circles(self) -> list[list[str]]:
         """List the groups of modules that import each other in a circle, by Tarjan's algorithm.
 
-        An import inside a function counts, too: it hides a circular import, but does not remove it.
+        An import inside a function also counts: it hides a circular import, but does not remove it.
         """
         index: dict[str, int] = {}
         low: dict[str, int] = {}

@@ -209,7 +209,7 @@ async def examine(
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
-    """Return a finding with the reasons that are due to the service and to what it can know, not to its answers."""
+    """Return a finding with the reasons that come from the service and what it can know, not from its answers."""
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))

@@ -118,7 +118,7 @@ def _watching(app: Celery, settings: Settings) -> Iterator[None]:
 
 
 def _end_deaf() -> None:
-    """Kill this process and its idle children, because a worker that receives no messages may ignore signals, too."""
+    """Kill this process and its idle children, because a worker that receives no messages may also ignore signals."""
     import billiard
 
     from workers.engine.watchdog import EXIT_DEAF

@@ -27,7 +27,7 @@ TITLES = {"published": "published (P5, Table 2)", "revised": "revised"}
 
 
 def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exit:
-    """Compose letters and rating files, print what is inferred, and return the letter as an exit code.
+    """Compose letters and rating files, print the inference, and return the letter as an exit code.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _composed(links: Sequence[Letter | RatingDocument], arguments: Sequence[str]
         files = ", ".join(name for name, link in zip(arguments, links, strict=True) if not isinstance(link, Letter))
         cause = f"{type(damaged).__name__}: {damaged}"
         raise SpecificationError(
-            f"one of {files} is no whole rating ({cause}); give what GET /v1/ratings gives"
+            f"one of {files} is not a complete rating ({cause}); save the answer of GET /v1/ratings/{{id}}"
         ) from None
     document = tables_document(parts, table)
     return {"provenance": "inferred", "letter": document["tables"][table]["letter"], "predicted": None, **document}

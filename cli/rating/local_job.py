@@ -78,7 +78,7 @@ def run_here(
         with workplace.database.read() as connection:
             ended = jobs.find(connection, job.id, TENANT)
             if ended is None:
-                raise RuntimeError("the job's row is gone")
+                raise RuntimeError("the job is no longer in the database")
             stored = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
             small = images.thumbnails(connection, thumbnails_wanted(stored.document), TENANT) if stored else {}
         rating = stored and _by_no_agency(stored)

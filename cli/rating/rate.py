@@ -67,7 +67,7 @@ class Shown:
             _format_for(self.report)
         for purpose, file in (("report", self.report), ("export", self.export)):
             if file is not None and not file.parent.is_dir():
-                raise SpecificationError(f"there is no folder {file.parent} for the {purpose}; make it first")
+                raise SpecificationError(f"the folder {file.parent} of the {purpose} does not exist; create it first")
 
 
 def rate_here(options: Asked, settings: Settings, display: Shown) -> Exit:

@@ -84,7 +84,7 @@ def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[li
     saved = compositions.targets_named(c, tenant, [link.target for link in request.chain if link.target is not None])
     attribute = request.attribute or next((rating.attribute for rating in rated.values()), None)
     if saved and attribute is None:
-        raise _refused("name the attribute of the targets' ratings", "attribute")
+        raise _refused("name the attribute whose ratings are to be used", "attribute")
     newest = compositions.latest_of_targets(
         c,
         tenant,

@@ -128,7 +128,7 @@ async def refuse_cooling(service: Service, caller: Caller, target_url: str | Non
 def cooling_down(rest_s: int) -> Problem:
     """Return the problem for a target whose cool-down lasts `rest_s` more seconds."""
     return Problem(
-        "cooling-down", f"the cool-down of the target lasts {rest_s} s more", headers={"Retry-After": str(rest_s)}
+        "cooling-down", f"the target cannot be called for another {rest_s} s", headers={"Retry-After": str(rest_s)}
     )
 
 

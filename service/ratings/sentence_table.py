@@ -23,9 +23,7 @@ def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response
     """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
     rows = list(_rows(rating.rating))
     if not rows:
-        raise Problem(
-            "not-found", f"the rating {rating.id} compared no sentences; those by stereotype-score do, with replies"
-        )
+        raise Problem("not-found", f"the rating {rating.id} compared no sentences; choose a rating by stereotype-score")
     disposition = {"Content-Disposition": f'attachment; filename="{rating.id}-sentences.csv"'}
     return Response(
         csv_lines([COLUMNS, *rows]), headers={**headers, **disposition}, media_type="text/csv; charset=utf-8"

@@ -178,7 +178,7 @@ def hold(c: Connection, claim: Claim) -> Job:
 def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
     """Extend the lease; return whether to cancel, and whether the claim is still valid.
 
-    The claim counts as valid if the job has ended under it: a heartbeat may come after the end.
+    The claim is valid also if the job has ended under it, because a heartbeat may arrive after the end.
     """
     beat = changed(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
     row = c.execute(beat.where(*_held(claim)).returning(jobs.c.cancel_requested)).one_or_none()

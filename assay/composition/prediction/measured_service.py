@@ -59,7 +59,7 @@ class TransitionEvidence:
     def __post_init__(self) -> None:
         if self.outputs[:-1] != self.rows:
             raise SpecificationError(
-                f"only a service that gives back what it was sent can stand in a chain: the outputs must be "
+                f"only a service that returns the values that it is sent can be in a chain: the outputs must be "
                 f"{', '.join(self.rows)} and one residual, not {', '.join(self.outputs)}"
             )
         counted = np.asarray(self.counts)

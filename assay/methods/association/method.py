@@ -238,7 +238,7 @@ def effects_of(
     Step 2: the mean distance to the stereotypes of other groups minus that to the stereotypes of the own group.
     With `rng` (since 1.3.0), step 1 holds for control words like these, strata are judged, and step 2 has no sign. With
     three groups or more, the mean of step 2 can hide the effect of one list: the groups' differences in each list are
-    fitted together and compared with `delta`, too (docs/decisions/0081).
+    fitted together and also compared with `delta` (docs/decisions/0081).
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     groups = [means for terms in words.protected.values() if (means := _mean_of(posterior, terms, shares)) is not None]
@@ -284,7 +284,7 @@ def group_gaps(
     -------
     tuple of ndarray and two dict of str to ndarray, shape (draws, pairs of groups)
         Differences of distances to control words; by stratum, to all stereotypes (`shared_lean`) and to each kind of
-        control; by list, to each list of stereotypes. A list of fewer than five words stands for these words only.
+        control; by list, to each list of stereotypes. Those of a list of fewer than five words hold for these only.
     """
     table: dict[str, dict[str, float]] = {}
     for group, protected in words.protected.items():
@@ -324,7 +324,7 @@ def chances_of_short_lists(
 ) -> dict[str, bool]:
     """Return whether the differences in lists that stand for their words only, and in all lists, may be chance.
 
-    The mean distance of so few words has no error. But the words for the groups differ, too: a difference that is no
+    The mean distance of so few words has no error. But the words for the groups also differ: a difference that is no
     larger than the groups' words differ among themselves proves nothing.
     """
     draws, short = dict(lists), {}

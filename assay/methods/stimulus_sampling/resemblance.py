@@ -1,4 +1,4 @@
-"""Description of the inputs that make a service say yes: words, distances of groups, and a projection (P1).
+"""Description of the inputs of the positive class: words, distances of groups, and a projection (P1).
 
 P1 measures distances between vectors, but not between texts. Generated texts are made of words in slots, so the
 distance of two texts is the number of slots in which they differ.
@@ -43,7 +43,7 @@ class Texts:
     """For each text, its word in each slot."""
     texts: Sequence[str]
     yes: Floats
-    """The service's probability of yes; shape (n,)."""
+    """The service's probability of the positive class; shape (n,)."""
     prior: Floats
     """Shares of the texts in the prior, which sum to 1; shape (n,)."""
     posterior: Floats
@@ -139,7 +139,7 @@ class VectorsHeard:
     asked: Floats
     """Vectors that the service was asked about; shape (n, dims)."""
     yes: Floats
-    """The service's probability of yes for each vector in `asked`; shape (n,)."""
+    """The service's probability of the positive class for each vector in `asked`; shape (n,)."""
     posterior: Floats
     """Share of each vector in the posterior; shape (n,)."""
 

@@ -201,7 +201,7 @@ def test_the_options_of_rate_are_the_remaining_fields_of_a_rating_request():
 
 @pytest.mark.parametrize("bad", ["", ".", ".."])
 def test_an_id_that_would_name_another_resource_is_refused(bad):
-    with pytest.raises(ValueError, match="names no resource"):
+    with pytest.raises(ValueError, match="does not name a resource"):
         Calls().get_rating(bad)
 
 

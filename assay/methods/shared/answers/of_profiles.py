@@ -30,7 +30,7 @@ LOST_SHARE = 0.2
 
 @dataclass
 class LabelSpellings:
-    """All spellings of each label; the first one stands for the others, so that "Good" and "good" are one label."""
+    """All spellings of each label; the first one represents the others, so that "Good" and "good" are one label."""
 
     by_key: dict[str, dict[str, None]] = field(default_factory=dict)
     """Spellings of a label in the order of their first answer, by `label_key`."""

@@ -37,7 +37,7 @@ def test_a_chain_has_the_kind_of_its_last_link(kinds):
         ((E, T), 1, "vectors"),
         ((T, C, T), 2, "a class"),
         ((R, C), 1, "a number"),
-        ((T, T, Kind.IMAGE_CLASSIFIER), 2, "not asked about a text"),
+        ((T, T, Kind.IMAGE_CLASSIFIER), 2, "cannot take the text"),
     ],
 )
 def test_an_incompatible_link_is_refused_with_its_place_and_the_reason(kinds, place, why):

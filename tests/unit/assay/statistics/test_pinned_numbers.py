@@ -1074,7 +1074,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "transitions: no block": (BadDistribution, "2 rows", lambda: outputs_under(DRAWN, [])),
     "transitions: another block": (BadDistribution, "2 rows", lambda: outputs_under(DRAWN, [1, 1, 1])),
     "concordance: more than all":
-        (OutOfBounds, "all 2 pairs, not 3", lambda: draw_excess_concordance(3, 2, DRAWN, rng())),
+        (OutOfBounds, "between 0 and 2, not 3", lambda: draw_excess_concordance(3, 2, DRAWN, rng())),
     "concordance: less than none": (OutOfBounds, "not -1", lambda: draw_excess_concordance(-1, 2, DRAWN, rng())),
     "concordance: an unknown row":
         (OutOfBounds, "2 rows", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 2): 1})),
@@ -1094,9 +1094,9 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "exact: no generator":
         (SpecificationError, "1000000", lambda: exact_multinomial([60, 50, 45, 40, 30, 35, 40], [1] * 7)),
     "published: alpha 0":
-        (OutOfBounds, "not at 0", lambda: published_letter(BLOCKS, {"u": FAIR}, {"b": TILTED}, alpha=0)),
+        (OutOfBounds, "not 0", lambda: published_letter(BLOCKS, {"u": FAIR}, {"b": TILTED}, alpha=0)),
     "published: alpha 1":
-        (OutOfBounds, "not at 1", lambda: published_letter(BLOCKS, {"u": FAIR}, {"b": TILTED}, alpha=1)),
+        (OutOfBounds, "not 1", lambda: published_letter(BLOCKS, {"u": FAIR}, {"b": TILTED}, alpha=1)),
     "published: no unbiased": (SpecificationError, "at least one", lambda: published_letter(BLOCKS, {}, {"b": TILTED})),
     "published: no biased": (SpecificationError, "at least one", lambda: published_letter(BLOCKS, {"u": FAIR}, {})),
     "published: both": (SpecificationError, "both .* u", lambda: published_letter(BLOCKS, {"u": FAIR}, {"u": TILTED})),
@@ -1111,13 +1111,13 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "ordered: empty": (TooFewObservations, "sample is empty", lambda: kolmogorov_smirnov([], [2], scale="ordinal")),
     "ordered: no number": (OutOfBounds, "reference", lambda: kolmogorov_smirnov([1], [NAN], scale="ordinal")),
     "ordered: a table": (OutOfBounds, "sample", lambda: kolmogorov_smirnov([[1]], [1], scale="ordinal")),
-    "wilson: level 0": (OutOfBounds, "not at 0", lambda: wilson(1, 2, 0)),
-    "wilson: level 1": (OutOfBounds, "not at 1", lambda: wilson(1, 2, 1)),
+    "wilson: level 0": (OutOfBounds, "not 0", lambda: wilson(1, 2, 0)),
+    "wilson: level 1": (OutOfBounds, "not 1", lambda: wilson(1, 2, 1)),
     "wilson: no trials": (TooFewObservations, "no trials", lambda: wilson(0, 0)),
-    "wilson: too many": (OutOfBounds, "2 trials, not at 3", lambda: wilson(3, 2)),
-    "wilson: negative": (OutOfBounds, "not at -1", lambda: wilson(-1, 2)),
-    "interval: level 0": (OutOfBounds, "not at 0", lambda: equal_tailed([1.0], 0)),
-    "interval: level 1": (OutOfBounds, "not at 1", lambda: hpdi([1.0], 1)),
+    "wilson: too many": (OutOfBounds, "between 0 and 2, the number of trials, not 3", lambda: wilson(3, 2)),
+    "wilson: negative": (OutOfBounds, "not -1", lambda: wilson(-1, 2)),
+    "interval: level 0": (OutOfBounds, "not 0", lambda: equal_tailed([1.0], 0)),
+    "interval: level 1": (OutOfBounds, "not 1", lambda: hpdi([1.0], 1)),
     "interval: a table": (OutOfBounds, r"\(1, 2\)", lambda: hpdi([[1.0, 2.0]])),
     "interval: nothing": (TooFewObservations, "one draw", lambda: interval_of([])),
     "interval: no number": (EvidenceError, "1 of 3", lambda: effect_interval([1.0, NAN, 2.0])),
@@ -1142,8 +1142,8 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "gaussian: to a constant": (ZeroVariance, "no finite", lambda: gaussian_kl([1.0, 2.0], [1.0, 1.0])),
     "gaussian: too far":
         (EvidenceError, "too large", lambda: Gaussian(1e200, 1e-200).divergence_from(Gaussian(0, 1e-200))),
-    "gaussian: level 0": (OutOfBounds, "not at 0", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 0)),
-    "gaussian: level 1": (OutOfBounds, "not at 1", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 1)),
+    "gaussian: level 0": (OutOfBounds, "not 0", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 0)),
+    "gaussian: level 1": (OutOfBounds, "not 1", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 1)),
     "gaussian: no fold": (OutOfBounds, "not 0", lambda: kl_by_fold([1.0, 2], [1.0, 3], 0, rng())),
     "sample: a table": (OutOfBounds, r"\(1, 1\)", lambda: sign_flip_test([[1.0]], rng())),
     "sample: infinite": (EvidenceError, "1 of 2", lambda: sign_flip_test([1.0, INF], rng())),
