@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from reports.embeds import Embed, Shown
 from service.http.json import Answer
-from service.ratings.freshness import caching
+from service.ratings.service import caching
 from store.ratings.published import DatedRating
 
 OLDEST_S = 1.0
