@@ -29,37 +29,24 @@ SHEETS = (
         Sheet(
             key,
             f"{title} to the positive class",
-            (
-                ("Word", "word", cells.texts),
-                ("Slot", "slot", cells.texts),
-                ("Share of inputs", "prior", cells.numbers),
-                ("Share in the positive class", "posterior", cells.numbers),
-                ("Ratio", "ratio", cells.numbers),
-                ("Distance, in slots", "distance", cells.numbers),
-            ),
+            {
+                "Word": "word",
+                "Slot": "slot",
+                "Share of inputs": "prior",
+                "Share in the positive class": "posterior",
+                "Ratio": "ratio",
+                "Distance, in slots": "distance",
+            },
         )
         for key, title in (("nearest_words", "Nearest words"), ("most_distant_words", "Most distant words"))
     ),
     Sheet(
         "numbers",
-        "Numbers of the positive class",
-        (
-            ("Number", "name", cells.texts),
-            ("Mean of inputs", "prior", cells.numbers),
-            ("Mean in the positive class", "posterior", cells.numbers),
-            ("Shift, in sd", "shift", cells.numbers),
-        ),
+        "What the inputs that make it say yes are like",
+        {"Number": "name", "Mean of inputs": "prior", "Mean of yes": "posterior", "Shift, in sd": "shift"},
     ),
     *(
-        Sheet(
-            key,
-            title,
-            (
-                ("Asked", "asked", cells.texts),
-                ("Probability of the positive class", "yes", cells.numbers),
-                ("Distance, in slots", "distance", cells.numbers),
-            ),
-        )
+        Sheet(key, title, {"Asked": "asked", "Probability of yes": "yes", "Distance, in slots": "distance"})
         for key, title in (
             ("nearest_inputs", "Most probable inputs of the positive class"),
             ("most_distant_inputs", "Least probable inputs of the positive class"),
