@@ -23,7 +23,6 @@ from assay.model import AUTHORED, Ask, Finding, Kind, Reason
 from assay.references import HeldBack
 from store.core.columns import SealedSecret
 from store.jobs.jobs import Job
-from store.ratings import compositions
 from store.ratings.standing import Description
 from store.security.rights import OPERATOR_TENANT
 from store.security.secrets import destination_of
@@ -315,7 +314,7 @@ def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
         return {}
     links = {link["id"]: link for link in job.target["settings"]["links"] if link.get("id")}
     with workplace.database.read() as connection:
-        saved = compositions.targets_named(connection, job.tenant, links)
+        saved = targets.named(connection, job.tenant, links)
     return {
         name: _open(workplace, row, row.sealed_secret)
         for name, row in saved.items()

@@ -28,6 +28,7 @@ from store.jobs import observations
 from store.ratings import compositions
 from store.ratings.compositions import NewComposition
 from store.ratings.ratings import StoredRating
+from store.targets import targets
 from store.targets.targets import StoredTarget
 
 SEED = 0
@@ -81,7 +82,7 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
 def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[Chosen], int]:
     """Read the ratings of all links, in four queries."""
     rated = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
-    saved = compositions.targets_named(c, tenant, [link.target for link in request.chain if link.target is not None])
+    saved = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
     attribute = request.attribute or next((rating.attribute for rating in rated.values()), None)
     if saved and attribute is None:
         raise _refused("name the attribute whose ratings are to be used", "attribute")
@@ -212,7 +213,7 @@ async def verification(service: Service, tenant: str, parts: Parts) -> dict[str,
         for rating, target in parts
         if target is None and rating.tenant == tenant and rating.target_id is not None
     }
-    saved = await service.database.read(compositions.targets_named, tenant, owned)
+    saved = await service.database.read(targets.named, tenant, owned)
     links: list[dict[str, Any]] = []
     for index, (rating, target) in enumerate(parts):
         last = index == len(parts) - 1

@@ -9,9 +9,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from assay.model import Field
-from store.formats.columns import ColumnTally, notes_of, read_cell, settle_decimals
+from store.formats.columns import ColumnTally, Decimal, notes_of, read_cell, settle_decimals
 from store.formats.csv_rows import CsvRows
-from store.formats.numerals import Decimal
 from store.formats.parquet_rows import ParquetRows
 from store.formats.refusal import Unreadable, shown
 

@@ -27,7 +27,7 @@ from store.security.secrets import Vault
 from store.security.signing import SigningKey
 from store.webhooks import callbacks, deliveries, fan_out, webhooks
 from store.webhooks.deliveries import Claimed, Outcome
-from store.webhooks.payloads import body_of, content_type_of
+from store.webhooks.fan_out import body_of, content_type_of
 from store.webhooks.webhooks import CHALLENGE, SECRET_PREFIX
 from workers.calls.host_limits import HostLimits
 from workers.calls.shared_rate_limits import Traffic, TrafficHere
