@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from annotated_types import MaxLen, MinLen
 
 from assay.bounds import Bounded
-from assay.catalog.word_lists import MOST_WORDS, Word, WordPair, Words, check_words, refuse_overlap, repeated
+from assay.catalog.terms import MOST_WORDS, Word, WordPair, Words, check_words, refuse_overlap, repeated
 from assay.errors import OutOfBounds, SpecificationError
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from assay.composition import INFERRED, TableName
 from assay.composition.compatibility import Incompatible, kind_of_chain
 from assay.composition.lookup import DEFAULT_CONFIDENCE, part_of, tables_document
-from assay.composition.notes import note
 from assay.composition.prediction import (
     Prediction,
     line_up,
@@ -22,7 +21,7 @@ from assay.composition.prediction import (
     read_evidence,
     with_contents,
 )
-from assay.composition.wording import explain_prediction
+from assay.composition.wording import explain_prediction, note
 from assay.document import RatingDocument, as_json
 from assay.errors import SpecificationError
 from assay.model import Kind, Letter, Observation

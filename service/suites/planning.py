@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.bounds import refuse_repeats
 from assay.catalog import attributes
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import AnyMethod, every_method, method_name
-from assay.methods.shared.distributions import refuse_repeats
 from assay.model import Kind
 from service.container import Service
 from service.http.authentication import Caller

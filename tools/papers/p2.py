@@ -17,8 +17,7 @@ from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
 from assay.statistics.bayes.predictive_check import PredictiveCheck, predictive_check
 from assay.statistics.embeddings.embedding_bias import mean_average_cosine
 from assay.statistics.embeddings.posterior_comparison import compare
-from assay.statistics.embeddings.weat import weat_of_associations
-from assay.statistics.embeddings.weat_null import null_check
+from assay.statistics.embeddings.weat import null_check, weat_of_associations
 from assay.statistics.intervals.credible import IntervalEnds, equal_tailed
 from reports import charts
 from reports.cells import number

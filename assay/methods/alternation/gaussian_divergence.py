@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
 from assay.model import Floats, Interval
-from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
+from assay.statistics.hypothesis_tests.distribution import as_sample, check_paired
 from assay.statistics.special import special
 
 LEAST = 2

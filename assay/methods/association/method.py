@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt, MaxLen
+from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
 from assay.catalog.choices import AssociationWords
@@ -63,12 +63,6 @@ class Association(OneSpecification[AssociationWords]):
 
     Parameters
     ----------
-    attribute : str
-        Attribute in which the groups differ. Empty: the attribute of the specification, or gender.
-    specification : str, optional
-        Name of a list of protected words, stereotypes and controls, from the catalog or the caller's own.
-    words : AssociationWords, optional
-        The words themselves; they take precedence over `specification`.
     residual : str
         ``per-connection`` (one residual sigma for each connection; reproduces the published figures) or ``shared``.
     prior : str
@@ -77,26 +71,17 @@ class Association(OneSpecification[AssociationWords]):
         Posterior draws.
     delta : float
         Largest difference of mean cosine distances that still counts as none.
-    confidence : float
-        Probability from which a letter is declared.
-    aggregation : str
-        How several components become one letter: ``worst`` or ``vote``.
     strata : bool
         Whether a difference between groups that all stereotypes share is judged besides the difference for controls,
         and both are judged for words like these instead of for these words only.
     """
 
-    attribute: Annotated[str, MaxLen(100)] = ""
     method: Literal["association"] = "association"
-    specification: Annotated[str, MaxLen(100)] | None = None
     words: AssociationWords | None = None
     residual: Literal["per-connection", "shared"] = "per-connection"
     prior: Literal["paper", "weak"] = "paper"
     draws: Annotated[int, Ge(500), Le(50_000)] = 4000
     delta: Annotated[float, Gt(0), Lt(2)] = 0.05
-    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
-    aggregation: Literal["worst", "vote"] = "worst"
-    strata: bool = True
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER})
     summary: ClassVar[str] = "Are words for a group nearer to the stereotypes of that group than to those of others?"

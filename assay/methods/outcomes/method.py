@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Gt, Lt, MaxLen, MinLen
 
-from assay.bounds import Bounded
+from assay.bounds import Bounded, refuse_repeats
 from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment, Method
@@ -21,7 +21,6 @@ from assay.methods.outcomes.analysis import Output, Task, columns_in_words, judg
 from assay.methods.outcomes.decision_table import DecisionTable, Grouping, grouping_of
 from assay.methods.outcomes.detail import DataDocument, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.rates import quantile
-from assay.methods.shared.distributions import refuse_repeats
 from assay.model import Floats, Kind
 from assay.references import NOTHING, Found, NamedDecisions, References
 

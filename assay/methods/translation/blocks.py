@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.catalog import Attribute, Construction, Frame, Occupation, construction, occupations
 from assay.errors import OutOfBounds, SpecificationError
-from assay.methods.shared.distributions import BlockSpec
+from assay.methods.translation.distributions import BlockSpec
 
 
 @dataclass(frozen=True, slots=True)

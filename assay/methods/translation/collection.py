@@ -20,9 +20,9 @@ from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.document import NO_ITEMS, BlockDocument, EffectDocument, ExampleDocument
 from assay.experiment import BUDGET
 from assay.methods.shared.answers.tally import refuses
-from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.detail import TranslationComponent
+from assay.methods.translation.distributions import BlockSpec
 from assay.model import Failure, Floats, Integers, Reply
 from assay.statistics.intervals.credible import wilson
 

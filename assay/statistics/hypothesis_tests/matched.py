@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.model import Floats, Integers, Interval
-from assay.statistics.hypothesis_tests.samples import check_paired
+from assay.statistics.hypothesis_tests.distribution import check_paired
 from assay.statistics.intervals.credible import equal_tailed
 
 RATIO_DRAWS = 4_000

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import OutOfBounds, ZeroVariance
 from assay.model import Floats
-from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
+from assay.statistics.hypothesis_tests.distribution import as_sample, check_paired
 
 EXACT_UP_TO = 2**14
 """Maximum number of arrangements to enumerate; if there are more, they are sampled."""

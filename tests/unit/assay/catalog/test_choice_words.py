@@ -8,7 +8,7 @@ from time import process_time
 import pytest
 
 from assay.catalog.choices import AssociationWords, ChoiceWords
-from assay.catalog.word_lists import LONGEST, MOST_WORDS, check_words
+from assay.catalog.terms import LONGEST, MOST_WORDS, check_words
 from assay.errors import OutOfBounds, SpecificationError
 
 CHOICE = ChoiceWords("gender", "women", "men", (("she", "he"),), {"nurse": 0.9, "baker": None}, ("table",))

@@ -10,7 +10,7 @@ from assay.composition import compose_chain
 from assay.composition.compatibility import Incompatible, kind_of_chain
 from assay.composition.document import composition_document as compose
 from assay.composition.lookup import Part, tables_document
-from assay.composition.notes import NOTES
+from assay.composition.wording import NOTES
 from assay.document import read_rating
 from assay.errors import OutOfBounds
 from assay.experiment import generator

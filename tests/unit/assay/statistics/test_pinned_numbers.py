@@ -43,7 +43,8 @@ from assay.methods.alternation.gaussian_divergence import (
 from assay.methods.forced_choice.effects import choice_effects, trial_effects
 from assay.methods.forced_choice.psychometric_fit import fit_psychometric
 from assay.methods.shared.terms.effects import stereotype_effects
-from assay.methods.stimulus_sampling.inclusion_probability import inclusion
+from assay.methods.stimulus_sampling.resemblance import principal_components
+from assay.methods.stimulus_sampling.texts import inclusion
 from assay.methods.visual_stereotype.label_scores import fit_images, score_images, term_interval
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Reason
 from assay.rating.decision import deciding_components, rate, vote_probabilities, worst_probabilities
@@ -51,8 +52,7 @@ from assay.rating.decision import weigh as weigh_effects
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.cell_integrals import Cells, Priors
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
-from assay.statistics.bayes.importance import weigh
-from assay.statistics.bayes.pareto_tail import pareto_shape, tail_shape
+from assay.statistics.bayes.importance import pareto_shape, tail_shape, weigh
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.bayes.spread_grid import LogAxis, SpreadGrid
@@ -74,11 +74,9 @@ from assay.statistics.embeddings.bias_direction import direct_bias, relational_i
 from assay.statistics.embeddings.embedding_bias import embedding_coherence, mean_average_cosine, relative_norm_distance
 from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
 from assay.statistics.embeddings.posterior_comparison import compare
-from assay.statistics.embeddings.projection import principal_components
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.embeddings.vector_sets import as_vectors, unit_vectors
-from assay.statistics.embeddings.weat import associations, cosines, weat, weat_of_associations
-from assay.statistics.embeddings.weat_null import null_check
+from assay.statistics.embeddings.weat import associations, cosines, null_check, weat, weat_of_associations
 from assay.statistics.hypothesis_tests import divergence, goodness
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares, pad_to
 from assay.statistics.hypothesis_tests.goodness import (

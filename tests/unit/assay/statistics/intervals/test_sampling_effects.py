@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
-from assay.methods.stimulus_sampling.inclusion_probability import inclusion
+from assay.methods.stimulus_sampling.texts import inclusion
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.sampling_effects import (
     Paired,
