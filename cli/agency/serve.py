@@ -16,10 +16,10 @@ from rich.console import Console
 
 from cli.agency.listening import listening
 from cli.agency.server import Server, server_config
-from cli.agency.shared_key import require_shared_key
 from cli.agency.sign_in import open_provider
 from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
+from cli.options import require_shared_key
 from service.app import create_app
 from store.core import migrate
 from store.core.data_folder import open_data_folder, write_private
@@ -29,10 +29,9 @@ from store.core.settings import Settings
 from store.security import keys
 from web import add_pages
 from workers.engine.celery_app import make_celery
-from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
-from workers.engine.tasks import open_workplace
+from workers.engine.tasks import Doorbell, open_workplace
 from workers.targets.validation import TargetChecker
 
 LITTER = 20_000

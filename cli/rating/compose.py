@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from assay.composition import TABLES, TableName
@@ -19,9 +17,7 @@ from assay.experiment import generator
 from assay.model import Letter
 from cli.exits import Exit
 from cli.rating.compare import read_rating
-from cli.terminal import escape
-
-console = Console(highlight=False)
+from cli.terminal import console, escape, print_json
 
 TITLES = {"published": "published (P5, Table 2)", "revised": "revised"}
 
@@ -51,7 +47,7 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
     ]
     composition = _composed(links, arguments, headline)
     if as_json:
-        console.file.write(json.dumps(composition, indent=2, allow_nan=False) + "\n")
+        print_json(composition)
     else:
         _show(composition, links, arguments)
     letter = composition["letter"]

@@ -19,10 +19,9 @@ from rich.console import Console
 
 from cli.exits import as_one_line
 from cli.gate import main as gate
-from cli.lists import show_list
 from cli.logs import configure_logs
 from cli.rating import ci_formats, verify
-from cli.terminal import escape
+from cli.terminal import escape, show_list
 from store.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
