@@ -19,6 +19,8 @@ from assay.rating.methodology import Methodology
 from reports.formats import format_named, html, installed_formats
 from reports.pages import MEDIA_TYPES, PageFormat, render_page
 from reports.reading import in_words
+from reports.regulators import METHOD as AUDITED
+from reports.regulators import AuditFile, write_audit
 from service.http.problems import Problem
 from service.jobs.ledger import csv_lines, inert
 from service.replies.schemas import ReplyView
@@ -131,6 +133,13 @@ def _response(text: str, media_type: str, headers: Mapping[str, str]) -> Respons
 def report_formats() -> list[str]:
     """Return the names of the formats."""
     return list(installed_formats())
+
+
+def audit_report(file: AuditFile, rating: StoredRating, headers: Mapping[str, str]) -> Response:
+    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings by other methods."""
+    if rating.method != AUDITED:
+        raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")
+    return _response(write_audit(file.name, rating.document), file.media_type, headers)
 
 
 COLUMNS = (
