@@ -8,6 +8,7 @@ from typing import Any
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod
 from assay.model import Kind
+from store.core.database import Connection
 from store.core.settings import Settings
 from store.security.secrets import Vault
 from store.targets import targets
@@ -39,7 +40,7 @@ def described_author(author: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {"id": AUTHOR_ID, **_described(author)} if author.get("secret") else _described(author)
 
 
-def keep_author(c: Any, vault: Vault, author: Mapping[str, Any] | None) -> None:
+def keep_author(c: Connection, vault: Vault, author: Mapping[str, Any] | None) -> None:
     """Store an author that has a key as a target, where the worker reads the key."""
     if author is None or not author.get("secret"):
         return

@@ -15,6 +15,7 @@ from assay.model import Kind
 from assay.references import NamedRows
 from service.jobs.input_resolution import chosen_rows
 from service.uploads.reception import MAX_ROWS_OF_A_JOB, UPLOADED
+from store.core.database import Connection
 from store.corpora import uploads
 from store.corpora.uploads import NewUpload
 from store.formats import CSV, NPZ, PARQUET, WORD2VEC, inspect
@@ -59,7 +60,7 @@ def take_upload(file: Path, request: dict[str, Any], **reading: str | None) -> N
         raise SpecificationError(f"{file.name}: {refused}", "upload") from None
 
 
-def keep_upload(connection: Any, tenant: str, request: Mapping[str, Any]) -> None:
+def keep_upload(connection: Connection, tenant: str, request: Mapping[str, Any]) -> None:
     """Store the vectors of a request, where the worker reads them."""
     file, media_type = request["upload"]
     if request["target"]["kind"] != Kind.EMBEDDER:

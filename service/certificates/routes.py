@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
@@ -27,6 +27,7 @@ from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.problems import Problem, not_found
 from service.ratings.freshness import FRESH_S, dated, headers_of
 from service.ratings.routes import FoundRating
+from store.core.database import Connection
 from store.security import signing
 
 router = APIRouter(tags=["certificates"], route_class=StrictRoute)
@@ -110,7 +111,7 @@ async def list_signing_keys(service: ServiceDependency, caller: AgencyAdmin) -> 
 async def rotate_signing_key(service: ServiceDependency, caller: AgencyAdmin, repeat: Repeat) -> Response:
     """Retire the current signing key and create a new one. Certificates signed before stay valid."""
 
-    def rotate(c: Any) -> Answer:
+    def rotate(c: Connection) -> Answer:
         new = signing.rotate(c, service.vault)
         key = next(public_key for public_key in signing.every(c) if public_key.id == new.id)
         return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})

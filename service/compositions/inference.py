@@ -22,6 +22,7 @@ from service.http.openapi.common_schemas import instant
 from service.http.problems import Problem
 from service.jobs.observation_stream import pages
 from store.core import clock
+from store.core.database import Connection
 from store.jobs import observations
 from store.ratings import compositions
 from store.ratings.compositions import NewComposition
@@ -76,7 +77,7 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
 
 
 # ---------------------------------------------------------------------------- ratings of the links
-def _choose(c: Any, tenant: str, request: CompositionRequest) -> tuple[list[Chosen], int]:
+def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[Chosen], int]:
     """Read the ratings of all links, in four queries."""
     rated = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
     saved = compositions.targets_named(c, tenant, [link.target for link in request.chain if link.target is not None])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Request, Response
 
@@ -19,6 +19,7 @@ from service.http.openapi.examples import COMPOSITIONS
 from service.http.pagination import Paging, read_list
 from service.http.problems import existing, removed
 from service.ratings.reports import page_report
+from store.core.database import Connection
 from store.ratings import compositions
 from store.ratings.compositions import StoredComposition
 
@@ -39,7 +40,7 @@ async def create_composition(
     """
     new = await compose(service, caller.tenant, body)
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         stored = compositions.add(c, new)
         headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id)}
         return Answer(201, write_json(shown(stored, is_owner=True)), headers)

@@ -21,6 +21,7 @@ from service.http.idempotency import Repeat
 from service.http.json import StrictRoute, json_response, located
 from service.http.openapi.examples import ITEMS_CHANGES
 from service.http.problems import Problem, existing
+from store.core.database import Connection
 from store.corpora import corpora
 from store.corpora import items as corpus_items
 
@@ -54,7 +55,7 @@ async def change_corpus_items(
 ) -> Response:
     """Edit and remove several items: all of the changes are made, or none if one is refused."""
 
-    def work(c: Any) -> ChangedItemsView:
+    def work(c: Connection) -> ChangedItemsView:
         removed = corpus_items.remove_several(c, row.id, caller.tenant, body.remove) if body.remove else 0
         edited = []
         for index, edit in enumerate(body.edit):

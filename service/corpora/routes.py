@@ -37,6 +37,7 @@ from service.http.pagination import Page, list_response
 from service.http.problems import Problem, existing, not_found, removed
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
+from store.core.database import Connection
 from store.corpora import corpora, images
 from store.corpora import items as corpus_items
 from store.corpora.corpora import StoredCorpus
@@ -68,7 +69,7 @@ async def create_corpus(
     with located():
         new = await validation.new_corpus(service, caller.tenant, body)
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         stored = corpora.add(c, new)
         copied = validation.copy_items(c, body.items_of, stored) if body.items_of else 0
         stored = corpora.find(c, stored.id, caller.tenant) or stored
@@ -85,7 +86,7 @@ async def list_corpora(
     """List your corpora and those that others share, newest first."""
     filters, before = query.filters(), query.before("corpora")
 
-    def read(c: Any) -> tuple[Page[StoredCorpus], dict[str, int]]:
+    def read(c: Connection) -> tuple[Page[StoredCorpus], dict[str, int]]:
         page = Page.of(corpora.page(c, caller.tenant, **filters, before=before, limit=query.limit + 1), query.limit)
         return page, corpora.sizes(c, [row.id for row in page.rows])
 
@@ -292,7 +293,7 @@ async def export_corpus(
 async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: str, store: Any, new: Any) -> Response:
     """Store items, once per Idempotency-Key, and return the answer."""
 
-    def work(c: Any) -> Answer:
+    def work(c: Connection) -> Answer:
         addition: AddedItems | None = store(c, row.id, tenant, new)
         if addition is None:
             raise not_found("corpus of yours", row.id)

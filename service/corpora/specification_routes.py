@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
 
@@ -24,6 +24,7 @@ from service.http.json import Answer, StrictRoute, json_response, located, write
 from service.http.openapi.examples import SPECIFICATIONS
 from service.http.pagination import read_list
 from service.http.problems import Problem
+from store.core.database import Connection
 from store.corpora import specifications
 from store.corpora.specifications import StoredSpecification
 
@@ -38,7 +39,7 @@ async def create_specification(body: Written, service: ServiceDependency, caller
     """Store your own specification, for use in jobs as `experiment.specification`."""
     new = as_specification(body)
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         stored = specifications.add(c, caller.tenant, new)
         return Answer(201, write_json(SpecificationView.of(stored)), _named(stored))
 

@@ -19,6 +19,7 @@ from service.dependencies import Service
 from service.http.conditional import must_match
 from service.http.json import located, pointer_to
 from service.http.problems import Problem
+from store.core.database import Connection
 from store.corpora import corpora, images, items, specifications
 from store.corpora.corpora import NewCorpus, Rules, StoredCorpus
 from store.corpora.items import AddedItems, NewItem, StoredItem
@@ -183,7 +184,7 @@ def _bytes_of(encoded: str) -> bytes:
 
 
 # ---------------------------------------------------------------------------- storage
-def store_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> AddedItems | None:
+def store_pictures(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> AddedItems | None:
     """Store pictures with their images in one transaction; ``None`` if the tenant has no such corpus."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return None
@@ -193,7 +194,7 @@ def store_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture
 
 
 def edit_item(
-    c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemChange, if_match: str | None = None
+    c: Connection, corpus_id: str, tenant: str, item_id: str, change: ItemChange, if_match: str | None = None
 ) -> StoredItem | None:
     """Edit an item under the lock of its corpus, so that no edit is lost.
 
@@ -216,7 +217,7 @@ def edit_item(
     return items.edit(c, corpus_id, tenant, item_id, edited(corpus, old, change))
 
 
-def copy_items(c: Any, source: str, corpus: StoredCorpus) -> int:
+def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> int:
     """Copy the sentences of a corpus that follow the rules of another corpus; return the number of copies."""
     words = None if corpus.rules is None else words_of(corpus.rules)
     new = []

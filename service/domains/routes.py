@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Request, Response
 
@@ -18,6 +18,7 @@ from service.http.problems import existing, removed
 from service.jobs.maintenance_jobs import maintenance_order
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
+from store.core.database import Connection
 from store.targets import domains, refusals
 from store.targets.domains import Domain
 
@@ -42,7 +43,7 @@ async def add_domain(
     with located():
         service.target_validator.check_callback(f"https://{body.host}/", "host")
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         stored, new = domains.add(c, caller.tenant, body.host)
         headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": _etag(stored)}
         return Answer(201 if new else 200, write_json(DomainView.of(stored)), headers)

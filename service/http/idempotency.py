@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Request, Response
 
@@ -17,6 +17,7 @@ from service.dependencies import Service, service_of
 from service.http.authentication import Caller
 from service.http.json import Answer
 from service.http.problems import Problem
+from store.core.database import Connection
 from store.jobs import idempotency
 
 RETRY_AFTER_S = 1
@@ -74,7 +75,10 @@ AnAnswer = TypeVar("AnAnswer", bound=Answer)
 
 
 def once(
-    c: Any, repeat: Repeatable, work: Callable[[Any], AnAnswer], is_final: Callable[[AnAnswer], bool] = lambda _: True
+    c: Connection,
+    repeat: Repeatable,
+    work: Callable[[Connection], AnAnswer],
+    is_final: Callable[[AnAnswer], bool] = lambda _: True,
 ) -> AnAnswer | Answer:
     """Call `work` unless its answer is stored, inside the transaction of connection `c`.
 
@@ -98,18 +102,18 @@ def once(
 
 
 async def answer_once(
-    service: Service, caller: Caller, repeat: RequestFingerprint, work: Callable[[Any], Answer]
+    service: Service, caller: Caller, repeat: RequestFingerprint, work: Callable[[Connection], Answer]
 ) -> Response:
     """Call `work` in a transaction, unless the request is a repetition; return the response."""
     return (await service.database.write(once, repeat.by(caller), work)).response()
 
 
-def is_known(c: Any, repeat: Repeatable) -> bool:
+def is_known(c: Connection, repeat: Repeatable) -> bool:
     """Return whether a request with the key has been answered or is running."""
     return repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key)
 
 
-def store_answer(c: Any, repeat: Repeatable, answer: Answer) -> None:
+def store_answer(c: Connection, repeat: Repeatable, answer: Answer) -> None:
     """Store the answer for repetitions of the request."""
     if repeat.key is not None:
         idempotency.complete(c, repeat.scope, repeat.key, answer.status, answer.body, dict(answer.headers))

@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 
 from service.http.openapi.common_schemas import instant
 from service.jobs.parquet_writer import ParquetWriter
-from store.core.database import AsyncDatabase
+from store.core.database import AsyncDatabase, Connection
 from store.jobs import observations
 from store.jobs.observations import StoredObservation
 
@@ -68,7 +68,7 @@ def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
 
 
 async def pages(
-    database: AsyncDatabase, read: Callable[[Any, str, int, int], Sequence[Any]], owner_id: str
+    database: AsyncDatabase, read: Callable[[Connection, str, int, int], Sequence[Any]], owner_id: str
 ) -> AsyncIterator[Sequence[Any]]:
     """Yield all rows of a job or corpus in pages, by ``read(c, owner_id, after, limit)``."""
     after = 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import Any
 
 from fastapi import APIRouter, Response
 
@@ -17,6 +16,7 @@ from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import ResponseModel
 from service.http.problems import existing
 from service.jobs.schemas import ObservationView
+from store.core.database import Connection
 from store.jobs import jobs, observations
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
@@ -49,7 +49,7 @@ async def get_job_progress(job_id: str, service: ServiceDependency, caller: Read
     return json_response(existing(await service.progress.get((caller.tenant, job_id), read), "job", job_id))
 
 
-def _progress(c: Any, job_id: str, tenant: str) -> ProgressView | None:
+def _progress(c: Connection, job_id: str, tenant: str) -> ProgressView | None:
     job = jobs.find(c, job_id, tenant)
     if job is None:
         return None

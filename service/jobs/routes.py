@@ -40,6 +40,7 @@ from service.jobs.status import Status
 from service.jobs.submission import Order, PlacedJob, place, queued_before, rating_order
 from service.ratings.summaries import MAX_LISTED, MAX_SUMMARISED
 from service.targets.target_resolution import resolve_target
+from store.core.database import Connection
 from store.jobs import fair_order, jobs, observations
 from store.jobs.fair_order import QueueState, Share
 from store.jobs.jobs import Job
@@ -243,7 +244,7 @@ async def answer_order(
     return response
 
 
-def _answer_after_wait(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
+def _answer_after_wait(c: Connection, job: Job, show: Any, repeat: Repeatable) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
     now = jobs.find(c, job.id, job.tenant) or job
     answer: Answer = show(now, _rating_of(c, now), queued_before(c, now))
@@ -257,7 +258,7 @@ async def _read_status(service: Service, tenant: str, job_id: str, base: str) ->
     return Status(_answer(base, service, 200, job, start, rating), job.finished)
 
 
-def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
+def _read(c: Connection, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
     job = jobs.find(c, job_id, tenant)
     return None if job is None else (job, queued_before(c, job), _rating_of(c, job))
 
@@ -275,13 +276,15 @@ def _start_of(service: Service, job: Job, before: int | None, queue: QueueState)
     return JobStart(position, None if free_in_s is None else max(free_in_s, ceil(due_in_s)))
 
 
-def _page(c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None) -> tuple[Page[Job], dict[str, Stamp]]:
+def _page(
+    c: Connection, tenant: str, query: JobQuery, before: tuple[int, str] | None
+) -> tuple[Page[Job], dict[str, Stamp]]:
     page = Page.of(jobs.page(c, tenant, **query.filters(), before=before, limit=query.limit + 1), query.limit)
     stamps = ratings.stamps(c, [job.rating_id for job in page.rows if job.rating_id is not None])
     return page, {job.id: stamps[job.rating_id] for job in page.rows if job.rating_id in stamps}
 
 
-def _rating_of(c: Any, job: Job) -> Stamp | None:
+def _rating_of(c: Connection, job: Job) -> Stamp | None:
     return None if job.rating_id is None else ratings.stamps(c, [job.rating_id]).get(job.rating_id)
 
 

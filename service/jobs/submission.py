@@ -24,6 +24,7 @@ from service.jobs.schemas import TEN_YEARS_S, RatingRequest, UnnamedExperiment
 from service.targets.target_resolution import ResolvedTarget, check_rated
 from service.uploads.reception import UPLOADED
 from store.core.columns import SealedSecret, new_id, random_nonce, random_seed
+from store.core.database import Connection
 from store.jobs import cool_down, fair_order, jobs
 from store.jobs.jobs import Job, NewJob
 from store.jobs.submission import request_digest
@@ -131,13 +132,13 @@ def too_many_jobs(detail: str | None) -> Problem:
     return Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
 
 
-def count_active(c: Any, tenant: str) -> int:
+def count_active(c: Connection, tenant: str) -> int:
     """Count a tenant's unfinished jobs; others that count them wait until this transaction has ended."""
     jobs.serialise(c, f"active:{tenant}")
     return jobs.count_unfinished(c, tenant)
 
 
-def _is_new(c: Any, order: Order, repeat: Repeatable, max_active: int) -> bool:
+def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) -> bool:
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
         return False
@@ -145,9 +146,9 @@ def _is_new(c: Any, order: Order, repeat: Repeatable, max_active: int) -> bool:
 
 
 def _place(
-    c: Any, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
+    c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
 ) -> PlacedJob | Answer:
-    def work(c: Any) -> PlacedJob:
+    def work(c: Connection) -> PlacedJob:
         jobs.serialise(c, order.new.request_digest)
         rating, job, before = _existing(c, order, max_active)
         is_new = rating is None and job is None
@@ -164,7 +165,7 @@ def _place(
     return once(c, repeat, work, lambda placed: not waits or placed.job.finished)
 
 
-def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
+def _existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
     """Return the rating that answers an order, or the unfinished job to join, and the tenant's queued jobs before it.
 
     If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``; if a host of
@@ -185,7 +186,7 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
     return None, None, work.own_before
 
 
-def queued_before(c: Any, job: Job) -> int | None:
+def queued_before(c: Connection, job: Job) -> int | None:
     """Return the number of the tenant's jobs before a queued job; ``None`` if the job is not queued."""
     return fair_order.own_before(c, job) if job.status == "queued" else None
 

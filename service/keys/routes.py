@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Request, Response
 
@@ -14,6 +14,7 @@ from service.http.pagination import Paging, read_list
 from service.http.problems import not_found
 from service.keys.schemas import KeyList, KeyRequest, KeyView, NewKeyView
 from store.core.clock import read_clock
+from store.core.database import Connection
 from store.security import keys
 from store.security.keys import ApiKey
 
@@ -46,7 +47,7 @@ async def revoke_key(key_id: str, service: ServiceDependency, caller: Admin) -> 
     return Response(status_code=204)
 
 
-def _create(c: Any, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:
+def _create(c: Connection, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:
     """Create a key; its expiry is computed from the database's clock, which also checks it."""
     expires_at = None if body.expires_in_s is None else read_clock(c) + body.expires_in_s * 1000
     return keys.create(c, tenant, body.scopes, body.name, expires_at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from fastapi import APIRouter, Response
 
@@ -12,6 +12,7 @@ from service.http.authentication import Reader
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import ResponseModel
 from service.ratings.schemas import RatingSummary
+from store.core.database import Connection
 from store.jobs import jobs
 from store.jobs.backlog import Queue
 from store.jobs.jobs import Job
@@ -79,7 +80,7 @@ async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
 
-def _read(c: Any, tenant: str) -> tuple[Sequence[Summary], Mapping[str, Standing], Sequence[Job], Queue]:
+def _read(c: Connection, tenant: str) -> tuple[Sequence[Summary], Mapping[str, Standing], Sequence[Job], Queue]:
     failed = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
     newest = ratings.newest_of_targets(c, tenant, MOST_TARGETS)
     return newest, standings(c, newest), failed, jobs.queue_of(c, tenant)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -27,6 +27,7 @@ from service.publishing.log_schemas import (
     InclusionQuery,
     InclusionView,
 )
+from store.core.database import Connection
 from store.ratings import log, witnessing
 from store.ratings.log import TreeHead
 from store.security.signing import SigningKey
@@ -97,12 +98,12 @@ async def prove_consistency(
     return not_modified(request, headers) or json_response(ConsistencyView.of(proof), headers=headers)
 
 
-def _head(c: Any, origin: str) -> tuple[TreeHead, list[str]]:
+def _head(c: Connection, origin: str) -> tuple[TreeHead, list[str]]:
     tree_head = log.head(c)
     return tree_head, witnessing.lines(c, origin, tree_head.size)
 
 
-def _cosigned_head(c: Any, origin: str) -> tuple[TreeHead, list[str]]:
+def _cosigned_head(c: Connection, origin: str) -> tuple[TreeHead, list[str]]:
     size = witnessing.newest_size(c, origin)
     return (log.head(c, size), witnessing.lines(c, origin, size)) if size else _head(c, origin)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
@@ -19,6 +19,7 @@ from service.http.problems import not_found
 from service.publishing.schemas import DifferenceQuery, RatingDifferenceView, VisibilityRequest, WithdrawalRequest
 from service.ratings.routes import FoundRating, found_rating, headers_of_both
 from service.ratings.schemas import RatingSummary
+from store.core.database import Connection
 from store.ratings import registry
 from store.ratings.ratings import StoredRating
 from store.ratings.standing import standings
@@ -89,9 +90,9 @@ async def _changed(
     caller: Caller,
     repeat: RequestFingerprint,
     rating_id: str,
-    change: Callable[[Any], StoredRating | None],
+    change: Callable[[Connection], StoredRating | None],
 ) -> Response:
-    def work(c: Any) -> Answer:
+    def work(c: Connection) -> Answer:
         rating = change(c)
         if rating is None:  # the tenant has no such rating; public ratings of other tenants count as missing
             raise not_found("rating", rating_id)

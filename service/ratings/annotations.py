@@ -15,6 +15,7 @@ from assay.methods import method_of
 from assay.rating.methodology import Methodology
 from assay.reports.in_words import in_words
 from service.domains.schemas import ReplyView
+from store.core.database import Connection
 from store.ratings import replies, rerated
 from store.ratings.ratings import StoredRating
 from store.ratings.replies import OwnersReply
@@ -47,7 +48,9 @@ class Annotations:
         return "-" + hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
-def read_annotations(c: Any, ratings: Sequence[StoredRating], announced: Methodology | None) -> dict[str, Annotations]:
+def read_annotations(
+    c: Connection, ratings: Sequence[StoredRating], announced: Methodology | None
+) -> dict[str, Annotations]:
     """Read the annotations of several ratings, by their ids."""
     ids = [rating.id for rating in ratings]
     version = None if announced is None else announced.version

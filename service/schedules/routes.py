@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Request, Response
 
@@ -18,6 +18,7 @@ from service.http.problems import existing, not_found, removed
 from service.jobs.submission import permit
 from service.schedules.preparation import bounds_of, checked_rhythm, prepared_orders, refusal_of
 from service.schedules.schemas import ScheduleChange, ScheduleList, ScheduleRequest, ScheduleView, made
+from store.core.database import Connection
 from store.suites import schedules
 from store.suites.schedules import NewSchedule, ScheduledRun, StoredSchedule
 
@@ -45,7 +46,7 @@ async def create_schedule(
         tenant=caller.tenant, name=body.name, orders=orders, rhythm=rhythm, paused=body.paused, key_id=caller.key_id
     )
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         stored = schedules.add(c, new)
         headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id, stored.version)}
         return Answer(201, write_json(ScheduleView.of(stored)), headers)
@@ -112,7 +113,7 @@ async def run_schedule(schedule_id: str, service: ServiceDependency, caller: Wri
     if not await service.database.read(is_known, by):
         await permit(service, caller, None, count)
 
-    def run(c: Any) -> Run:
+    def run(c: Connection) -> Run:
         ran = existing(schedules.run_now(c, schedule_id, caller.tenant, bounds_of(service)), "schedule", schedule_id)
         return _accepted(*ran)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Request, Response
 
@@ -23,6 +23,7 @@ from service.suites.plans import SuitePlanRequest, SuitePlanView, view_of_plan
 from service.suites.profiles import suite_line, suite_view, version_of
 from service.suites.schemas import SuiteList, SuiteRequest, SuiteView
 from service.suites.submission import Shown, cancel_jobs_of, place_suite, read_suite, wait_for_end
+from store.core.database import Connection
 from store.suites import suites
 from store.suites.suites import StoredSuite, SuiteProgress
 
@@ -124,7 +125,7 @@ async def _read(service: Service, suite_id: str, tenant: str) -> Shown:
 
 
 def _page(
-    c: Any, tenant: str, query: PageQuery, before: tuple[int, str] | None
+    c: Connection, tenant: str, query: PageQuery, before: tuple[int, str] | None
 ) -> tuple[Page[StoredSuite], dict[str, SuiteProgress]]:
     page = Page.of(suites.page(c, tenant, before=before, limit=query.limit + 1), query.limit)
     return page, suites.tallies(c, [suite.id for suite in page.rows])

@@ -16,6 +16,7 @@ from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.submission import Order, count_active, permit, refuse_cooling, too_many_jobs
 from service.suites.planning import Plan
+from store.core.database import Connection
 from store.core.errors import AlreadyFinished
 from store.jobs import jobs
 from store.jobs.jobs import NewJob
@@ -78,7 +79,7 @@ async def wait_for_end(service: Service, cells: Sequence[StoredCell], within_s: 
             await service.event_stream.ended(cell.job_id, left_s)
 
 
-def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
+def read_suite(c: Connection, suite_id: str, tenant: str) -> Shown | None:
     """Read a suite with its cells and their ratings, in three queries."""
     suite = suites.find(c, suite_id, tenant)
     if suite is None:
@@ -87,7 +88,7 @@ def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
     return suite, cells, suites.documents(c, [cell.rating_id for cell in cells if cell.rating_id is not None])
 
 
-def cancel_jobs_of(c: Any, suite_id: str, tenant: str) -> list[str] | None:
+def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | None:
     """Cancel the jobs that a suite created; jobs that it joined continue.
 
     Returns the sorted ids of the cancelled jobs, or ``None`` if the tenant has no such suite. If all of its jobs
@@ -107,7 +108,7 @@ def cancel_jobs_of(c: Any, suite_id: str, tenant: str) -> list[str] | None:
 
 
 # ---------------------------------------------------------------------------- within one transaction
-def _count_new(c: Any, tenant: str, plan: Plan, repeat: Repeatable) -> int:
+def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> int:
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
         return 0
@@ -115,8 +116,8 @@ def _count_new(c: Any, tenant: str, plan: Plan, repeat: Repeatable) -> int:
     return sum(rating_id is None for _, rating_id in wanted_jobs)
 
 
-def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool) -> Answer:
-    def work(c: Any) -> PlacedSuite:
+def _place(c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool) -> Answer:
+    def work(c: Connection) -> PlacedSuite:
         wanted_jobs, ids = _settle(plan, _known(c, tenant, plan))
         fresh = [new for new, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, fresh, limit)
@@ -140,7 +141,7 @@ def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limi
     return once(c, repeat, work, lambda placed: not waits or placed.finished)
 
 
-def _answer_after_wait(c: Any, placed: PlacedSuite, repeat: Repeatable, show: Show) -> Answer:
+def _answer_after_wait(c: Connection, placed: PlacedSuite, repeat: Repeatable, show: Show) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
     content = read_suite(c, placed.suite_id, placed.tenant)
     assert content is not None  # noqa: S101  suites are never removed
@@ -149,7 +150,7 @@ def _answer_after_wait(c: Any, placed: PlacedSuite, repeat: Repeatable, show: Sh
     return answer
 
 
-def _known(c: Any, tenant: str, plan: Plan) -> dict[str, Known]:
+def _known(c: Connection, tenant: str, plan: Plan) -> dict[str, Known]:
     digests = {order.new.request_digest for _, order in plan.orders}
     return suites.known(c, tenant, digests, plan.orders[0][1].age_s)
 
@@ -178,7 +179,7 @@ def _joins(new: NewJob, known_job: Known) -> bool:
     return known_job.twin_visibility == new.visibility and new.callback_url in {None, known_job.twin_callback_url}
 
 
-def _refuse_too_many(c: Any, tenant: str, new: Sequence[NewJob], limit: int) -> None:
+def _refuse_too_many(c: Connection, tenant: str, new: Sequence[NewJob], limit: int) -> None:
     active = count_active(c, tenant) if new else 0
     if active + len(new) > limit:
         detail = f"{active} of your jobs are queued or running; with {len(new)} more there would be over {limit}"

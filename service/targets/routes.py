@@ -31,6 +31,7 @@ from service.targets.target_resolution import (
     with_described_links,
 )
 from store.core.columns import new_id
+from store.core.database import Connection
 from store.security.secrets import destination_of
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget
@@ -45,7 +46,7 @@ async def save_target(body: Description, service: ServiceDependency, caller: Tar
     """Save a target, so that jobs can name it by id and its secret is sent only once."""
     new = await _new_target(service, caller.tenant, new_id("tgt"), body)
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         saved = targets.add(c, new)
         headers = {"Location": f"{router.prefix}/{saved.id}", "ETag": entity_tag(saved.id, saved.version)}
         return Answer(201, write_json(TargetView.of(saved)), headers)

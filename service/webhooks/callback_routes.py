@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -13,6 +13,7 @@ from service.http.json import Answer, StrictRoute
 from service.jobs.routes import FoundJob, found_job
 from service.webhooks.deliveries import Deliveries
 from service.webhooks.schemas import DeliveryList, DeliveryQuery, DeliveryView
+from store.core.database import Connection
 from store.jobs.jobs import Job
 from store.webhooks.delivery_log import ToCallback
 
@@ -46,7 +47,7 @@ async def redeliver_to_callback(
     """Send a delivery to a job's `callback_url` again, under the same `webhook-id`."""
     deliveries = _deliveries(await found_job(job_id, service, caller))
 
-    def again(c: Any) -> Answer:
+    def again(c: Connection) -> Answer:
         return deliveries.send_again(c, delivery_id)
 
     return await answer_once(service, caller, repeat, again)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from fastapi import Request, Response
 
@@ -13,6 +12,7 @@ from service.http.json import Answer, json_response, write_json
 from service.http.pagination import read_list
 from service.http.problems import not_found
 from service.webhooks.schemas import AttemptView, DeliveryLine, DeliveryQuery, DeliveryView
+from store.core.database import Connection
 from store.webhooks import delivery_log
 from store.webhooks.delivery_log import Delivery, Receiver
 
@@ -35,17 +35,17 @@ class Deliveries:
         view = await service.database.read(self._view, delivery_id)
         return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
-    def accepted(self, c: Any, delivery_id: str) -> Answer:
+    def accepted(self, c: Connection, delivery_id: str) -> Answer:
         """Return the answer to an accepted delivery, inside the transaction of `c`."""
         view = self._view(c, delivery_id)
         return Answer(202, write_json(view), {"Location": view.href})
 
-    def send_again(self, c: Any, delivery_id: str, url: str | None = None) -> Answer:
+    def send_again(self, c: Connection, delivery_id: str, url: str | None = None) -> Answer:
         """Queue a delivery again, to `url` if given, and return the answer."""
         delivery_log.redeliver(c, delivery_id, self.receiver, url)
         return self.accepted(c, delivery_id)
 
-    def _view(self, c: Any, delivery_id: str) -> DeliveryView:
+    def _view(self, c: Connection, delivery_id: str) -> DeliveryView:
         row: Delivery | None = delivery_log.find(c, delivery_id, self.receiver)
         if row is None:
             raise not_found("delivery", delivery_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
@@ -27,6 +27,7 @@ from service.webhooks.schemas import (
     WebhookView,
 )
 from store.core.columns import new_id
+from store.core.database import Connection
 from store.security import signing
 from store.security.signing import PublicKey
 from store.webhooks import fan_out, webhooks
@@ -51,7 +52,7 @@ async def create_webhook(
         service.target_validator.check_callback(body.url, "url")
     webhook_id = new_id("whk")
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         secret = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, webhook_id)
         described = body.model_dump()
         new = NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **described)
@@ -95,7 +96,7 @@ async def replace_webhook(
     with located():
         service.target_validator.check_callback(body.url, "url")
 
-    def replace(c: Any) -> Webhook | None:
+    def replace(c: Connection) -> Webhook | None:
         moved = webhooks.has_moved(c, row.id, caller.tenant, body.url)
         changed = webhooks.replace(c, row.id, caller.tenant, **body.model_dump())
         if moved and changed is not None:
@@ -120,7 +121,7 @@ async def rotate_webhook(
     A second rotation within these hours ends the older of the two secrets at once.
     """
 
-    def rotate(c: Any) -> Answer:
+    def rotate(c: Connection) -> Answer:
         fresh = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, row.id)
         return _kept(c, existing(webhooks.rotate(c, row.id, caller.tenant, fresh), "webhook", row.id))
 
@@ -134,7 +135,7 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
     An endpoint that has not answered its challenge gets another one.
     """
 
-    def enable(c: Any) -> Webhook | None:
+    def enable(c: Connection) -> Webhook | None:
         enabled = webhooks.enable(c, webhook_id, caller.tenant)
         if enabled is not None and enabled.confirmed_at is None:
             fan_out.challenge(c, enabled, _base_url(service))
@@ -153,7 +154,7 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
 async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Send a test notice to an endpoint, regardless of its event types."""
 
-    def ping(c: Any) -> Answer:
+    def ping(c: Connection) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, _base_url(service)))
 
@@ -185,7 +186,7 @@ async def redeliver(
 ) -> Response:
     """Send a delivery again, under the same `webhook-id`, to the current address of its endpoint."""
 
-    def again(c: Any) -> Answer:
+    def again(c: Connection) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).send_again(c, delivery_id, webhook.url)
 
@@ -193,7 +194,7 @@ async def redeliver(
 
 
 # ---------------------------------------------------------------------------- views
-def _public_key(c: Any) -> PublicKey | None:
+def _public_key(c: Connection) -> PublicKey | None:
     """Return the current signing key; ``None`` before the first key is created."""
     return next((key for key in signing.every(c) if key.retired_at is None), None)
 
@@ -213,14 +214,16 @@ def _enabled(row: Webhook | None, webhook_id: str) -> Webhook:
     return row
 
 
-def _kept(c: Any, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
+def _kept(c: Connection, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
     """Return the answer for an endpoint with a new secret, without the secret, because answers are stored."""
     key = _public_key(c)
     view = NewWebhookView(**WebhookView.of(row, key).model_dump(), secret=None)
     return Answer(status, write_json(view), {**(headers or {}), "ETag": _etag(row, key)})
 
 
-async def _with_secret(service: Service, caller: Caller, repeat: Repeatable, work: Callable[[Any], Answer]) -> Response:
+async def _with_secret(
+    service: Service, caller: Caller, repeat: Repeatable, work: Callable[[Connection], Answer]
+) -> Response:
     """Call `work` once, and add the endpoint's secret to the answer if it has not been replaced since."""
     answer = await service.database.write(once, repeat, work)
     document = read_json(answer.body)
@@ -231,8 +234,8 @@ async def _with_secret(service: Service, caller: Caller, repeat: Repeatable, wor
     return complete.response(**{"Cache-Control": "no-store"})
 
 
-async def _changed(service: Service, webhook_id: str, change: Callable[[Any], Webhook | None]) -> Response:
-    def work(c: Any) -> tuple[Webhook, PublicKey | None]:
+async def _changed(service: Service, webhook_id: str, change: Callable[[Connection], Webhook | None]) -> Response:
+    def work(c: Connection) -> tuple[Webhook, PublicKey | None]:
         return existing(change(c), "webhook", webhook_id), _public_key(c)
 
     row, key = await service.database.write(work)

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from assay.errors import AssayError
-from store.core.database import Database
+from store.core.database import Connection, Database
 from store.core.errors import LeaseLost, StoreUnavailable
 from store.jobs import jobs, observations
 from store.jobs.jobs import Claim, Job
@@ -121,7 +121,7 @@ def _cancel(workplace: Workplace, claim: Claim) -> str:
 
 
 # ---------------------------------------------------------------------------- the author's texts and images
-def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) -> None:
+def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Connection], None]) -> None:
     """End a job and store its author's items in one transaction; the job ends even if the items cannot be stored."""
     if job.kind == "writing" or job.author is not None:
         try:
@@ -139,7 +139,7 @@ def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) ->
         end(connection)
 
 
-def _made(database: Database, job: Job) -> Callable[[Any], None]:
+def _made(database: Database, job: Job) -> Callable[[Connection], None]:
     """Collect the texts or images that a job's author made, and return a function that stores these items."""
     if job.kind == "writing":
         ordered = corpus_sentences.collect_ordered(database, job)

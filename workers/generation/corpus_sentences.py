@@ -12,7 +12,7 @@ from assay.experiment import Experiment, generator
 from assay.methods.shared.sentence_generation import Writing, Written, reusable, write_sentences, written_items
 from assay.methods.shared.sentences import Sentence, sentence_of
 from assay.model import Ask
-from store.core.database import Database
+from store.core.database import Connection, Database
 from store.corpora import corpora, specifications
 from store.corpora import items as corpus_items
 from store.corpora.items import MOST_ITEMS, NewItem, StoredItem
@@ -115,7 +115,7 @@ def collect_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
     return new_items(written_items(authored(database, job), _words(job)), author_of(job.target), job.id)
 
 
-def keep_ordered(c: Any, job: Job, items: Sequence[NewItem]) -> None:
+def keep_ordered(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
     """Store the sentences of `collect_ordered` in their corpus, as far as there is room and the corpus exists.
 
     `c` is the connection of the transaction that ends the job.
