@@ -13,8 +13,8 @@ from assay.experiment import generator
 from assay.methods import every_method, method_name
 from assay.model import Kind
 from assay.references import NamedRows
-from service.jobs.input_resolution import chosen_rows
-from service.uploads.reception import MAX_ROWS_OF_A_JOB, UPLOADED
+from service.jobs.inputs import chosen_rows
+from service.uploads.service import MAX_ROWS_OF_A_JOB, UPLOADED
 from store.core.database import Connection
 from store.corpora import uploads
 from store.corpora.uploads import NewUpload

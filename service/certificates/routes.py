@@ -9,7 +9,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from assay.evidence.statement import RATING, TEST_RESULT
-from service.certificates.evidence import exported, proved
 from service.certificates.schemas import (
     AttestationQuery,
     EnvelopeView,
@@ -18,12 +17,13 @@ from service.certificates.schemas import (
     SigningKeyList,
     SigningKeyView,
 )
-from service.certificates.signatures import certificate_of, published_keys
-from service.dependencies import ServiceDependency
+from service.certificates.service import certificate_of, exported, proved, published_keys
+from service.container import ServiceDependency
 from service.http.authentication import DEFAULT_TENANT, DOWNLOAD, Admin, Caller
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
+from service.http.openapi.responses import CONFLICT, ETAG, LOCATION, RATED, TAGGED, returns
 from service.http.problems import Problem, not_found
 from service.ratings.freshness import FRESH_S, dated, headers_of
 from service.ratings.routes import FoundRating
@@ -40,7 +40,7 @@ MAX_SEQ = 2**31 - 1
 """Largest number of an observation: the limit of the database's integers."""
 
 
-@router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView)
+@router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView, responses=returns(ETAG | RATED))
 async def get_attestation(
     request: Request, rating: FoundRating, service: ServiceDependency, query: Annotated[AttestationQuery, Query()]
 ) -> Response:
@@ -56,7 +56,12 @@ async def get_attestation(
     return not_modified(request, headers) or json_response(envelope, headers=headers)
 
 
-@router.get(f"{RATINGS}/export.jsonl", response_class=Response, dependencies=DOWNLOAD)
+@router.get(
+    f"{RATINGS}/export.jsonl",
+    response_class=Response,
+    dependencies=DOWNLOAD,
+    responses=returns(RATED, "application/jsonl") | CONFLICT,
+)
 async def export_rating(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download a rating with all its evidence as one signed file, for offline verification with `assay verify`.
 
@@ -67,7 +72,12 @@ async def export_rating(rating: FoundRating, service: ServiceDependency) -> Resp
     return export
 
 
-@router.get(f"{RATINGS}/observations/{{seq}}/proof", response_model=ProofView, dependencies=DOWNLOAD)
+@router.get(
+    f"{RATINGS}/observations/{{seq}}/proof",
+    response_model=ProofView,
+    dependencies=DOWNLOAD,
+    responses=returns(ETAG | RATED) | CONFLICT,
+)
 async def prove_observation(
     request: Request,
     rating: FoundRating,
@@ -81,7 +91,7 @@ async def prove_observation(
     return not_modified(request, headers) or json_response(proof, headers=headers)
 
 
-@router.get("/.well-known/jwks.json", response_model=JwksView)
+@router.get("/.well-known/jwks.json", response_model=JwksView, responses=TAGGED)
 async def get_jwks(request: Request, service: ServiceDependency) -> Response:
     """Read the agency's public keys, retired ones included, as a JSON Web Key Set."""
     keys = {"keys": [key.as_jwk() for key in await published_keys(service)]}
@@ -107,7 +117,13 @@ async def list_signing_keys(service: ServiceDependency, caller: AgencyAdmin) -> 
     return json_response(view, headers={"Cache-Control": "no-store"})
 
 
-@router.post(f"{KEYS}/rotate", status_code=201, response_model=SigningKeyView, response_description="Created.")
+@router.post(
+    f"{KEYS}/rotate",
+    status_code=201,
+    response_model=SigningKeyView,
+    response_description="Created.",
+    responses=returns(LOCATION, status=201),
+)
 async def rotate_signing_key(service: ServiceDependency, caller: AgencyAdmin, repeat: Repeat) -> Response:
     """Retire the current signing key and create a new one. Certificates signed before stay valid."""
 

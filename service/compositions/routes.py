@@ -8,14 +8,15 @@ from fastapi import APIRouter, Body, Request, Response
 
 import assay
 from assay.reports.pages import PageFormat
-from service.compositions.inference import compose
 from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, shown
-from service.dependencies import Service, ServiceDependency
+from service.compositions.service import compose
+from service.container import Service, ServiceDependency
 from service.http.authentication import PublicReader, Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import COMPOSITIONS
+from service.http.openapi.responses import ETAG, TAGGED, created, leads_to, returns
 from service.http.pagination import Paging, read_list
 from service.http.problems import existing, removed
 from service.ratings.reports import page_report
@@ -25,8 +26,10 @@ from store.ratings.compositions import StoredComposition
 
 router = APIRouter(prefix="/v1/compositions", tags=["compositions"], route_class=StrictRoute)
 
+COMPOSITION_LINKS = leads_to("composition_id", "getComposition", "removeComposition")
 
-@router.post("", status_code=201, response_model=CompositionView, response_description="Inferred and stored.")
+
+@router.post("", **created(CompositionView, "Inferred and stored.", COMPOSITION_LINKS))
 async def create_composition(
     body: Annotated[CompositionRequest, Body(openapi_examples=COMPOSITIONS)],
     service: ServiceDependency,
@@ -56,7 +59,7 @@ async def list_compositions(request: Request, service: ServiceDependency, caller
     )
 
 
-@router.get("/{composition_id}", response_model=CompositionView)
+@router.get("/{composition_id}", response_model=CompositionView, responses=TAGGED)
 async def get_composition(
     request: Request, composition_id: str, service: ServiceDependency, caller: PublicReader
 ) -> Response:
@@ -76,7 +79,7 @@ async def remove_composition(composition_id: str, service: ServiceDependency, ca
     )
 
 
-@router.get("/{composition_id}/report.html", response_class=Response)
+@router.get("/{composition_id}/report.html", response_class=Response, responses=returns(ETAG, "text/html"))
 async def get_composition_report_html(
     request: Request, composition_id: str, service: ServiceDependency, caller: PublicReader
 ) -> Response:
@@ -84,7 +87,7 @@ async def get_composition_report_html(
     return _report(request, await _found(service, composition_id, caller.tenant), "html")
 
 
-@router.get("/{composition_id}/report.md", response_class=Response)
+@router.get("/{composition_id}/report.md", response_class=Response, responses=returns(ETAG, "text/markdown"))
 async def get_composition_report_markdown(
     request: Request, composition_id: str, service: ServiceDependency, caller: PublicReader
 ) -> Response:

@@ -3,40 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
-from service.corpora import validation
-from service.corpora.files import corpus_csv, corpus_jsonl
+from assay.errors import SpecificationError
+from service.container import Service, ServiceDependency
+from service.corpora import service as validation
+from service.corpora.files import corpus_csv, corpus_jsonl, sentences_of_csv
 from service.corpora.schemas import (
+    ChangedItemsView,
     CorpusChange,
     CorpusLine,
     CorpusList,
     CorpusQuery,
     CorpusRequest,
     CorpusView,
+    CoverageView,
     ExportQuery,
     ItemChange,
     ItemList,
     ItemQuery,
+    ItemsChange,
     ItemsRequest,
     ItemView,
     KeptItemsView,
     PictureForm,
+    SentenceItem,
+    WritingRequest,
 )
-from service.corpora.writing_jobs import writing_order
-from service.corpora.writing_schemas import WritingRequest
-from service.dependencies import Service, ServiceDependency, Wait
+from service.corpora.service import checked_sentences, edit_item
+from service.corpora.writing import writing_order
 from service.http.authentication import Reader, Writer
 from service.http.conditional import IfMatch, entity_tag, must_match, not_modified
 from service.http.idempotency import Repeat, answer_once, once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
-from service.http.openapi.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS, WRITING
+from service.http.openapi.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS, ITEMS_CHANGES, WRITING
+from service.http.openapi.responses import ETAG, TAGGED, created, fails, leads_to, returns
 from service.http.pagination import Page, list_response
 from service.http.problems import Problem, existing, not_found, removed
-from service.jobs.routes import answer_order
-from service.jobs.schemas import JobView
+from service.http.waits import Wait
+from service.jobs.routes import JOB_PLACED, answer_order
 from store.core.database import Connection
 from store.corpora import corpora, images
 from store.corpora import items as corpus_items
@@ -46,19 +54,28 @@ from store.formats.image import MEDIA_TYPES, MOST_BYTES
 
 router = APIRouter(prefix="/v1/corpora", tags=["corpora"], route_class=StrictRoute)
 
+PICTURE_TYPES = dict.fromkeys(MEDIA_TYPES.values())
+
 _PICTURE: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "description": f"The file itself, of at most {MOST_BYTES // 10**6} MB.",
-        "content": {
-            kind: {"schema": {"type": "string", "format": "binary"}} for kind in dict.fromkeys(MEDIA_TYPES.values())
-        },
+        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in PICTURE_TYPES},
     }
 }
 
+CORPUS_LINKS = leads_to("corpus_id", "getCorpus", "changeCorpus", "removeCorpus", "writeSentences", "exportCorpus")
+CORPUS_LINKS |= leads_to("corpus_id", "addCorpusItems", "listCorpusItems")
+
+
+def kept(description: str, *statuses: int) -> dict[str, Any]:
+    """Return the arguments of a route that adds items, and the statuses of its further errors."""
+    route = created(KeptItemsView, description, known=True)
+    return {**route, "responses": route["responses"] | returns(ETAG, status=201) | fails(*statuses)}
+
 
 # ---------------------------------------------------------------------------- corpora
-@router.post("", status_code=201, response_model=CorpusView, response_description="Created.")
+@router.post("", **created(CorpusView, "Created.", CORPUS_LINKS))
 async def create_corpus(
     body: Annotated[CorpusRequest, Body(openapi_examples=CORPORA)],
     service: ServiceDependency,
@@ -112,14 +129,14 @@ FoundCorpus = Annotated[StoredCorpus, Depends(found_corpus)]
 OwnCorpus = Annotated[StoredCorpus, Depends(own_corpus)]
 
 
-@router.get("/{corpus_id}", response_model=CorpusView)
+@router.get("/{corpus_id}", response_model=CorpusView, responses=TAGGED)
 async def get_corpus(request: Request, row: FoundCorpus, service: ServiceDependency, caller: Reader) -> Response:
     """Read a corpus, with the words of its specification."""
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or await _shown(service, row, caller.tenant, headers)
 
 
-@router.patch("/{corpus_id}", response_model=CorpusView)
+@router.patch("/{corpus_id}", response_model=CorpusView, responses=TAGGED | fails(409, 412))
 async def change_corpus(
     body: Annotated[CorpusChange, Body(openapi_examples=CORPUS_CHANGES)],
     row: OwnCorpus,
@@ -155,9 +172,7 @@ async def list_corpus_items(
     return list_response(request, query, name, page, [ItemView.of(item) for item in page.rows])
 
 
-@router.post(
-    "/{corpus_id}/items", status_code=201, response_model=KeptItemsView, response_description="Stored; some are new."
-)
+@router.post("/{corpus_id}/items", **kept("Stored; some are new."))
 async def add_corpus_items(
     body: Annotated[ItemsRequest, Body(openapi_examples=ITEMS)],
     row: OwnCorpus,
@@ -177,13 +192,7 @@ async def add_corpus_items(
     return await keep_items(service, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
 
 
-@router.post(
-    "/{corpus_id}/images",
-    status_code=201,
-    response_model=KeptItemsView,
-    response_description="Stored.",
-    openapi_extra=_PICTURE,
-)
+@router.post("/{corpus_id}/images", **kept("Stored.", 400, 413, 415), openapi_extra=_PICTURE)
 async def add_corpus_picture(
     request: Request,
     row: OwnCorpus,
@@ -202,7 +211,7 @@ async def add_corpus_picture(
     return await keep_items(service, repeat.by(caller), row, caller.tenant, validation.store_pictures, [picture])
 
 
-@router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView)
+@router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView, responses=TAGGED | fails(409, 412))
 async def change_corpus_item(
     item_id: str,
     body: Annotated[ItemChange, Body(openapi_examples=ITEM_CHANGES)],
@@ -218,7 +227,7 @@ async def change_corpus_item(
     return json_response(view, headers={"ETag": view.etag})
 
 
-@router.get("/{corpus_id}/items/{item_id}", response_model=ItemView)
+@router.get("/{corpus_id}/items/{item_id}", response_model=ItemView, responses=TAGGED)
 async def get_corpus_item(request: Request, item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
     """Read a sentence, or the description of a picture."""
     item = await service.database.read(corpus_items.find, row.id, item_id)
@@ -237,7 +246,9 @@ async def remove_corpus_item(item_id: str, row: OwnCorpus, service: ServiceDepen
     )
 
 
-@router.get("/{corpus_id}/items/{item_id}/image", response_class=Response)
+@router.get(
+    "/{corpus_id}/items/{item_id}/image", response_class=Response, responses=returns(ETAG, *sorted(PICTURE_TYPES))
+)
 async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
     """Download the file of a picture."""
     item = await service.database.read(corpus_items.find, row.id, item_id)
@@ -254,12 +265,7 @@ async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, s
     return not_modified(request, headers) or Response(image.content, headers=headers, media_type=image.media_type)
 
 
-@router.post(
-    "/{corpus_id}/writing",
-    status_code=202,
-    response_model=JobView,
-    response_description="Accepted; 200 instead if the job ended within the requested wait.",
-)
+@router.post("/{corpus_id}/writing", **JOB_PLACED)
 async def write_sentences(
     request: Request,
     body: Annotated[WritingRequest, Body(openapi_examples=WRITING)],
@@ -282,7 +288,7 @@ async def write_sentences(
     )
 
 
-@router.get("/{corpus_id}/export", response_class=Response)
+@router.get("/{corpus_id}/export", response_class=Response, responses=returns({}, "text/csv", "application/jsonl"))
 async def export_corpus(
     row: FoundCorpus, service: ServiceDependency, query: Annotated[ExportQuery, Query()]
 ) -> Response:
@@ -309,3 +315,61 @@ async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: s
 async def _shown(service: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:
     sizes = await service.database.read(corpora.sizes, [row.id])
     return json_response(CorpusView.of(row, sizes[row.id], tenant), headers=headers)
+
+
+CSV = "text/csv"
+
+_TABLE: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "CSV (UTF-8, commas, a header) with a column `text`; `group_term`, `attribute_term` and `note` "
+        "are read too, other columns are not. The download of a corpus is such a table.",
+        "content": {CSV: {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@router.get("/{corpus_id}/coverage", response_model=CoverageView)
+async def get_corpus_coverage(row: FoundCorpus, service: ServiceDependency) -> Response:
+    """Count the items of a corpus by term and by source. Terms of its specification without items count 0."""
+    counted = await service.database.read(corpus_items.counts, row.id)
+    return json_response(CoverageView.of(counted, None if row.rules is None else row.rules.words))
+
+
+@router.patch("/{corpus_id}/items", response_model=ChangedItemsView, responses=TAGGED | fails(409, 412))
+async def change_corpus_items(
+    body: Annotated[ItemsChange, Body(openapi_examples=ITEMS_CHANGES)],
+    row: OwnCorpus,
+    service: ServiceDependency,
+    caller: Writer,
+) -> Response:
+    """Edit and remove several items: all of the changes are made, or none if one is refused."""
+
+    def work(c: Connection) -> ChangedItemsView:
+        removed = corpus_items.remove_several(c, row.id, caller.tenant, body.remove) if body.remove else 0
+        edited = []
+        for index, edit in enumerate(body.edit):
+            with located("edit", index):
+                changed = edit_item(c, row.id, caller.tenant, edit.id, edit, edit.etag)
+            edited.append(ItemView.of(existing(changed, "item of this corpus", edit.id)))
+        now = existing(corpora.find(c, row.id, caller.tenant), "corpus of yours", row.id)
+        return ChangedItemsView(removed=removed, version=now.version, items=edited)
+
+    view = await service.database.write(work)
+    return json_response(view, headers={"ETag": entity_tag(row.id, view.version)})
+
+
+@router.post("/{corpus_id}/import", **kept("Stored; some are new.", 413, 415), openapi_extra=_TABLE)
+async def import_corpus_items(
+    request: Request, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
+) -> Response:
+    """Add the sentences of a table to your corpus: all of them, or none if one is refused."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != CSV:
+        raise Problem("unsupported-upload-type", f"send the table as {CSV}", headers={"Accept": CSV})
+    content = await request.body()
+    with located():
+        if row.kind != "sentences":
+            raise SpecificationError(f"{row.id} holds {row.kind}; send pictures to …/images, one by one")
+        sent: list[SentenceItem] = await asyncio.to_thread(sentences_of_csv, io.BytesIO(content))
+    sentences = await asyncio.to_thread(checked_sentences, row, sent)
+    return await keep_items(service, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)

@@ -6,18 +6,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Request, Response
 
-from service.dependencies import ServiceDependency, Wait
+from service.container import ServiceDependency
 from service.domains.schemas import DomainChange, DomainList, DomainRequest, DomainView
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import DOMAINS
+from service.http.openapi.responses import TAGGED, created, leads_to
 from service.http.pagination import Paging, read_list
 from service.http.problems import existing, removed
-from service.jobs.maintenance_jobs import maintenance_order
-from service.jobs.routes import answer_order
-from service.jobs.schemas import JobView
+from service.http.waits import Wait
+from service.jobs.routes import JOB_PLACED, answer_order
+from service.jobs.service import maintenance_order
 from store.core.database import Connection
 from store.targets import domains, refusals
 from store.targets.domains import Domain
@@ -26,13 +27,10 @@ router = APIRouter(prefix="/v1/domains", tags=["replies"], route_class=StrictRou
 
 CHALLENGE_DEADLINE_S = 120
 
+DOMAIN_LINKS = leads_to("domain_id", "getDomain", "verifyDomain", "removeDomain")
 
-@router.post(
-    "",
-    status_code=201,
-    response_model=DomainView,
-    response_description="Stored; the answer has the token and its place.",
-)
+
+@router.post("", **created(DomainView, "Stored; the answer has the token and its place.", DOMAIN_LINKS, known=True))
 async def add_domain(
     body: Annotated[DomainRequest, Body(openapi_examples=DOMAINS)],
     service: ServiceDependency,
@@ -65,7 +63,7 @@ async def found_domain(domain_id: str, service: ServiceDependency, caller: Reade
 FoundDomain = Annotated[Domain, Depends(found_domain)]
 
 
-@router.get("/{domain_id}", response_model=DomainView)
+@router.get("/{domain_id}", response_model=DomainView, responses=TAGGED)
 async def get_domain(request: Request, row: FoundDomain) -> Response:
     """Read a domain: its token, and the result of the last verification."""
     headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
@@ -88,12 +86,7 @@ async def remove_domain(domain_id: str, service: ServiceDependency, caller: Targ
     return removed(await service.database.write(domains.remove, domain_id, caller.tenant), "domain", domain_id)
 
 
-@router.post(
-    "/{domain_id}/verify",
-    status_code=202,
-    response_model=JobView,
-    response_description="Accepted; 200 instead if the job ended within the requested wait.",
-)
+@router.post("/{domain_id}/verify", **JOB_PLACED)
 async def verify_domain(
     request: Request,
     domain_id: str,

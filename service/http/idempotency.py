@@ -13,9 +13,9 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Request, Response
 
-from service.dependencies import Service, service_of
 from service.http.authentication import Caller
 from service.http.json import Answer
+from service.http.parts import HttpParts, parts_of
 from service.http.problems import Problem
 from store.core.database import Connection
 from store.jobs import idempotency
@@ -66,7 +66,7 @@ async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) 
     # without a query, the digest covers only the body, so that it equals the digests of older stored keys
     if query := request.scope["query_string"]:
         payload.update(b"?" + query)
-    return RequestFingerprint(where, idempotency_key, payload.hexdigest(), service_of(request).settings.idempotency_h)
+    return RequestFingerprint(where, idempotency_key, payload.hexdigest(), parts_of(request).settings.idempotency_h)
 
 
 Repeat = Annotated[RequestFingerprint, Depends(fingerprint)]
@@ -102,7 +102,7 @@ def once(
 
 
 async def answer_once(
-    service: Service, caller: Caller, repeat: RequestFingerprint, work: Callable[[Connection], Answer]
+    service: HttpParts, caller: Caller, repeat: RequestFingerprint, work: Callable[[Connection], Answer]
 ) -> Response:
     """Call `work` in a transaction, unless the request is a repetition; return the response."""
     return (await service.database.write(once, repeat.by(caller), work)).response()

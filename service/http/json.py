@@ -272,7 +272,7 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the route's handler with the checks of its body."""
         handle, takes_body = super().get_route_handler(), self.body_field is not None
-        checks = list(_security_of(self.dependant))
+        checks: list[Any] = [call for call in calls_of(self.dependant) if isinstance(call, SecurityBase)]
 
         async def handle_strictly(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
@@ -288,13 +288,11 @@ class StrictRoute(APIRoute):
         return handle_strictly
 
 
-def _security_of(dependant: Dependant) -> Iterator[Any]:
-    """Yield the checks of keys and scopes among a route's dependencies."""
-    check: Any = dependant.call
-    if isinstance(check, SecurityBase):
-        yield check
+def calls_of(dependant: Dependant) -> Iterator[Callable[..., Any] | None]:
+    """Yield a route's function and all its dependencies, at any depth."""
+    yield dependant.call
     for dependency in dependant.dependencies:
-        yield from _security_of(dependency)
+        yield from calls_of(dependency)
 
 
 def _is_json(content_type: str) -> bool:

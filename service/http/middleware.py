@@ -17,10 +17,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from service.http.metrics import Meter
 from service.http.problem_mapping import allowed_methods
 from service.http.problems import Problem, respond
 from service.http.rate_limit import SAFE
-from service.metrics import Meter
 from store.core.columns import new_id
 from store.formats.image import MOST_BYTES
 

@@ -17,9 +17,9 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from fastapi import Query, Request, Response
 from pydantic import BaseModel, Field
 
-from service.dependencies import Service
 from service.http.json import json_response
 from service.http.openapi.common_schemas import QueryModel
+from service.http.parts import HttpParts
 from service.http.problems import Problem, base_url
 
 Row = TypeVar("Row")
@@ -112,7 +112,7 @@ def list_response(
 
 async def read_list(
     request: Request,
-    service: Service,
+    service: HttpParts,
     query: PageQuery,
     list_name: str,
     view: Callable[[Any], BaseModel | Mapping[str, Any]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from functools import partial
@@ -13,16 +14,19 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from service.dependencies import Service, ServiceDependency, Wait, service_of
+from service.container import Service, ServiceDependency, service_of
 from service.http.authentication import Caller, Poller, Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat, Repeatable, store_answer
 from service.http.json import Answer, StrictRoute, json_response, write_json
+from service.http.openapi.common_schemas import ResponseModel
 from service.http.openapi.examples import RATING_REQUESTS
+from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
 from service.http.pagination import Fields, Page, PageQuery, Paging, Search, list_response
 from service.http.problems import base_url, existing
-from service.jobs.observation_stream import ledger_csv, ledger_jsonl
-from service.jobs.planning import PlanRequest, PlanView, facts_of, plan_order
+from service.http.waits import Wait
+from service.jobs.ledger import ledger_csv, ledger_jsonl
+from service.jobs.plans import PlanRequest, PlanView, facts_of, plan_order
 from service.jobs.schemas import (
     EventView,
     JobKind,
@@ -36,10 +40,10 @@ from service.jobs.schemas import (
     RatingRequest,
 )
 from service.jobs.schemas import Status as JobStatus
+from service.jobs.service import Order, PlacedJob, place, queued_before, rating_order
 from service.jobs.status import Status
-from service.jobs.submission import Order, PlacedJob, place, queued_before, rating_order
 from service.ratings.summaries import MAX_LISTED, MAX_SUMMARISED
-from service.targets.target_resolution import resolve_target
+from service.targets.service import resolve_target
 from store.core.database import Connection
 from store.jobs import fair_order, jobs, observations
 from store.jobs.fair_order import QueueState, Share
@@ -50,6 +54,18 @@ from store.ratings.ratings import Stamp, StoredRating
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 
 SHORTEST_RETRY_S, LONGEST_RETRY_S = 1, 10
+
+JOB_LINKS = leads_to("job_id", "getJob", "followJob", "cancelJob", "listObservations")
+RATING_PLACED = returns(ACCEPTED, status=202, links=JOB_LINKS)
+RATING_LINK = leads_to("rating_id", "getRating", pointer="/rating/id")
+
+JOB_PLACED: dict[str, Any] = {
+    "status_code": 202,
+    "response_model": JobView,
+    "response_description": "Accepted; 200 instead if the job ended within the requested wait.",
+    "responses": RATING_PLACED | {200: {"model": JobView, "description": "The job has ended."}},
+}
+"""Arguments of a route whose job is the answer, and not a rating."""
 
 
 class JobQuery(PageQuery):
@@ -62,7 +78,7 @@ class JobQuery(PageQuery):
     fields: Fields = "summary"
 
 
-@router.post("", status_code=202, response_model=JobView, response_description="Accepted.")
+@router.post("", status_code=202, response_model=JobView, response_description="Accepted.", responses=RATING_PLACED)
 async def request_rating(
     request: Request,
     body: Annotated[RatingRequest, Body(openapi_examples=RATING_REQUESTS)],
@@ -112,7 +128,7 @@ async def list_jobs(
     return list_response(request, query, "jobs", page, views)
 
 
-@router.get("/{job_id}", response_model=JobView)
+@router.get("/{job_id}", response_model=JobView, responses=returns(UNFINISHED, links=RATING_LINK))
 async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, response: Response) -> Response:
     """Read a job and its progress. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` avoids it."""
     # called directly, because a FastAPI dependency would take a tenth of the time of a cached answer
@@ -127,7 +143,7 @@ async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, res
     return not_modified(request, {**answer.headers, **response.headers}) or answer.response(**response.headers)
 
 
-@router.post("/{job_id}/cancel", response_model=JobView)
+@router.post("/{job_id}/cancel", response_model=JobView, responses=CONFLICT)
 async def cancel_job(request: Request, job_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Cancel a job: at once if it is queued, within seconds if it is running. 409 if it has ended."""
     existing(await service.database.write(jobs.request_cancel, job_id, caller.tenant), "job", job_id)
@@ -176,6 +192,7 @@ async def counted_stream(request: Request, caller: Reader, service: ServiceDepen
     dependencies=[Depends(counted_stream)],
     response_class=EventSourceResponse,
     response_description="Server-sent events; `data` is an event as JSON, `id` goes into `Last-Event-ID`.",
+    responses={204: {"description": "All events have been sent; no more will follow."}},
 )
 async def follow_job(
     request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], service: ServiceDependency
@@ -200,13 +217,13 @@ async def list_observations(request: Request, job: FoundJob, service: ServiceDep
     return list_response(request, query, name, page, [ObservationView.of(row) for row in page.rows])
 
 
-@router.get("/{job_id}/observations.csv", response_class=Response)
+@router.get("/{job_id}/observations.csv", response_class=Response, responses=returns({}, "text/csv"))
 async def download_observations_csv(job: FoundJob, service: ServiceDependency) -> Response:
     """Download all observations as CSV. Cells that a spreadsheet would run as a formula begin with `'`."""
     return ledger_csv(service.database, job.id)
 
 
-@router.get("/{job_id}/observations.jsonl", response_class=Response)
+@router.get("/{job_id}/observations.jsonl", response_class=Response, responses=returns({}, "application/jsonl"))
 async def download_observations_jsonl(job: FoundJob, service: ServiceDependency) -> Response:
     """Download all observations exactly as recorded, one JSON object per line."""
     return ledger_jsonl(service.database, job.id)
@@ -306,3 +323,43 @@ def _answer(
         tenth = (view.eta_seconds or 0) // 10  # a tenth of the estimated remaining time
         headers["Retry-After"] = str(min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, tenth)))
     return Answer(status, write_json(view), headers)
+
+
+NEWEST = 4
+"""Number of exchanges that are shown."""
+
+
+class PartView(ResponseModel):
+    """A language of an experiment, and its progress."""
+
+    name: str
+    asked: int
+    """Different questions asked so far, failed ones included."""
+
+
+class ProgressView(ResponseModel):
+    """Progress of a job by part, and its newest exchanges."""
+
+    parts: list[PartView]
+    """Progress by language; empty unless the experiment has languages."""
+    newest: list[ObservationView]
+    """The exchanges recorded last, the newest first."""
+
+
+@router.get("/{job_id}/progress", response_model=ProgressView)
+async def get_job_progress(job_id: str, service: ServiceDependency, caller: Reader) -> Response:
+    """Read how many questions of each language were asked, and the newest exchanges. May be 2 seconds old."""
+    read = partial(service.database.read, _progress, job_id, caller.tenant)
+    return json_response(existing(await service.progress.get((caller.tenant, job_id), read), "job", job_id))
+
+
+def _progress(c: Connection, job_id: str, tenant: str) -> ProgressView | None:
+    job = jobs.find(c, job_id, tenant)
+    if job is None:
+        return None
+    languages = (job.experiment or {}).get("languages") or ()
+    counts: Counter[str] = observations.asked_by_part(c, job_id) if languages else Counter()
+    return ProgressView(
+        parts=[PartView(name=name, asked=counts[name]) for name in languages],
+        newest=[ObservationView.of(row) for row in observations.newest(c, job_id, NEWEST)],
+    )

@@ -43,7 +43,7 @@ AnyTarget = Annotated[
 
 @dataclass(frozen=True)
 class UnnamedExperiment:
-    """An experiment without a method; the target's kind decides the method (`service.jobs.submission`)."""
+    """An experiment without a method; the target's kind decides the method (`service.jobs.service`)."""
 
     written: dict[str, Any]
 

@@ -6,10 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Request, Response
 
-from service.dependencies import ServiceDependency
+from service.container import ServiceDependency
 from service.http.authentication import Admin
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.examples import KEYS
+from service.http.openapi.responses import LOCATION, leads_to, returns
 from service.http.pagination import Paging, read_list
 from service.http.problems import not_found
 from service.keys.schemas import KeyList, KeyRequest, KeyView, NewKeyView
@@ -21,7 +22,13 @@ from store.security.keys import ApiKey
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
 
 
-@router.post("", status_code=201, response_model=NewKeyView, response_description="Created.")
+@router.post(
+    "",
+    status_code=201,
+    response_model=NewKeyView,
+    response_description="Created.",
+    responses=returns(LOCATION, status=201, links=leads_to("key_id", "revokeKey")),
+)
 async def create_key(
     body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], service: ServiceDependency, caller: Admin
 ) -> Response:

@@ -9,12 +9,13 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Request, Response
 
 from assay.rating.difference import difference
-from service.dependencies import Service, ServiceDependency
+from service.container import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, Caller, PublicReader, Writer
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat, RequestFingerprint, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import VISIBILITIES, WITHDRAWALS
+from service.http.openapi.responses import TAGGED
 from service.http.problems import not_found
 from service.publishing.schemas import DifferenceQuery, RatingDifferenceView, VisibilityRequest, WithdrawalRequest
 from service.ratings.routes import FoundRating, found_rating, headers_of_both
@@ -65,7 +66,7 @@ async def withdraw_rating(
     )
 
 
-@router.get("/{rating_id}/difference", response_model=RatingDifferenceView, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/difference", response_model=RatingDifferenceView, dependencies=DOWNLOAD, responses=TAGGED)
 async def differ_ratings(
     request: Request,
     rating: FoundRating,

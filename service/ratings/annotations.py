@@ -14,7 +14,7 @@ from typing import Any
 from assay.methods import method_of
 from assay.rating.methodology import Methodology
 from assay.reports.in_words import in_words
-from service.domains.schemas import ReplyView
+from service.replies.schemas import ReplyView
 from store.core.database import Connection
 from store.ratings import replies, rerated
 from store.ratings.ratings import StoredRating

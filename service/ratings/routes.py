@@ -15,20 +15,20 @@ from assay.canonical import digest_of
 from assay.model import MODEL_SETTINGS
 from assay.rating.comparison import comparison_document
 from assay.reports.html import thumbnails_wanted
-from service.dependencies import Service, ServiceDependency
+from service.container import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.conditional import not_modified
 from service.http.json import DocumentResponse, StrictRoute, json_response
 from service.http.openapi.common_schemas import QueryModel
+from service.http.openapi.responses import ETAG, RATED, TAGGED, fails, returns
 from service.http.pagination import Page, PageQuery, list_response
 from service.http.problems import Problem, existing
-from service.jobs.observation_stream import ledger_csv, ledger_parquet
+from service.jobs.ledger import ledger_csv, ledger_parquet
 from service.jobs.schemas import ObservationList, ObservationView
 from service.ratings.annotations import Annotations, read_annotations
-from service.ratings.comparison_schemas import ComparisonQuery, ComparisonView
 from service.ratings.freshness import caching, dated, headers_of
 from service.ratings.reports import report, summary
-from service.ratings.schemas import RatingList, RatingQuery, RatingSummary, RatingView
+from service.ratings.schemas import ComparisonQuery, ComparisonView, RatingList, RatingQuery, RatingSummary, RatingView
 from service.ratings.sentence_table import sentence_table
 from service.ratings.summaries import listed
 from store.corpora import images
@@ -38,6 +38,14 @@ from store.ratings.ratings import StoredRating
 from store.ratings.standing import standings
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
+
+TAGGED_AND_RATED = returns(ETAG | RATED)
+
+
+def download(media_type: str, headers: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the arguments of a route for a file about a rating."""
+    responses = returns({**(headers or {}), **RATED}, media_type)
+    return {"response_class": Response, "dependencies": DOWNLOAD, "responses": responses}
 
 
 @router.get("", response_model=RatingList)
@@ -72,7 +80,7 @@ class LatestQuery(QueryModel):
     ] = None
 
 
-@router.get("/latest", response_model=RatingView)
+@router.get("/latest", response_model=RatingView, responses=TAGGED_AND_RATED | fails(404, 409))
 async def latest_rating(
     request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[LatestQuery, Query()]
 ) -> Response:
@@ -108,7 +116,7 @@ async def found_rating(rating_id: str, service: ServiceDependency, caller: Publi
 FoundRating = Annotated[StoredRating, Depends(found_rating)]
 
 
-@router.get("/{rating_id}", response_model=RatingView)
+@router.get("/{rating_id}", response_model=RatingView, responses=TAGGED_AND_RATED)
 async def get_rating(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
     """Read a rating. It never changes, apart from its annotations (`next_methodology`, `standing`, `reply`)."""
     return await _shown(request, service, rating)
@@ -120,7 +128,7 @@ class ReportQuery(QueryModel):
     summary: Annotated[bool, Field(description="One page for print: without tables and single parts.")] = False
 
 
-@router.get("/{rating_id}/report.html", response_class=Response, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/report.html", **download("text/html", ETAG))
 async def get_report_html(
     request: Request,
     rating: FoundRating,
@@ -139,7 +147,7 @@ async def get_report_html(
     return await _report(request, service, rating, "html", small)
 
 
-@router.get("/{rating_id}/report.md", response_class=Response, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/report.md", **download("text/markdown", ETAG))
 async def get_report_markdown(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
     """Download a rating as a Markdown report."""
     return await _report(request, service, rating, "markdown")
@@ -163,7 +171,9 @@ class ObservationQuery(PageQuery):
     ] = None
 
 
-@router.get("/{rating_id}/observations", response_model=ObservationList, dependencies=DOWNLOAD)
+@router.get(
+    "/{rating_id}/observations", response_model=ObservationList, dependencies=DOWNLOAD, responses=returns(RATED)
+)
 async def list_evidence(
     request: Request,
     rating: FoundRating,
@@ -194,7 +204,12 @@ async def list_evidence(
 Digest = Annotated[str, Path(description="Digest of a picture that was shown: `sha256:` and 64 digits of base 16.")]
 
 
-@router.get("/{rating_id}/thumbnails/{digest}", response_class=Response, dependencies=[Depends(found_rating)])
+@router.get(
+    "/{rating_id}/thumbnails/{digest}",
+    response_class=Response,
+    dependencies=[Depends(found_rating)],
+    responses=returns(ETAG, "image/webp"),
+)
 async def get_thumbnail(request: Request, digest: Digest, service: ServiceDependency, caller: PublicReader) -> Response:
     """Download a thumbnail of the image in a question, from your own corpora or a shared corpus."""
     small = await service.database.read(images.thumbnails, [digest], caller.tenant)
@@ -204,7 +219,7 @@ async def get_thumbnail(request: Request, digest: Digest, service: ServiceDepend
     return not_modified(request, headers) or Response(content, headers=headers, media_type="image/webp")
 
 
-@router.get("/{rating_id}/observations.csv", response_class=Response, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/observations.csv", **download("text/csv"))
 async def download_evidence_csv(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating: every question with its reply."""
     ledger = ledger_csv(service.database, rating.job_id)
@@ -212,7 +227,7 @@ async def download_evidence_csv(rating: FoundRating, service: ServiceDependency)
     return ledger
 
 
-@router.get("/{rating_id}/observations.parquet", response_class=Response, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/observations.parquet", **download("application/vnd.apache.parquet"))
 async def download_evidence_parquet(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
     ledger = await ledger_parquet(service.database, rating.job_id)
@@ -220,7 +235,7 @@ async def download_evidence_parquet(rating: FoundRating, service: ServiceDepende
     return ledger
 
 
-@router.get("/{rating_id}/sentences.csv", response_class=Response, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/sentences.csv", **download("text/csv"))
 async def download_sentences_csv(rating: FoundRating) -> Response:
     """Download a language model's preferences: one row per sentence and its counterpart.
 
@@ -229,7 +244,7 @@ async def download_sentences_csv(rating: FoundRating) -> Response:
     return await asyncio.to_thread(sentence_table, rating, dated(rating))
 
 
-@router.get("/{rating_id}/comparison", response_model=ComparisonView, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/comparison", response_model=ComparisonView, dependencies=DOWNLOAD, responses=TAGGED)
 async def compare_ratings(
     request: Request,
     rating: FoundRating,

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from service.http.problems import Problem
-from service.jobs.observation_stream import csv_lines, inert
+from service.jobs.ledger import csv_lines, inert
 from store.ratings.ratings import StoredRating
 
 COLUMNS = (

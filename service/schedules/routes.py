@@ -7,22 +7,25 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Request, Response
 
-from service.dependencies import Service, ServiceDependency
+from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once, is_known, once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SCHEDULE_CHANGES, SCHEDULES
+from service.http.openapi.responses import ACCEPTED, CONFLICT, TAGGED, created, leads_to, returns
 from service.http.pagination import Paging, read_list
 from service.http.problems import existing, not_found, removed
-from service.jobs.submission import permit
-from service.schedules.preparation import bounds_of, checked_rhythm, prepared_orders, refusal_of
+from service.jobs.service import permit
 from service.schedules.schemas import ScheduleChange, ScheduleList, ScheduleRequest, ScheduleView, made
+from service.schedules.service import bounds_of, checked_rhythm, prepared_orders, refusal_of
 from store.core.database import Connection
 from store.suites import schedules
 from store.suites.schedules import NewSchedule, ScheduledRun, StoredSchedule
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=StrictRoute)
+
+SCHEDULE_LINKS = leads_to("schedule_id", "getSchedule", "changeSchedule", "runSchedule", "removeSchedule")
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Run(Answer):
     job_ids: tuple[str, ...] = field(kw_only=True)
 
 
-@router.post("", status_code=201, response_model=ScheduleView, response_description="Created.")
+@router.post("", **created(ScheduleView, "Created.", SCHEDULE_LINKS))
 async def create_schedule(
     body: Annotated[ScheduleRequest, Body(openapi_examples=SCHEDULES)],
     service: ServiceDependency,
@@ -60,7 +63,7 @@ async def list_schedules(request: Request, service: ServiceDependency, caller: R
     return await read_list(request, service, query, "schedules", ScheduleView.of, schedules.page, caller.tenant)
 
 
-@router.get("/{schedule_id}", response_model=ScheduleView)
+@router.get("/{schedule_id}", response_model=ScheduleView, responses=TAGGED)
 async def get_schedule(request: Request, schedule_id: str, service: ServiceDependency, caller: Reader) -> Response:
     """Read a schedule: its next run, its last job or suite, and the reason if its last run failed."""
     row = await _found(service, schedule_id, caller.tenant)
@@ -68,7 +71,7 @@ async def get_schedule(request: Request, schedule_id: str, service: ServiceDepen
     return not_modified(request, headers) or json_response(ScheduleView.of(row), headers=headers)
 
 
-@router.patch("/{schedule_id}", response_model=ScheduleView)
+@router.patch("/{schedule_id}", response_model=ScheduleView, responses=TAGGED | CONFLICT)
 async def change_schedule(
     schedule_id: str,
     body: Annotated[ScheduleChange, Body(openapi_examples=SCHEDULE_CHANGES)],
@@ -106,6 +109,7 @@ async def remove_schedule(schedule_id: str, service: ServiceDependency, caller: 
     status_code=202,
     response_model=ScheduleView,
     response_description="Accepted; `Location` is the job or the suite.",
+    responses=returns(ACCEPTED, status=202),
 )
 async def run_schedule(schedule_id: str, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Run a schedule now, even if it is paused. Its next time stays the same."""

@@ -9,20 +9,21 @@ from fastapi import APIRouter, Body, Request, Response
 
 import assay
 from assay.reports.pages import PageFormat
-from service.dependencies import Service, ServiceDependency, Wait
+from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SUITES
+from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
 from service.http.pagination import Page, PageQuery, Paging, list_response
 from service.http.problems import existing
+from service.http.waits import Wait
 from service.ratings.reports import page_report
-from service.suites.planning import plan_suite
-from service.suites.plans import SuitePlanRequest, SuitePlanView, view_of_plan
+from service.suites.planning import SuitePlanRequest, SuitePlanView, plan_suite, view_of_plan
 from service.suites.profiles import suite_line, suite_view, version_of
 from service.suites.schemas import SuiteList, SuiteRequest, SuiteView
-from service.suites.submission import Shown, cancel_jobs_of, place_suite, read_suite, wait_for_end
+from service.suites.service import Shown, cancel_jobs_of, place_suite, read_suite, wait_for_end
 from store.core.database import Connection
 from store.suites import suites
 from store.suites.suites import StoredSuite, SuiteProgress
@@ -31,8 +32,10 @@ router = APIRouter(prefix="/v1/suites", tags=["suites"], route_class=StrictRoute
 
 LONGEST_RETRY_S = 10
 
+SUITE_PLACED = returns(ACCEPTED, status=202, links=leads_to("suite_id", "getSuite", "cancelSuite"))
 
-@router.post("", status_code=202, response_model=SuiteView, response_description="Accepted.")
+
+@router.post("", status_code=202, response_model=SuiteView, response_description="Accepted.", responses=SUITE_PLACED)
 async def request_suite(
     body: Annotated[SuiteRequest, Body(openapi_examples=SUITES)],
     service: ServiceDependency,
@@ -71,7 +74,7 @@ async def list_suites(request: Request, service: ServiceDependency, caller: Read
     return list_response(request, query, "suites", page, [suite_line(suite, counted[suite.id]) for suite in page.rows])
 
 
-@router.get("/{suite_id}", response_model=SuiteView)
+@router.get("/{suite_id}", response_model=SuiteView, responses=returns(UNFINISHED))
 async def get_suite(
     request: Request, suite_id: str, service: ServiceDependency, caller: Reader, wait: Wait, response: Response
 ) -> Response:
@@ -112,7 +115,7 @@ async def _report(request: Request, service: Service, suite_id: str, tenant: str
     return not_modified(request, headers) or page_report(form, "suite", document, headers)
 
 
-@router.post("/{suite_id}/cancel", response_model=SuiteView)
+@router.post("/{suite_id}/cancel", response_model=SuiteView, responses=returns(UNFINISHED) | CONFLICT)
 async def cancel_suite(suite_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Cancel the jobs that the suite created; jobs that it joined continue. 409 if all have ended."""
     for job_id in existing(await service.database.write(cancel_jobs_of, suite_id, caller.tenant), "suite", suite_id):

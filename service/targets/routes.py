@@ -7,21 +7,21 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from pydantic import Field
 
-from service.dependencies import Service, ServiceDependency, Wait
+from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.common_schemas import KindName
 from service.http.openapi.examples import TARGETS
+from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
 from service.http.pagination import PageQuery, Search, read_list
 from service.http.problems import Problem, existing, removed
-from service.jobs.routes import answer_order
-from service.jobs.schemas import JobView
-from service.jobs.submission import probe_order
-from service.targets.chain_resolution import with_links
+from service.http.waits import Wait
+from service.jobs.routes import JOB_PLACED, answer_order
+from service.jobs.service import probe_order
 from service.targets.schemas import TargetDescription, TargetList, TargetView
-from service.targets.target_resolution import (
+from service.targets.service import (
     ResolvedTarget,
     check_target,
     check_uploaded,
@@ -29,6 +29,7 @@ from service.targets.target_resolution import (
     of_saved,
     open_secret,
     with_described_links,
+    with_links,
 )
 from store.core.columns import new_id
 from store.core.database import Connection
@@ -38,10 +39,12 @@ from store.targets.targets import NewTarget, StoredTarget
 
 router = APIRouter(prefix="/v1/targets", tags=["targets"], route_class=StrictRoute)
 
+TARGET_LINKS = leads_to("target_id", "getTarget", "replaceTarget", "probeTarget", "removeTarget")
+
 Description = Annotated[TargetDescription, Body(openapi_examples=TARGETS)]
 
 
-@router.post("", status_code=201, response_model=TargetView, response_description="Saved.")
+@router.post("", **created(TargetView, "Saved.", TARGET_LINKS))
 async def save_target(body: Description, service: ServiceDependency, caller: TargetWriter, repeat: Repeat) -> Response:
     """Save a target, so that jobs can name it by id and its secret is sent only once."""
     new = await _new_target(service, caller.tenant, new_id("tgt"), body)
@@ -83,14 +86,14 @@ FoundTarget = Annotated[StoredTarget, Depends(found_target)]
 OwnTarget = Annotated[StoredTarget, Depends(own_target)]
 
 
-@router.get("/{target_id}", response_model=TargetView)
+@router.get("/{target_id}", response_model=TargetView, responses=TAGGED)
 async def get_target(request: Request, row: FoundTarget) -> Response:
     """Read a target, with only the last characters of its secret."""
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(TargetView.of(row), headers=headers)
 
 
-@router.put("/{target_id}", response_model=TargetView)
+@router.put("/{target_id}", response_model=TargetView, responses=CONFLICT)
 async def replace_target(
     body: Description, row: OwnTarget, service: ServiceDependency, caller: TargetWriter
 ) -> Response:
@@ -115,10 +118,7 @@ async def remove_target(target_id: str, service: ServiceDependency, caller: Targ
     return removed(await service.database.write(targets.remove, target_id, caller.tenant), "target", target_id)
 
 
-PROBED_DESCRIPTION = "Accepted; 200 instead if the job ended within the requested wait."
-
-
-@router.post("/probe", status_code=202, response_model=JobView, response_description=PROBED_DESCRIPTION)
+@router.post("/probe", **JOB_PLACED)
 async def probe_described_target(
     request: Request,
     body: Description,
@@ -145,7 +145,7 @@ async def probe_described_target(
     )
 
 
-@router.post("/{target_id}/probe", status_code=202, response_model=JobView, response_description=PROBED_DESCRIPTION)
+@router.post("/{target_id}/probe", **JOB_PLACED)
 async def probe_target(
     request: Request,
     row: OwnTarget,

@@ -8,21 +8,24 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from assay.errors import SpecificationError
-from service.dependencies import ServiceDependency
+from service.container import ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.middleware import UPLOADS
+from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
 from service.http.pagination import read_list
 from service.http.problems import Problem, existing, removed
-from service.uploads.reception import keep, received
 from service.uploads.schemas import UploadForm, UploadLine, UploadList, UploadQuery, UploadView
+from service.uploads.service import keep, received
 from store.corpora import uploads
 from store.corpora.uploads import StoredUpload
 from store.formats import CSV, NPZ, PURPOSES
 from store.formats.csv_dialect import encoding_named
 
 router = APIRouter(prefix=UPLOADS, tags=["uploads"], route_class=StrictRoute)
+
+UPLOAD_LINKS = leads_to("upload_id", "getUpload", "removeUpload")
 
 ALSO: dict[str, str] = {"application/zip": NPZ, "application/x-npz": NPZ}
 """Aliases of the media types of `PURPOSES`."""
@@ -38,7 +41,7 @@ _BODY: dict[str, Any] = {
 }
 
 
-@router.post("", status_code=201, response_model=UploadView, response_description="Stored.", openapi_extra=_BODY)
+@router.post("", **created(UploadView, "Stored.", UPLOAD_LINKS, known=True), openapi_extra=_BODY)
 async def send_upload(
     request: Request, service: ServiceDependency, caller: Writer, form: Annotated[UploadForm, Query()]
 ) -> Response:
@@ -69,14 +72,14 @@ async def found_upload(upload_id: str, service: ServiceDependency, caller: Reade
     return existing(await service.database.read(uploads.find, upload_id, caller.tenant), "upload", upload_id)
 
 
-@router.get("/{upload_id}", response_model=UploadView)
+@router.get("/{upload_id}", response_model=UploadView, responses=TAGGED)
 async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(found_upload)]) -> Response:
     """Read the summary of an upload. Its content cannot be downloaded."""
     headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(UploadView.from_row(row), headers=headers)
 
 
-@router.delete("/{upload_id}", status_code=204, response_description="Removed.")
+@router.delete("/{upload_id}", status_code=204, response_description="Removed.", responses=CONFLICT)
 async def remove_upload(upload_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Remove an upload and its content. 409 while a queued or running job uses it; ratings stay."""
     return removed(await service.database.write(uploads.remove, upload_id, caller.tenant), "upload", upload_id)

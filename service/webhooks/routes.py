@@ -1,4 +1,4 @@
-"""``/v1/webhooks``: endpoints that receive notices, and the deliveries to them."""
+"""``/v1/webhooks``: endpoints that receive notices; the deliveries to them and to a job's `callback_url`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
-from service.dependencies import Service, ServiceDependency
+from service.container import Service, ServiceDependency
 from service.http.authentication import Caller, WebhookWriter
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, Repeatable, answer_once, once
 from service.http.json import Answer, StrictRoute, json_response, located, read_json, write_json
 from service.http.openapi.examples import WEBHOOKS
+from service.http.openapi.responses import CONFLICT, LOCATION, TAGGED, created, leads_to, returns
 from service.http.pagination import Paging, read_list
 from service.http.problems import Problem, existing, removed
-from service.webhooks.deliveries import Deliveries
+from service.jobs.routes import FoundJob, found_job
 from service.webhooks.schemas import (
     DeliveryList,
     DeliveryQuery,
@@ -26,21 +27,29 @@ from service.webhooks.schemas import (
     WebhookList,
     WebhookView,
 )
+from service.webhooks.service import Deliveries
 from store.core.columns import new_id
 from store.core.database import Connection
+from store.jobs.jobs import Job
 from store.security import signing
 from store.security.signing import PublicKey
 from store.webhooks import fan_out, webhooks
-from store.webhooks.delivery_log import ToWebhook
+from store.webhooks.delivery_log import ToCallback, ToWebhook
 from store.webhooks.webhooks import NewWebhook, Webhook
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=StrictRoute)
 
 Description = Annotated[WebhookDescription, Body(openapi_examples=WEBHOOKS)]
 
+QUEUED = returns(LOCATION, status=202)
+
+WEBHOOK_LINKS = leads_to(
+    "webhook_id", "getWebhook", "replaceWebhook", "pingWebhook", "rotateWebhook", "enableWebhook", "removeWebhook"
+)
+
 
 # ---------------------------------------------------------------------------- endpoints
-@router.post("", status_code=201, response_model=NewWebhookView, response_description="Created.")
+@router.post("", **created(NewWebhookView, "Created.", WEBHOOK_LINKS))
 async def create_webhook(
     body: Description, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
@@ -80,7 +89,7 @@ async def own_webhook(webhook_id: str, service: ServiceDependency, caller: Webho
 OwnWebhook = Annotated[Webhook, Depends(own_webhook)]
 
 
-@router.get("/{webhook_id}", response_model=WebhookView)
+@router.get("/{webhook_id}", response_model=WebhookView, responses=TAGGED)
 async def get_webhook(request: Request, row: OwnWebhook, service: ServiceDependency) -> Response:
     """Read an endpoint, with only the last characters of its secret."""
     key = await service.database.read(_public_key)
@@ -88,7 +97,7 @@ async def get_webhook(request: Request, row: OwnWebhook, service: ServiceDepende
     return not_modified(request, headers) or json_response(WebhookView.of(row, key), headers=headers)
 
 
-@router.put("/{webhook_id}", response_model=WebhookView)
+@router.put("/{webhook_id}", response_model=WebhookView, responses=CONFLICT)
 async def replace_webhook(
     body: Description, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter
 ) -> Response:
@@ -112,7 +121,7 @@ async def remove_webhook(webhook_id: str, service: ServiceDependency, caller: We
     return removed(await service.database.write(webhooks.remove, webhook_id, caller.tenant), "webhook", webhook_id)
 
 
-@router.post("/{webhook_id}/rotate", response_model=NewWebhookView)
+@router.post("/{webhook_id}/rotate", response_model=NewWebhookView, responses=TAGGED)
 async def rotate_webhook(
     row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
@@ -150,6 +159,7 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
     status_code=202,
     response_model=DeliveryView,
     response_description="A notice of type `ping` is queued.",
+    responses=QUEUED,
 )
 async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Send a test notice to an endpoint, regardless of its event types."""
@@ -180,6 +190,7 @@ async def get_delivery(delivery_id: str, row: OwnWebhook, service: ServiceDepend
     status_code=202,
     response_model=DeliveryView,
     response_description="Queued again.",
+    responses=QUEUED,
 )
 async def redeliver(
     delivery_id: str, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
@@ -244,3 +255,43 @@ async def _changed(service: Service, webhook_id: str, change: Callable[[Connecti
 
 def _etag(row: Webhook, key: PublicKey | None) -> str:
     return entity_tag(row.id, row.version, "" if key is None else key.id[:8])
+
+
+of_jobs = APIRouter(prefix="/v1/jobs/{job_id}/deliveries", tags=["jobs"], route_class=StrictRoute)
+
+
+def _callback_deliveries(job: Job) -> Deliveries:
+    return Deliveries(ToCallback(job.id, job.tenant), f"/v1/jobs/{job.id}")
+
+
+@of_jobs.get("", response_model=DeliveryList)
+async def list_job_deliveries(
+    request: Request, job: FoundJob, service: ServiceDependency, query: Annotated[DeliveryQuery, Query()]
+) -> Response:
+    """List waiting deliveries to a job's `callback_url`, and deliveries of the last 30 days, newest first."""
+    return await _callback_deliveries(job).listed(request, service, query)
+
+
+@of_jobs.get("/{delivery_id}", response_model=DeliveryView)
+async def get_job_delivery(delivery_id: str, job: FoundJob, service: ServiceDependency) -> Response:
+    """Read a delivery to a job's `callback_url`: its payload, and every attempt with its answer."""
+    return await _callback_deliveries(job).shown(service, delivery_id)
+
+
+@of_jobs.post(
+    "/{delivery_id}/redeliver",
+    status_code=202,
+    response_model=DeliveryView,
+    response_description="Queued again.",
+    responses=QUEUED,
+)
+async def redeliver_to_callback(
+    job_id: str, delivery_id: str, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+) -> Response:
+    """Send a delivery to a job's `callback_url` again, under the same `webhook-id`."""
+    deliveries = _callback_deliveries(await found_job(job_id, service, caller))
+
+    def again(c: Connection) -> Answer:
+        return deliveries.send_again(c, delivery_id)
+
+    return await answer_once(service, caller, repeat, again)

@@ -16,7 +16,7 @@ from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from service.dependencies import service_of
+from service.container import service_of
 from service.http.authentication import DEFAULT_CALLER, UNKNOWN_CALLER, Caller
 from service.http.problems import Problem, base_url, scope_missing
 from service.http.rate_limit import SIGN_INS, VISITS, address_of

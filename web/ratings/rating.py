@@ -15,7 +15,7 @@ from assay.methods import method_of
 from assay.model import Letter
 from assay.reports.reading import read
 from assay.reports.view import RatingView
-from service.dependencies import service_of
+from service.container import service_of
 from web.frame import Visit
 
 TABS = (

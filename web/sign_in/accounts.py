@@ -5,7 +5,7 @@ from __future__ import annotations
 import structlog
 from starlette.responses import RedirectResponse, Response
 
-from service.dependencies import service_of
+from service.container import service_of
 from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.frame.problem_page import problem_page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
-from service.dependencies import service_of
+from service.container import service_of
 from service.http.authentication import verified
 from service.http.problems import Problem
 from store.security import sessions

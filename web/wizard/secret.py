@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from service.dependencies import service_of
+from service.container import service_of
 from store.core.columns import SealedSecret
 from store.core.errors import SecretLost, SecretMoved
 from store.security.secrets import destination_of

@@ -19,7 +19,7 @@ import pytest
 from starlette.requests import Request
 
 from service.app import create_app
-from service.uploads import reception
+from service.uploads import service as reception
 from store.core import migrate
 from store.core.database import Database
 from store.core.settings import Settings

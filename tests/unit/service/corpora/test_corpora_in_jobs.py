@@ -120,7 +120,7 @@ async def test_sentences_cannot_be_written_for_another_tenants_corpus_or_for_a_c
 async def test_writing_more_sentences_than_a_corpus_can_hold_is_refused(agency, monkeypatch):
     client = agency()
     corpus = await begun(client)
-    monkeypatch.setattr("service.corpora.writing_jobs.MOST_ITEMS", 12)
+    monkeypatch.setattr("service.corpora.writing.MOST_ITEMS", 12)
     refused = await client.post(f"{URL}/{corpus}/writing", json={"author": MODEL, "per_term": 5})
     assert refused.status_code == 422
     assert "at most 4 per term are allowed" in refused.json()["detail"]

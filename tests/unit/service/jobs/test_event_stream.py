@@ -12,9 +12,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from service.http.open_streams import OpenStreams
 from service.http.problems import Problem
-from service.jobs.event_stream import EventStream
+from service.http.waits import OpenStreams
+from service.jobs.events import EventStream
 from store.core.errors import StoreUnavailable
 from store.jobs.job import Event
 
@@ -143,7 +143,7 @@ async def follow(stream, after=0):
 
 
 async def test_a_thousand_followers_share_one_poller(monkeypatch):
-    monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
+    monkeypatch.setattr("service.jobs.events.POLL_S", 0.01)
     table = Table("queued")
     stream = EventStream(table.read)
     followers = [asyncio.create_task(follow(stream)) for _ in range(1000)]
@@ -155,14 +155,14 @@ async def test_a_thousand_followers_share_one_poller(monkeypatch):
 
 
 async def test_followers_survive_an_unreachable_database(monkeypatch):
-    monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
+    monkeypatch.setattr("service.jobs.events.POLL_S", 0.01)
     table = Table("queued", "failed")
     table.broken = 3
     assert await follow(EventStream(table.read)) == ["queued", "failed"]
 
 
 async def test_a_late_follower_gets_earlier_events(monkeypatch):
-    monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
+    monkeypatch.setattr("service.jobs.events.POLL_S", 0.01)
     table = Table("queued", "claimed")
     stream = EventStream(table.read)
     early = asyncio.create_task(follow(stream, 2))

@@ -16,9 +16,9 @@ from assay.methods import Alternation, ForcedChoice
 from assay.methods.shared.profiles import RecordProfiles
 from service.http.openapi.examples import SPECIFICATIONS
 from service.http.problems import Problem
-from service.jobs.input_resolution import fill_in
-from service.targets.target_resolution import check_uploaded
-from service.uploads.reception import rows_of, trials_of
+from service.jobs.inputs import fill_in
+from service.targets.service import check_uploaded
+from service.uploads.service import rows_of, trials_of
 from store.jobs import jobs
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from sqlalchemy import delete, select, update
 
 from service.http.openapi import examples
-from service.webhooks.event_documentation import NOTICES
+from service.webhooks.notices import NOTICES
 from service.webhooks.schemas import WebhookDescription
 from store.core import agency_schema
 from store.core.schema import idempotency as kept_answers
