@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 import assay
 from assay.rating.methodology import Methodologies, shipped
 from service.badges import routes as badges
-from service.badges.service import EmbedCache
+from service.badges.service import OLDEST_S
 from service.catalog import routes as catalog
 from service.certificates import routes as certificates
 from service.compositions import routes as compositions
@@ -239,7 +239,7 @@ def _wire(
         reports=SwrCache(60.0, 60.0, capacity=MOST_REPORTS),
         open_streams=OpenStreams(settings.max_streams),
         queue_state=SwrCache(1.0, 10.0),
-        embed_cache=EmbedCache(settings.badge_cache_s, meter.registry),
+        embeds=SwrCache(settings.badge_cache_s, OLDEST_S, meter.count_embed),
         recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
         write_proof=SwrCache(1.0, 0.0),
         clock=clock,

@@ -10,8 +10,8 @@ from fastapi import Depends, Request, Response
 
 from assay.rating.methodology import Methodologies, shipped
 from assay.references import HeldBack
-from service.badges.service import EmbedCache
-from service.http.parts import HttpParts
+from service.http.json import Answer
+from service.http.parts import HttpParts, get_parts
 from service.http.swr_cache import SwrCache
 from service.jobs.dispatcher import Dispatcher
 from service.jobs.events import EventStream
@@ -33,7 +33,7 @@ class Service(HttpParts):
     progress: SwrCache[tuple[str, str], Any]
     reports: SwrCache[tuple[str, str], Response]
     queue_state: SwrCache[str, QueueState]
-    embed_cache: EmbedCache
+    embeds: SwrCache[tuple[str | None, ...], Answer]
     write_proof: SwrCache[str, bool]
     clock: Callable[[], float]
     methodologies: Methodologies = field(default_factory=shipped)
@@ -53,9 +53,4 @@ def service_of(request: Request) -> Service:
     return service
 
 
-async def get_service(request: Request) -> Service:
-    """Return the service that answers this request (a coroutine, so that FastAPI uses no thread)."""
-    return service_of(request)
-
-
-ServiceDependency = Annotated[Service, Depends(get_service)]
+ServiceDependency = Annotated[Service, Depends(get_parts)]

@@ -7,7 +7,7 @@ private. By address, only ratings that stand for it count (`store.ratings.standi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Annotated, Any
 
@@ -16,11 +16,10 @@ from pydantic import Field
 
 from assay.reports import EMBEDS, Embed
 from service.badges.schemas import answers, operation
-from service.badges.service import RenderedEmbed
-from service.container import ServiceDependency
+from service.badges.service import render
+from service.container import Service, ServiceDependency
 from service.http.authentication import PublicReader
-from service.http.conditional import not_modified
-from service.http.json import StrictRoute
+from service.http.json import Answer, StrictRoute
 from service.http.openapi.common_schemas import QueryModel
 from service.http.problems import base_url, not_found
 from service.registry.schemas import ModelName
@@ -60,8 +59,7 @@ def _of_rating(form: Embed) -> Route:
                 raise not_found("rating", rating_id)
             return dated_rating
 
-        key = ("rating", caller.tenant, rating_id)
-        return _sent(request, await service.embed_cache.get(key, read, form, base_url(request)))
+        return await _embed(request, service, form, read, "rating", caller.tenant, rating_id)
 
     return of_rating
 
@@ -71,8 +69,7 @@ def _of_target(form: Embed) -> Route:
         request: Request, target_id: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
         read = partial(service.database.read, published.of_target, target_id, **query.model_dump())
-        key = ("target", target_id, query.attribute, query.method)
-        return _sent(request, await service.embed_cache.get(key, read, form, base_url(request)))
+        return await _embed(request, service, form, read, "target", target_id, *query.model_dump().values())
 
     return of_target
 
@@ -82,14 +79,24 @@ def _of_address(form: Embed) -> Route:
         request: Request, service: ServiceDependency, query: Annotated[AddressQuery, Query()]
     ) -> Response:
         read = partial(service.database.read, published.of_address, **query.model_dump())
-        key = ("address", query.target_url, query.attribute, query.method, query.model)
-        return _sent(request, await service.embed_cache.get(key, read, form, base_url(request)))
+        return await _embed(request, service, form, read, "address", *query.model_dump().values())
 
     return of_address
 
 
-def _sent(request: Request, embed: RenderedEmbed) -> Response:
-    return not_modified(request, embed.headers) or Response(embed.body, headers=embed.headers)
+async def _embed(
+    request: Request, service: Service, form: Embed, read: Callable[[], Awaitable[DatedRating]], *key: str | None
+) -> Response:
+    """Return an embed of the rating that `read` returns; `key` holds everything on which `read` depends.
+
+    A badge can be on pages with a thousand views a second; it is read and rendered once for all of them.
+    """
+    base = base_url(request)
+
+    async def rendered() -> Answer:
+        return render(await read(), form, base)
+
+    return (await service.embeds.get((form.file, base, *key), rendered)).response()
 
 
 def _serve(path: str, form: Embed, route: Route, prefix: str, tag: str, which: str) -> None:

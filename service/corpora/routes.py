@@ -6,7 +6,7 @@ import asyncio
 import io
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from assay.errors import SpecificationError
 from service.container import Service, ServiceDependency
@@ -16,14 +16,12 @@ from service.corpora.schemas import (
     ChangedItemsView,
     CorpusChange,
     CorpusLine,
-    CorpusList,
     CorpusQuery,
     CorpusRequest,
     CorpusView,
     CoverageView,
     ExportQuery,
     ItemChange,
-    ItemList,
     ItemQuery,
     ItemsChange,
     ItemsRequest,
@@ -36,15 +34,14 @@ from service.corpora.schemas import (
 from service.corpora.service import checked_sentences, edit_item
 from service.corpora.writing import writing_order
 from service.http.authentication import Reader, Writer
-from service.http.conditional import IfMatch, entity_tag, must_match, not_modified
+from service.http.conditional import IfMatch, entity_tag, must_match
 from service.http.idempotency import Repeat, answer_once, once
-from service.http.json import Answer, StrictRoute, json_response, located, write_json
-from service.http.openapi.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS, ITEMS_CHANGES, WRITING
+from service.http.json import Answer, StrictRoute, json_response, located, tagged, write_json
 from service.http.openapi.responses import ETAG, TAGGED, created, fails, leads_to, returns
-from service.http.pagination import Page, list_response
+from service.http.pagination import Lists, Page, lists_of
+from service.http.paths import in_path
 from service.http.problems import Problem, existing, not_found, removed
-from service.http.waits import Wait
-from service.jobs.routes import JOB_PLACED, answer_order
+from service.jobs.routes import JOB_PLACED, Placing
 from store.core.database import Connection
 from store.corpora import corpora, images
 from store.corpora import items as corpus_items
@@ -76,12 +73,7 @@ def kept(description: str, *statuses: int) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------------- corpora
 @router.post("", **created(CorpusView, "Created.", CORPUS_LINKS))
-async def create_corpus(
-    body: Annotated[CorpusRequest, Body(openapi_examples=CORPORA)],
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
-) -> Response:
+async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Create a corpus. If it names a specification, every sentence must follow its rules."""
     with located():
         new = await validation.new_corpus(service, caller.tenant, body)
@@ -93,12 +85,12 @@ async def create_corpus(
         headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id, stored.version)}
         return Answer(201, write_json(CorpusView.of(stored, copied, caller.tenant)), headers)
 
-    return await answer_once(service, caller, repeat, add)
+    return await answer_once(service, repeat, add)
 
 
-@router.get("", response_model=CorpusList)
+@router.get("", **lists_of(CorpusLine, "One page of corpora, newest first."))
 async def list_corpora(
-    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[CorpusQuery, Query()]
+    lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[CorpusQuery, Query()]
 ) -> Response:
     """List your corpora and those that others share, newest first."""
     filters, before = query.filters(), query.before("corpora")
@@ -109,40 +101,30 @@ async def list_corpora(
 
     page, sizes = await service.database.read(read)
     items = [CorpusLine.of(row, sizes[row.id], caller.tenant) for row in page.rows]
-    return list_response(request, query, "corpora", page, items)
+    return lists.response(query, "corpora", page, items)
 
 
-async def found_corpus(corpus_id: str, service: ServiceDependency, caller: Reader) -> StoredCorpus:
-    """Return the corpus in the path: the caller's own, or a shared one."""
-    return existing(await service.database.read(corpora.find, corpus_id, caller.tenant), "corpus", corpus_id)
+def _find_own(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
+    row = corpora.find(c, corpus_id, tenant)
+    return None if row is None or row.tenant != tenant else row
 
 
-async def own_corpus(corpus_id: str, service: ServiceDependency, caller: Writer) -> StoredCorpus:
-    """Return the corpus in the path, if it is the caller's own."""
-    row = await service.database.read(corpora.find, corpus_id, caller.tenant)
-    if row is None or row.tenant != caller.tenant:
-        raise not_found("corpus of yours", corpus_id)
-    return row
+FoundCorpus = Annotated[StoredCorpus, in_path("corpus", corpora.find, Reader)]
+"""The caller's own corpus, or a shared one."""
 
-
-FoundCorpus = Annotated[StoredCorpus, Depends(found_corpus)]
-OwnCorpus = Annotated[StoredCorpus, Depends(own_corpus)]
+OwnCorpus = Annotated[StoredCorpus, in_path("corpus of yours", _find_own, Writer, "corpus_id")]
 
 
 @router.get("/{corpus_id}", response_model=CorpusView, responses=TAGGED)
-async def get_corpus(request: Request, row: FoundCorpus, service: ServiceDependency, caller: Reader) -> Response:
+async def get_corpus(row: FoundCorpus, service: ServiceDependency, caller: Reader) -> Response:
     """Read a corpus, with the words of its specification."""
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or await _shown(service, row, caller.tenant, headers)
+    return await _shown(service, row, caller.tenant, headers)
 
 
 @router.patch("/{corpus_id}", response_model=CorpusView, responses=TAGGED | fails(409, 412))
 async def change_corpus(
-    body: Annotated[CorpusChange, Body(openapi_examples=CORPUS_CHANGES)],
-    row: OwnCorpus,
-    service: ServiceDependency,
-    caller: Writer,
-    if_match: IfMatch = None,
+    body: CorpusChange, row: OwnCorpus, service: ServiceDependency, caller: Writer, if_match: IfMatch = None
 ) -> Response:
     """Change the description of a corpus, or share it with every tenant of this agency. Omitted fields stay."""
     must_match(if_match, entity_tag(row.id, row.version))
@@ -160,25 +142,21 @@ async def remove_corpus(corpus_id: str, service: ServiceDependency, caller: Writ
 
 
 # ---------------------------------------------------------------------------- items
-@router.get("/{corpus_id}/items", response_model=ItemList)
+@router.get("/{corpus_id}/items", **lists_of(ItemView, "One page of a corpus's items, in the order of their addition."))
 async def list_corpus_items(
-    request: Request, row: FoundCorpus, service: ServiceDependency, query: Annotated[ItemQuery, Query()]
+    lists: Lists, row: FoundCorpus, service: ServiceDependency, query: Annotated[ItemQuery, Query()]
 ) -> Response:
     """List the sentences or pictures of a corpus, in the order of their addition."""
     name = f"items of {row.id}"
     after, _ = query.before(name) or (0, "")
     rows = await service.database.read(corpus_items.page, row.id, after, query.limit + 1, **query.filters())
     page = Page.of(rows, query.limit, lambda item: (item.seq, ""))
-    return list_response(request, query, name, page, [ItemView.of(item) for item in page.rows])
+    return lists.response(query, name, page, [ItemView.of(item) for item in page.rows])
 
 
 @router.post("/{corpus_id}/items", **kept("Stored; some are new."))
 async def add_corpus_items(
-    body: Annotated[ItemsRequest, Body(openapi_examples=ITEMS)],
-    row: OwnCorpus,
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
+    body: ItemsRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:
     """Add up to 1,000 sentences or pictures to your corpus: all of them, or none if one is refused.
 
@@ -187,9 +165,9 @@ async def add_corpus_items(
     """
     if row.kind == "images":
         pictures = await validation.read_pictures(body.items)
-        return await keep_items(service, repeat.by(caller), row, caller.tenant, validation.store_pictures, pictures)
+        return await keep_items(service, repeat, row, caller.tenant, validation.store_pictures, pictures)
     sentences = await asyncio.to_thread(validation.checked_sentences, row, body.items)
-    return await keep_items(service, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
+    return await keep_items(service, repeat, row, caller.tenant, corpus_items.add, sentences)
 
 
 @router.post("/{corpus_id}/images", **kept("Stored.", 400, 413, 415), openapi_extra=_PICTURE)
@@ -208,32 +186,26 @@ async def add_corpus_picture(
             detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
             raise Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])
         picture = await validation.read_picture(content, form.term, form.note)
-    return await keep_items(service, repeat.by(caller), row, caller.tenant, validation.store_pictures, [picture])
+    return await keep_items(service, repeat, row, caller.tenant, validation.store_pictures, [picture])
 
 
 @router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView, responses=TAGGED | fails(409, 412))
 async def change_corpus_item(
-    item_id: str,
-    body: Annotated[ItemChange, Body(openapi_examples=ITEM_CHANGES)],
-    row: OwnCorpus,
-    service: ServiceDependency,
-    caller: Writer,
-    if_match: IfMatch = None,
+    item_id: str, body: ItemChange, row: OwnCorpus, service: ServiceDependency, caller: Writer, if_match: IfMatch = None
 ) -> Response:
     """Edit a sentence, or the term of a picture. The provenance stays; `edited_from` holds the earlier text."""
     with located():
         changed = await service.database.write(validation.edit_item, row.id, caller.tenant, item_id, body, if_match)
     view = ItemView.of(existing(changed, "item of this corpus", item_id))
-    return json_response(view, headers={"ETag": view.etag})
+    return tagged(view, view.etag)
 
 
 @router.get("/{corpus_id}/items/{item_id}", response_model=ItemView, responses=TAGGED)
-async def get_corpus_item(request: Request, item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
+async def get_corpus_item(item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
     """Read a sentence, or the description of a picture."""
     item = await service.database.read(corpus_items.find, row.id, item_id)
     view = ItemView.of(existing(item, "item of this corpus", item_id))
-    headers = {"ETag": view.etag, "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(view, headers=headers)
+    return tagged(view, view.etag)
 
 
 @router.delete("/{corpus_id}/items/{item_id}", status_code=204, response_description="Removed.")
@@ -249,7 +221,7 @@ async def remove_corpus_item(item_id: str, row: OwnCorpus, service: ServiceDepen
 @router.get(
     "/{corpus_id}/items/{item_id}/image", response_class=Response, responses=returns(ETAG, *sorted(PICTURE_TYPES))
 )
-async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
+async def get_corpus_picture(item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
     """Download the file of a picture."""
     item = await service.database.read(corpus_items.find, row.id, item_id)
     image = None
@@ -262,19 +234,12 @@ async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, s
         "Cache-Control": "private, max-age=86400",
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
-    return not_modified(request, headers) or Response(image.content, headers=headers, media_type=image.media_type)
+    return Response(image.content, headers=headers, media_type=image.media_type)
 
 
 @router.post("/{corpus_id}/writing", **JOB_PLACED)
 async def write_sentences(
-    request: Request,
-    body: Annotated[WritingRequest, Body(openapi_examples=WRITING)],
-    row: OwnCorpus,
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
+    body: WritingRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer, placing: Placing
 ) -> Response:
     """Have a language model of your choice write the missing sentences of your corpus.
 
@@ -282,10 +247,7 @@ async def write_sentences(
     text is counted by its reason, requested again a few times, and never stored. The job's `result` counts the written,
     the refused and the existing sentences.
     """
-    order = await writing_order(service, caller, row, body)
-    return await answer_order(
-        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
-    )
+    return await placing.answer(await writing_order(service, caller, row, body))
 
 
 @router.get("/{corpus_id}/export", response_class=Response, responses=returns({}, "text/csv", "application/jsonl"))
@@ -338,10 +300,7 @@ async def get_corpus_coverage(row: FoundCorpus, service: ServiceDependency) -> R
 
 @router.patch("/{corpus_id}/items", response_model=ChangedItemsView, responses=TAGGED | fails(409, 412))
 async def change_corpus_items(
-    body: Annotated[ItemsChange, Body(openapi_examples=ITEMS_CHANGES)],
-    row: OwnCorpus,
-    service: ServiceDependency,
-    caller: Writer,
+    body: ItemsChange, row: OwnCorpus, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Edit and remove several items: all of the changes are made, or none if one is refused."""
 
@@ -356,7 +315,7 @@ async def change_corpus_items(
         return ChangedItemsView(removed=removed, version=now.version, items=edited)
 
     view = await service.database.write(work)
-    return json_response(view, headers={"ETag": entity_tag(row.id, view.version)})
+    return tagged(view, entity_tag(row.id, view.version))
 
 
 @router.post("/{corpus_id}/import", **kept("Stored; some are new.", 413, 415), openapi_extra=_TABLE)
@@ -372,4 +331,4 @@ async def import_corpus_items(
             raise SpecificationError(f"{row.id} holds {row.kind}; send pictures to …/images, one by one")
         sent: list[SentenceItem] = await asyncio.to_thread(sentences_of_csv, io.BytesIO(content))
     sentences = await asyncio.to_thread(checked_sentences, row, sent)
-    return await keep_items(service, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
+    return await keep_items(service, repeat, row, caller.tenant, corpus_items.add, sentences)

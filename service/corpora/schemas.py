@@ -13,7 +13,7 @@ from assay.errors import SpecificationError
 from assay.methods.shared.sentence_generation import Family
 from service.http.conditional import entity_tag
 from service.http.json import check_name
-from service.http.openapi.common_schemas import MAX_SEED, Instant, ListModel, QueryModel, RequestModel, ResponseModel
+from service.http.openapi.common_schemas import MAX_SEED, Instant, QueryModel, RequestModel, ResponseModel
 from service.http.pagination import PageQuery
 from service.jobs.schemas import MAX_CALLS, AnyTarget
 from service.specifications.schemas import check_language
@@ -232,10 +232,6 @@ class CorpusView(CorpusLine):
         return super().of(row, items, tenant, words=None if row.rules is None else dict(row.rules.words), **more)
 
 
-class CorpusList(ListModel[CorpusLine]):
-    """One page of corpora, newest first."""
-
-
 class ItemView(ResponseModel):
     """A sentence or a picture of a corpus."""
 
@@ -266,10 +262,6 @@ class ItemView(ResponseModel):
         """Build the view of a stored item."""
         href = f"/v1/corpora/{row.corpus_id}/items/{row.id}"
         return cls.from_row(row, etag=item_etag(row), href=href if row.image is None else f"{href}/image")
-
-
-class ItemList(ListModel[ItemView]):
-    """One page of a corpus's items, in the order of their addition."""
 
 
 class KeptItemsView(ResponseModel):

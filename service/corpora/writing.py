@@ -12,7 +12,7 @@ from service.corpora.schemas import WritingRequest, named
 from service.corpora.service import specification_named, words_of
 from service.http.authentication import Caller
 from service.http.json import located
-from service.jobs.service import Order, new_job
+from service.jobs.service import Order, check_deadline, new_job
 from service.targets.service import check_language_model, resolve_target
 from store.corpora import specifications
 from store.corpora.corpora import StoredCorpus
@@ -29,12 +29,10 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
         If the corpus holds pictures, no words are known, the request contradicts the corpus's words, the sentences
         would exceed the size of a corpus, or the author's description is invalid.
     """
-    longest_s = service.settings.longest_deadline_s
     with located():
         if corpus.kind != "sentences":
             raise SpecificationError(f"{corpus.id} holds {corpus.kind}, not sentences")
-        if body.deadline_s > longest_s:
-            raise OutOfBounds(f"deadline_s is {body.deadline_s}; this service allows at most {longest_s}", "deadline_s")
+        check_deadline(service, body.deadline_s)
         words, reference = await _wanted(service, caller.tenant, corpus, body)
         limit = MOST_ITEMS // len(words.roles)
         if body.per_term > limit:

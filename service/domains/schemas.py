@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field
 
 from assay.errors import SpecificationError
-from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel, check_url
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, check_url
 from store.targets.domains import CHALLENGE_PATH, Domain, host_of
 
 _HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]+)?", re.IGNORECASE)
@@ -79,7 +79,3 @@ class DomainView(ResponseModel):
     def of(cls, row: Domain) -> Self:
         """Build the view of a domain."""
         return cls.from_row(row, challenge=ChallengeView(url=f"https://{row.host}{CHALLENGE_PATH}", token=row.token))
-
-
-class DomainList(ListModel[DomainView]):
-    """One page of domains, newest first."""

@@ -37,7 +37,7 @@ IdempotencyKey = Annotated[
 
 @dataclass(frozen=True)
 class Repeatable:
-    """Identity of a request: caller and route (`scope`), ``Idempotency-Key``, payload; and hours to keep its answer."""
+    """Identity of a request: tenant and route (`scope`), ``Idempotency-Key``, payload; and hours to keep its answer."""
 
     scope: str
     key: str | None
@@ -45,31 +45,18 @@ class Repeatable:
     kept_h: int
 
 
-@dataclass(frozen=True)
-class RequestFingerprint:
-    """The parts of `Repeatable` that do not depend on the caller."""
-
-    where: str
-    key: str | None
-    payload_digest: str
-    kept_h: int
-
-    def by(self, caller: Caller) -> Repeatable:
-        """Add the tenant, because two tenants may use the same key."""
-        return Repeatable(f"{caller.tenant} {self.where}", self.key, self.payload_digest, self.kept_h)
-
-
-async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> RequestFingerprint:
-    """Return the fingerprint of a request: its key, and the digest of its body and query."""
-    where = f"{request.method} {request.scope['path']}"
+async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> Repeatable:
+    """Return the identity of a request by a known caller: its tenant and key, and the digest of its body and query."""
+    caller: Caller = request.scope["assay.caller"]  # two tenants may use the same key
     payload = hashlib.sha256(await request.body())
     # without a query, the digest covers only the body, so that it equals the digests of older stored keys
     if query := request.scope["query_string"]:
         payload.update(b"?" + query)
-    return RequestFingerprint(where, idempotency_key, payload.hexdigest(), parts_of(request).settings.idempotency_h)
+    scope = f"{caller.tenant} {request.method} {request.scope['path']}"
+    return Repeatable(scope, idempotency_key, payload.hexdigest(), parts_of(request).settings.idempotency_h)
 
 
-Repeat = Annotated[RequestFingerprint, Depends(fingerprint)]
+Repeat = Annotated[Repeatable, Depends(fingerprint)]
 
 AnAnswer = TypeVar("AnAnswer", bound=Answer)
 
@@ -101,11 +88,9 @@ def once(
     return answer
 
 
-async def answer_once(
-    service: HttpParts, caller: Caller, repeat: RequestFingerprint, work: Callable[[Connection], Answer]
-) -> Response:
+async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Connection], Answer]) -> Response:
     """Call `work` in a transaction, unless the request is a repetition; return the response."""
-    return (await service.database.write(once, repeat.by(caller), work)).response()
+    return (await service.database.write(once, repeat, work)).response()
 
 
 def is_known(c: Connection, repeat: Repeatable) -> bool:

@@ -56,6 +56,17 @@ class Meter:
             registry=self.registry,
         )
 
+        self._embeds = Counter(
+            "assay_embeds_total",
+            "Look-ups of badges and other embeds (hit, miss), and reads of the database for them (read).",
+            ("outcome",),
+            registry=self.registry,
+        )
+
+    def count_embed(self, outcome: str) -> None:
+        """Count a look-up of an embed (a ``hit`` or a ``miss`` of the cache), or a ``read`` of the database."""
+        self._embeds.labels(outcome).inc()
+
     def count_status(self, outcome: str) -> None:
         """Count a look-up of a job's status (a ``hit`` or a ``miss`` of the cache), or a ``read`` of the database."""
         self._statuses.labels(outcome).inc()

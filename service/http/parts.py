@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from service.http.metrics import Meter
 from service.http.rate_limit import RateLimiter
@@ -31,3 +32,11 @@ def parts_of(request: Request) -> HttpParts:
     """Return the parts of the service that answers this request."""
     parts: HttpParts = request.app.state.service
     return parts
+
+
+async def get_parts(request: Request) -> HttpParts:
+    """Return the parts of the service that answers this request (a coroutine, so that FastAPI uses no thread)."""
+    return parts_of(request)
+
+
+PartsDependency = Annotated[HttpParts, Depends(get_parts)]

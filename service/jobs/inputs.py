@@ -31,14 +31,6 @@ from service.uploads.service import UPLOADED, rows_of, trials_of
 from store.corpora import materials, specifications, uploads
 
 
-async def fill_in(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any], seed: int) -> AnyMethod:
-    """Insert the stored inputs that an experiment names: words, a corpus, rows or trials; see `with_rows`.
-
-    For an unknown name, the problem points at this name.
-    """
-    return await with_rows(service, tenant, await without_rows(service, tenant, method, target), seed)
-
-
 async def without_rows(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
     """Insert the stored inputs that an experiment names, except the rows of a table."""
     names = method.references()
@@ -56,26 +48,24 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
     return method
 
 
-async def reading_of(service: Service, tenant: str, method: AnyMethod) -> dict[str, Any]:
+async def reading_of(service: Service, tenant: str, rows: NamedRows) -> dict[str, Any]:
     """Return as ``reading`` what the sender of an experiment's table said about its form, or nothing.
 
     The same bytes can be sent again with other words, and are then another table.
     """
-    rows = method.references().rows
-    upload = None if rows is None else await service.database.read(uploads.find, rows.upload, tenant, "table")
+    upload = await service.database.read(uploads.find, rows.upload, tenant, "table")
     return {"reading": upload.summary["reading"]} if upload and upload.summary.get("reading") else {}
 
 
-async def with_rows(service: Service, tenant: str, method: AnyMethod, seed: int) -> AnyMethod:
+async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: NamedRows, seed: int) -> AnyMethod:
     """Insert the rows of an uploaded table that an experiment names.
 
     The `seed` picks rows from a table that has more rows than a job can hold.
     """
-    names = method.references()
-    if names.rows is None:
-        return method
-    with located("experiment", names.rows.field):
-        return method.with_references(Found(rows=await _find_rows(service, tenant, names.rows, seed)))
+    with located("experiment", rows.field):
+        rng = generator(seed)
+        table = await rows_of(service, tenant, rows.upload, rng=rng)
+        return method.with_references(Found(rows=chosen_rows(table.rows, rows, rng)))
 
 
 async def with_kept(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
@@ -97,12 +87,6 @@ async def _find_words(service: Service, tenant: str, named_words: NamedWords, me
             )
         words.append(FoundWords(f"{row.name}@{row.version}", replace(row.read().words, name=row.name)))
     return tuple(words)
-
-
-async def _find_rows(service: Service, tenant: str, named_rows: NamedRows, seed: int) -> tuple[Mapping[str, Any], ...]:
-    rng = generator(seed)
-    table = await rows_of(service, tenant, named_rows.upload, rng=rng)
-    return chosen_rows(table.rows, named_rows, rng)
 
 
 def chosen_rows(

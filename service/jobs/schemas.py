@@ -12,7 +12,6 @@ from assay.model import service_said
 from service.http.openapi.common_schemas import (
     MAX_SEED,
     Instant,
-    ListModel,
     RequestModel,
     ResponseModel,
     Url,
@@ -231,10 +230,6 @@ class JobLine(JobView):
         return cls(**dict(view), left_out=short.left_out)
 
 
-class JobList(ListModel[JobLine]):
-    """One page of jobs, newest first."""
-
-
 class ObservationView(ResponseModel):
     """One probe and its reply."""
 
@@ -263,10 +258,6 @@ class ObservationView(ResponseModel):
         if failure is not None and (service_message := service_said(failure.message)) is not None:
             record["failure"] |= {"service_said": service_message}
         return cls.from_row(row, thumbnail=thumbnail, **record)
-
-
-class ObservationList(ListModel[ObservationView]):
-    """One page of observations, in the order of recording."""
 
 
 class EventView(ResponseModel):

@@ -209,9 +209,7 @@ async def rating_order(
     """
     kind = Kind(target.descriptor["kind"])
     request.experiment = method = _named(request.experiment, kind)
-    longest_s = service.settings.longest_deadline_s
-    if request.deadline_s > longest_s:
-        raise OutOfBounds(f"deadline_s is {request.deadline_s}; this service allows at most {longest_s}", "deadline_s")
+    check_deadline(service, request.deadline_s)
     with located("target"):
         check_kind(method, kind)
         check_rated(target.descriptor)
@@ -229,11 +227,13 @@ async def rating_order(
     if request.seed is None:  # what an earlier rating revealed is not asked again by copying its experiment
         method = method.with_held_back(HeldBack())
     # before rows, held-back material and an author's earlier items are added, so that equal requests have equal digests
-    named = dump_method(method) | await reading_of(service, caller.tenant, method)
+    rows = method.references().rows
+    named = dump_method(method) | ({} if rows is None else await reading_of(service, caller.tenant, rows))
     digest = _request_digest(caller, target, named, request.seed, author)
     if service.held_back != HeldBack() and request.seed is None and request.visibility == "public" and not recurring:
         method = method.with_held_back(draw(service.held_back, generator(random_seed())))
-    method = await with_rows(service, caller.tenant, method, seed)
+    if rows is not None:
+        method = await with_rows(service, caller.tenant, method, rows, seed)
     if author is not None and not recurring:
         method = await with_kept(service, caller.tenant, method)
     experiment = dump_method(method)
@@ -257,6 +257,12 @@ async def rating_order(
         expected=method.expected_probes(),
     )
     return Order(new, request.max_age_s)
+
+
+def check_deadline(service: Service, deadline_s: int) -> None:
+    """Refuse a deadline that is longer than is allowed here."""
+    if deadline_s > (longest_s := service.settings.longest_deadline_s):
+        raise OutOfBounds(f"deadline_s is {deadline_s}; this service allows at most {longest_s}", "deadline_s")
 
 
 def _named(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:

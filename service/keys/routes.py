@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Response
 
 from service.container import ServiceDependency
 from service.http.authentication import Admin
 from service.http.json import StrictRoute, json_response
-from service.http.openapi.examples import KEYS
 from service.http.openapi.responses import LOCATION, leads_to, returns
-from service.http.pagination import Paging, read_list
+from service.http.pagination import Lists, Paging, lists_of
 from service.http.problems import not_found
-from service.keys.schemas import KeyList, KeyRequest, KeyView, NewKeyView
+from service.keys.schemas import KeyRequest, KeyView, NewKeyView
 from store.core.clock import read_clock
 from store.core.database import Connection
 from store.security import keys
@@ -29,9 +26,7 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
     response_description="Created.",
     responses=returns(LOCATION, status=201, links=leads_to("key_id", "revokeKey")),
 )
-async def create_key(
-    body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], service: ServiceDependency, caller: Admin
-) -> Response:
+async def create_key(body: KeyRequest, service: ServiceDependency, caller: Admin) -> Response:
     """Create a key. It is shown in this answer and never again."""
     key, plain = await service.database.write(_create, caller.tenant, body)
     view = NewKeyView.from_row(key, key=plain)
@@ -39,10 +34,10 @@ async def create_key(
     return json_response(view, status=201, headers=headers)
 
 
-@router.get("", response_model=KeyList)
-async def list_keys(request: Request, service: ServiceDependency, caller: Admin, query: Paging) -> Response:
+@router.get("", **lists_of(KeyView, "One page of keys, newest first."))
+async def list_keys(lists: Lists, caller: Admin, query: Paging) -> Response:
     """List your tenant's keys, newest first, revoked ones included. The keys themselves are not stored."""
-    return await read_list(request, service, query, "keys", KeyView.from_row, keys.page, caller.tenant)
+    return await lists.page(query, "keys", KeyView.from_row, keys.page, caller.tenant)
 
 
 @router.delete("/{key_id}", status_code=204, response_description="Revoked.")

@@ -16,7 +16,6 @@ from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from assay.reports.embeds.linkset import MEDIA_TYPE, link, linkset
 from service.container import ServiceDependency
 from service.http.authentication import MetricsReader, Reader
-from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import returns
 from service.http.pagination import MAX_ROWS
@@ -210,7 +209,7 @@ async def get_api_catalog(request: Request) -> Response:
         "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
         "Cache-Control": caching(private=False),
     }
-    return not_modified(request, headers) or Response(body, headers=headers)
+    return Response(body, headers=headers)
 
 
 def _api(base: str) -> dict[str, object]:

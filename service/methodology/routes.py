@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Request, Response
+from fastapi import APIRouter, Path, Response
 
 from assay.canonical import digest_of
 from assay.errors import UnknownName
@@ -12,14 +12,11 @@ from assay.rating.methodology import Methodology
 from assay.rating.rerating import check_knows, rules_of
 from service.container import Service, ServiceDependency
 from service.http.authentication import Writer
-from service.http.conditional import not_modified
-from service.http.idempotency import Repeat
-from service.http.json import StrictRoute, json_response
-from service.http.openapi.examples import RERATINGS
+from service.http.json import StrictRoute, json_response, tagged
 from service.http.openapi.responses import ETAG, TAGGED, returns
+from service.http.paths import in_path
 from service.http.problems import Problem, not_found
-from service.http.waits import Wait
-from service.jobs.routes import JOB_PLACED, answer_order
+from service.jobs.routes import JOB_PLACED, Placing
 from service.jobs.service import maintenance_order
 from service.methodology.schemas import (
     LetterByVersion,
@@ -29,12 +26,15 @@ from service.methodology.schemas import (
     MethodologyView,
     RerateRequest,
 )
-from service.ratings.routes import FoundRating, found_rating
+from service.ratings.routes import FoundRating
 from store.core.clock import iso
-from store.ratings import rerated
+from store.ratings import ratings, rerated
+from store.ratings.ratings import StoredRating
 
 router = APIRouter(prefix="/v1/methodology", tags=["methodology"], route_class=StrictRoute)
 of_ratings = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
+
+OwnRating = Annotated[StoredRating, in_path("rating", ratings.find, Writer)]
 
 KEPT = "public, max-age=300"
 RERATING_DEADLINE_S = 600
@@ -43,7 +43,7 @@ Version = Annotated[str, Path(description="A version such as `1.3.0`, or `curren
 
 
 @router.get("", response_model=MethodologyList, responses=TAGGED)
-async def list_methodologies(request: Request, service: ServiceDependency) -> Response:
+async def list_methodologies(service: ServiceDependency) -> Response:
     """List every version of the methodology, newest first, with what changed."""
     methodologies = service.methodologies
     items = [MethodologyLine.of(methodology) for methodology in reversed(methodologies.versions)]
@@ -51,57 +51,46 @@ async def list_methodologies(request: Request, service: ServiceDependency) -> Re
         current=methodologies.current.version, next=methodologies.next and methodologies.next.version, items=items
     )
     headers = {"ETag": f'"{digest_of(listing.model_dump())[7:23]}"', "Cache-Control": KEPT}
-    return not_modified(request, headers) or json_response(listing, headers=headers)
+    return json_response(listing, headers=headers)
 
 
 @router.get("/{version}.md", response_class=Response, responses=returns(ETAG, "text/markdown"))
-async def get_methodology_text(request: Request, version: Version, service: ServiceDependency) -> Response:
+async def get_methodology_text(version: Version, service: ServiceDependency) -> Response:
     """Download the frozen document of a version, byte for byte: ratings made under it name its SHA-256 digest."""
     methodology = _named(service, version)
     headers = _headers(methodology)
-    return not_modified(request, headers) or Response(
-        methodology.text.encode("utf-8"), headers=headers, media_type="text/markdown; charset=utf-8"
-    )
+    return Response(methodology.text.encode("utf-8"), headers=headers, media_type="text/markdown; charset=utf-8")
 
 
 @router.get("/{version}", response_model=MethodologyView, responses=TAGGED)
-async def get_methodology(request: Request, version: Version, service: ServiceDependency) -> Response:
+async def get_methodology(version: Version, service: ServiceDependency) -> Response:
     """Read a version: its document, its digest, its changes, and the methods that it rates."""
     methodology = _named(service, version)
     headers = _headers(methodology) | {"Content-Location": f"{router.prefix}/{methodology.version}"}
-    return not_modified(request, headers) or json_response(MethodologyView.of(methodology), headers=headers)
+    return json_response(MethodologyView.of(methodology), headers=headers)
 
 
 # ---------------------------------------------------------------------------- letters of a rating by methodology
 @of_ratings.get("/{rating_id}/methodologies", response_model=LetterList, responses=TAGGED)
-async def list_letters_by_methodology(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
+async def list_letters_by_methodology(rating: FoundRating, service: ServiceDependency) -> Response:
     """List a rating's letters by version of the methodology: the original first, then the re-ratings."""
     stored = await service.database.read(rerated.of_rating, rating.id)
     first = LetterByVersion.of(rating, original=True, computed_at=iso(rating.created_at))
     others = [row for row in stored if row.methodology_version != rating.methodology_version]
     rerated_letters = [LetterByVersion.of(row, original=False, computed_at=row.created_at) for row in others]
     listing = LetterList(rating=rating.id, items=[first, *rerated_letters])
-    headers = {"ETag": f'"{digest_of(listing.model_dump())[7:23]}"', "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(listing, headers=headers)
+    return tagged(listing, f'"{digest_of(listing.model_dump())[7:23]}"')
 
 
 @of_ratings.post("/{rating_id}/rerate", **JOB_PLACED)
 async def rerate_rating(
-    request: Request,
-    rating_id: str,
-    body: Annotated[RerateRequest, Body(openapi_examples=RERATINGS)],
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
+    rating: OwnRating, body: RerateRequest, service: ServiceDependency, caller: Writer, placing: Placing
 ) -> Response:
     """Re-rate the recorded evidence of your rating by another version of the methodology, without calling the target.
 
     The re-rating is a job. The rating stays as it is; the new letter is listed at `/methodologies`, and in
     `next_methodology` if the version is the next one.
     """
-    rating = await found_rating(rating_id, service, caller)
     if rating.tenant != caller.tenant:
         raise not_found("rating", rating.id)
     methodology = service.methodologies.named(body.version)
@@ -109,10 +98,7 @@ async def rerate_rating(
     rules_of(rating.document)  # refused here and not by the job
     concerns = {"rating": rating.id, "version": methodology.version}
     target = {**rating.target, "base_url": rating.target_url}
-    order = maintenance_order(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S)
-    return await answer_order(
-        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
-    )
+    return await placing.answer(maintenance_order(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S))
 
 
 def _named(service: Service, version: str) -> Methodology:

@@ -10,7 +10,6 @@ from service.http.openapi.common_schemas import (
     Instant,
     KindName,
     LetterName,
-    ListModel,
     QueryModel,
     ResponseModel,
     Visibility,
@@ -219,10 +218,6 @@ class RatingSummary(ResponseModel):
             requester=requester_document(row.requester, row.host_proved, row.description),
             standing=vars(standing),
         )
-
-
-class RatingList(ListModel[RatingSummary]):
-    """One page of ratings, newest first."""
 
 
 class RatingQuery(PageQuery):

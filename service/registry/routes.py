@@ -17,7 +17,7 @@ from service.http.authentication import DOWNLOAD, PublicReader, Reader
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import ETAG, returns
-from service.http.pagination import Page, PageQuery, list_response
+from service.http.pagination import Lists, Page, PageQuery, lists_of
 from service.log.schemas import written
 from service.ratings.freshness import FRESH_S
 from service.registry.schemas import (
@@ -25,7 +25,6 @@ from service.registry.schemas import (
     DistributionQuery,
     DistributionView,
     HistoryEntry,
-    HistoryList,
     HistoryQuery,
 )
 from service.targets.routes import FoundTarget
@@ -46,9 +45,13 @@ LICENCE = {
 """Licence of the download."""
 
 
-@router.get("/v1/targets/{target_id}/history", tags=["targets"], response_model=HistoryList)
+@router.get(
+    "/v1/targets/{target_id}/history",
+    tags=["targets"],
+    **lists_of(HistoryEntry, "One page of a history, newest first."),
+)
 async def target_history(
-    request: Request,
+    lists: Lists,
     row: FoundTarget,
     service: ServiceDependency,
     caller: Reader,
@@ -62,23 +65,23 @@ async def target_history(
     parameters = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
     same = (row.id, row.base_url, described_digest(vars(row)))
     steps = await service.database.read(history.of_target, caller.tenant, *same, **parameters)
-    return await _listed(request, query, name, steps)
+    return await _listed(lists, query, name, steps)
 
 
-@router.get("/v1/registry/history", tags=["registry"], response_model=HistoryList)
+@router.get("/v1/registry/history", tags=["registry"], **lists_of(HistoryEntry, "One page of a history, newest first."))
 async def address_history(
-    request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
+    lists: Lists, service: ServiceDependency, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
 ) -> Response:
     """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
     parameters = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
     return await _listed(
-        request, query, "history", await service.database.read(history.of_url, caller.tenant, **parameters)
+        lists, query, "history", await service.database.read(history.of_url, caller.tenant, **parameters)
     )
 
 
-async def _listed(request: Request, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:
+async def _listed(lists: Lists, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:
     page = Page.of(steps, query.limit, lambda step: (step.rating.created_at, step.rating.id))
-    return list_response(request, query, name, page, await asyncio.to_thread(_entries, page.rows))
+    return lists.response(query, name, page, await asyncio.to_thread(_entries, page.rows))
 
 
 def _entries(steps: Sequence[Step]) -> list[HistoryEntry]:

@@ -13,7 +13,6 @@ from service.http.openapi.common_schemas import (
     Instant,
     KindName,
     LetterName,
-    ListModel,
     QueryModel,
     ResponseModel,
     Visibility,
@@ -111,10 +110,6 @@ class HistoryEntry(ResponseModel):
         fields = {name: value for name, value in rating.shown.items() if name in cls.model_fields}
         added = {"href": f"/v1/ratings/{rating.id}", "since": None if since is None else SinceView.of(since)}
         return cls.model_validate(fields | added)
-
-
-class HistoryList(ListModel[HistoryEntry]):
-    """One page of a history, newest first."""
 
 
 # ---------------------------------------------------------------------------- all public ratings

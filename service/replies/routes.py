@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Response
 
 from assay.canonical import digest_of
 from service.container import ServiceDependency
 from service.http.authentication import TargetWriter, Writer
-from service.http.conditional import entity_tag, not_modified
-from service.http.json import StrictRoute, json_response
-from service.http.openapi.examples import ANSWERS, REPLIES
+from service.http.conditional import entity_tag
+from service.http.json import StrictRoute, json_response, tagged
 from service.http.openapi.responses import TAGGED
+from service.http.paths import in_path
 from service.http.problems import Problem, not_found, removed
-from service.ratings.routes import FoundRating, found_rating
+from service.ratings.routes import FoundRating
 from service.replies.schemas import AnswerRequest, ReplyRequest, ReplyView
-from store.ratings import replies
+from store.ratings import ratings, replies
+from store.ratings.ratings import StoredRating
 from store.ratings.replies import OwnersReply
 from store.security.rights import OPERATOR_TENANT
 
@@ -24,13 +25,12 @@ router = APIRouter(prefix="/v1/ratings/{rating_id}/reply", tags=["replies"], rou
 
 
 @router.get("", response_model=ReplyView, responses=TAGGED)
-async def get_reply(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
+async def get_reply(rating: FoundRating, service: ServiceDependency) -> Response:
     """Read the reply to a rating; 404 if there is none."""
     reply = await service.database.read(replies.find, rating.id)
     if reply is None:
         raise Problem("not-found", f"there is no reply to {rating.id}")
-    headers = {"ETag": _etag(reply), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(ReplyView.of(reply), headers=headers)
+    return tagged(ReplyView.of(reply), _etag(reply))
 
 
 @router.put(
@@ -40,8 +40,8 @@ async def get_reply(request: Request, rating: FoundRating, service: ServiceDepen
     responses=TAGGED | {201: {"model": ReplyView, "description": "The first reply was stored."}},
 )
 async def put_reply(
-    rating_id: str,
-    body: Annotated[ReplyRequest, Body(openapi_examples=REPLIES)],
+    rating: Annotated[StoredRating, in_path("rating", ratings.find, TargetWriter)],
+    body: ReplyRequest,
     service: ServiceDependency,
     caller: TargetWriter,
 ) -> Response:
@@ -50,7 +50,6 @@ async def put_reply(
     The reply is shown with the rating and does not change it, even if it `objects` to the rating. A new reply replaces
     the old one. The first answers 201.
     """
-    rating = await found_rating(rating_id, service, caller)
     reply, new = await service.database.write(
         replies.put, rating, caller.tenant, body.text, body.link, objects=body.objects
     )
@@ -70,8 +69,8 @@ async def remove_reply(rating_id: str, service: ServiceDependency, caller: Targe
 
 @router.put("/answer", response_model=ReplyView, response_description="The reply with the answer.", responses=TAGGED)
 async def answer_reply(
-    rating_id: str,
-    body: Annotated[AnswerRequest, Body(openapi_examples=ANSWERS)],
+    rating: Annotated[StoredRating, in_path("rating", ratings.find, Writer)],
+    body: AnswerRequest,
     service: ServiceDependency,
     caller: Writer,
 ) -> Response:
@@ -79,13 +78,12 @@ async def answer_reply(
 
     A new answer replaces the old one, except that the operator's answer stays.
     """
-    rating = await found_rating(rating_id, service, caller)
     if caller.tenant not in {rating.tenant, OPERATOR_TENANT}:  # as for other changes of a rating of another tenant
-        raise not_found("rating", rating_id)
+        raise not_found("rating", rating.id)
     reply = await service.database.write(replies.answer, rating, caller.tenant, body.text)
     if reply is None:
         raise Problem("not-found", f"there is no reply to {rating.id}")
-    return json_response(ReplyView.of(reply), headers={"ETag": _etag(reply)})
+    return tagged(ReplyView.of(reply), _etag(reply))
 
 
 def _etag(reply: OwnersReply) -> str:

@@ -5,21 +5,19 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from assay.errors import SpecificationError
 from service.container import ServiceDependency
 from service.http.authentication import Reader, Writer
-from service.http.conditional import entity_tag, not_modified
+from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once
-from service.http.json import Answer, StrictRoute, json_response, located, write_json
-from service.http.openapi.examples import SPECIFICATIONS
+from service.http.json import Answer, StrictRoute, json_response, located, tagged, write_json
 from service.http.openapi.responses import TAGGED, created, leads_to
-from service.http.pagination import read_list
+from service.http.pagination import Lists, lists_of
 from service.http.problems import Problem
 from service.specifications.schemas import (
     SpecificationLine,
-    SpecificationList,
     SpecificationQuery,
     SpecificationRequest,
     SpecificationView,
@@ -35,12 +33,13 @@ SPECIFICATION_LINKS = leads_to(
     "specification_name", "getSpecification", "addSpecificationVersion", "removeSpecification", pointer="/name"
 )
 
-Written = Annotated[SpecificationRequest, Body(openapi_examples=SPECIFICATIONS)]
 Version = Annotated[str, Path(description="Number of the version, from 1.")]
 
 
 @router.post("", **created(SpecificationView, "Stored as version 1.", SPECIFICATION_LINKS))
-async def create_specification(body: Written, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
+async def create_specification(
+    body: SpecificationRequest, service: ServiceDependency, caller: Writer, repeat: Repeat
+) -> Response:
     """Store your own specification, for use in jobs as `experiment.specification`."""
     new = as_specification(body)
 
@@ -48,43 +47,39 @@ async def create_specification(body: Written, service: ServiceDependency, caller
         stored = specifications.add(c, caller.tenant, new)
         return Answer(201, write_json(SpecificationView.of(stored)), _named(stored))
 
-    return await answer_once(service, caller, repeat, add)
+    return await answer_once(service, repeat, add)
 
 
-@router.get("", response_model=SpecificationList)
-async def list_specifications(
-    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[SpecificationQuery, Query()]
-) -> Response:
+@router.get(
+    "", **lists_of(SpecificationLine, "One page of specifications: your own, newest first, then the shipped ones.")
+)
+async def list_specifications(lists: Lists, caller: Reader, query: Annotated[SpecificationQuery, Query()]) -> Response:
     """List the newest version of every specification: your own, newest first, then the shipped ones."""
     read, key = specifications.page, attrgetter("created_at", "name")
-    return await read_list(
-        request, service, query, "specifications", SpecificationLine.of, read, caller.tenant, key=key
-    )
+    return await lists.page(query, "specifications", SpecificationLine.of, read, caller.tenant, key=key)
 
 
 @router.get("/{specification_name}", response_model=SpecificationView, responses=TAGGED)
-async def get_specification(
-    request: Request, specification_name: str, service: ServiceDependency, caller: Reader
-) -> Response:
+async def get_specification(specification_name: str, service: ServiceDependency, caller: Reader) -> Response:
     """Read the newest version of a specification."""
     row = await service.database.read(specifications.find, caller.tenant, specification_name)
-    return _shown(request, row, specification_name)
+    return _shown(row, specification_name)
 
 
 @router.get("/{specification_name}/versions/{version}", response_model=SpecificationView, responses=TAGGED)
 async def get_specification_version(
-    request: Request, specification_name: str, version: Version, service: ServiceDependency, caller: Reader
+    specification_name: str, version: Version, service: ServiceDependency, caller: Reader
 ) -> Response:
     """Read one version of a specification, which never changes."""
     reference = f"{specification_name}@{version}"
-    return _shown(request, await service.database.read(specifications.find_named, caller.tenant, reference), reference)
+    return _shown(await service.database.read(specifications.find_named, caller.tenant, reference), reference)
 
 
 @router.post(
     "/{specification_name}/versions", **created(SpecificationView, "Stored as the newest version.", known=True)
 )
 async def add_specification_version(
-    specification_name: str, body: Written, service: ServiceDependency, caller: Writer
+    specification_name: str, body: SpecificationRequest, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Add a version to your specification. If the newest version is equal, none is added, and the answer is 200."""
     if body.name != specification_name:
@@ -105,11 +100,10 @@ async def remove_specification(specification_name: str, service: ServiceDependen
     return Response(status_code=204)
 
 
-def _shown(request: Request, row: StoredSpecification | None, name: str) -> Response:
+def _shown(row: StoredSpecification | None, name: str) -> Response:
     if row is None:
         raise Problem("not-found", f"no specification is called {name[:80]!r}")
-    headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(SpecificationView.of(row), headers=headers)
+    return tagged(SpecificationView.of(row), _etag(row))
 
 
 def _no_such(name: str) -> Problem:

@@ -10,7 +10,7 @@ from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.catalog.specification import Specification
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import SpecificationError
-from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
 from service.http.pagination import PageQuery
 from store.corpora.specifications import StoredSpecification
 
@@ -114,7 +114,3 @@ class SpecificationView(SpecificationLine):
     """A specification with its words."""
 
     words: dict[str, Any]
-
-
-class SpecificationList(ListModel[SpecificationLine]):
-    """One page of specifications: your own, newest first, then the shipped ones."""

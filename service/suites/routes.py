@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Annotated
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Request, Response
 
 import assay
 from assay.reports.pages import PageFormat
@@ -14,15 +13,14 @@ from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat
 from service.http.json import Answer, StrictRoute, json_response, write_json
-from service.http.openapi.examples import SUITES
 from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
-from service.http.pagination import Page, PageQuery, Paging, list_response
+from service.http.pagination import Lists, Page, PageQuery, Paging, lists_of
 from service.http.problems import existing
 from service.http.waits import Wait
 from service.ratings.reports import page_report
 from service.suites.planning import SuitePlanRequest, SuitePlanView, plan_suite, view_of_plan
 from service.suites.profiles import suite_line, suite_view, version_of
-from service.suites.schemas import SuiteList, SuiteRequest, SuiteView
+from service.suites.schemas import SuiteLine, SuiteRequest, SuiteView
 from service.suites.service import Shown, cancel_jobs_of, place_suite, read_suite, wait_for_end
 from store.core.database import Connection
 from store.suites import suites
@@ -37,12 +35,7 @@ SUITE_PLACED = returns(ACCEPTED, status=202, links=leads_to("suite_id", "getSuit
 
 @router.post("", status_code=202, response_model=SuiteView, response_description="Accepted.", responses=SUITE_PLACED)
 async def request_suite(
-    body: Annotated[SuiteRequest, Body(openapi_examples=SUITES)],
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
+    body: SuiteRequest, service: ServiceDependency, caller: Writer, repeat: Repeat, wait: Wait, response: Response
 ) -> Response:
     """Request a profile: each combination of method, attribute and language becomes a job.
 
@@ -55,23 +48,21 @@ async def request_suite(
         return _answer(service, 202, content)
 
     with service.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
-        answer, allowance = await place_suite(service, caller, plan, repeat.by(caller), show, wait)
+        answer, allowance = await place_suite(service, caller, plan, repeat, show, wait)
     return answer.response(**response.headers, **allowance.headers)
 
 
 @router.post("/plan", response_model=SuitePlanView, response_description="The plan.")
-async def plan_profile(
-    body: Annotated[SuitePlanRequest, Body(openapi_examples=SUITES)], service: ServiceDependency, caller: Writer
-) -> Response:
+async def plan_profile(body: SuitePlanRequest, service: ServiceDependency, caller: Writer) -> Response:
     """Plan a suite: the questions, calls, seconds and cost of each cell and of all. Nothing is stored or called."""
     return json_response(await view_of_plan(service, caller, await plan_suite(service, caller, body), body))
 
 
-@router.get("", response_model=SuiteList)
-async def list_suites(request: Request, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
+@router.get("", **lists_of(SuiteLine, "One page of suites, newest first."))
+async def list_suites(lists: Lists, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
     page, counted = await service.database.read(_page, caller.tenant, query, query.before("suites"))
-    return list_response(request, query, "suites", page, [suite_line(suite, counted[suite.id]) for suite in page.rows])
+    return lists.response(query, "suites", page, [suite_line(suite, counted[suite.id]) for suite in page.rows])
 
 
 @router.get("/{suite_id}", response_model=SuiteView, responses=returns(UNFINISHED))
@@ -85,7 +76,7 @@ async def get_suite(
             await wait_for_end(service, content[1], wait)
         content = await _read(service, suite_id, caller.tenant)
     answer = _answer(service, 200, content)
-    return not_modified(request, {**answer.headers, **response.headers}) or answer.response(**response.headers)
+    return answer.response(**response.headers)
 
 
 @router.get("/{suite_id}/report.html", response_class=Response)

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, TargetWriter
-from service.http.conditional import entity_tag, not_modified
+from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once
-from service.http.json import Answer, StrictRoute, json_response, located, write_json
+from service.http.json import Answer, StrictRoute, located, tagged, write_json
 from service.http.openapi.common_schemas import KindName
-from service.http.openapi.examples import TARGETS
 from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
-from service.http.pagination import PageQuery, Search, read_list
+from service.http.pagination import Lists, PageQuery, Search, lists_of
+from service.http.paths import in_path
 from service.http.problems import Problem, existing, removed
-from service.http.waits import Wait
-from service.jobs.routes import JOB_PLACED, answer_order
+from service.jobs.routes import JOB_PLACED, Placing
 from service.jobs.service import probe_order
-from service.targets.schemas import TargetDescription, TargetList, TargetView
+from service.targets.schemas import TargetDescription, TargetView
 from service.targets.service import (
     ResolvedTarget,
     check_target,
@@ -41,11 +40,11 @@ router = APIRouter(prefix="/v1/targets", tags=["targets"], route_class=StrictRou
 
 TARGET_LINKS = leads_to("target_id", "getTarget", "replaceTarget", "probeTarget", "removeTarget")
 
-Description = Annotated[TargetDescription, Body(openapi_examples=TARGETS)]
-
 
 @router.post("", **created(TargetView, "Saved.", TARGET_LINKS))
-async def save_target(body: Description, service: ServiceDependency, caller: TargetWriter, repeat: Repeat) -> Response:
+async def save_target(
+    body: TargetDescription, service: ServiceDependency, caller: TargetWriter, repeat: Repeat
+) -> Response:
     """Save a target, so that jobs can name it by id and its secret is sent only once."""
     new = await _new_target(service, caller.tenant, new_id("tgt"), body)
 
@@ -54,7 +53,7 @@ async def save_target(body: Description, service: ServiceDependency, caller: Tar
         headers = {"Location": f"{router.prefix}/{saved.id}", "ETag": entity_tag(saved.id, saved.version)}
         return Answer(201, write_json(TargetView.of(saved)), headers)
 
-    return await answer_once(service, caller, repeat, add)
+    return await answer_once(service, repeat, add)
 
 
 class TargetQuery(PageQuery):
@@ -64,38 +63,25 @@ class TargetQuery(PageQuery):
     q: Search = None
 
 
-@router.get("", response_model=TargetList)
-async def list_targets(
-    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[TargetQuery, Query()]
-) -> Response:
+@router.get("", **lists_of(TargetView, "One page of targets, newest first."))
+async def list_targets(lists: Lists, caller: Reader, query: Annotated[TargetQuery, Query()]) -> Response:
     """List your targets, newest first."""
-    return await read_list(request, service, query, "targets", TargetView.of, targets.page, caller.tenant)
+    return await lists.page(query, "targets", TargetView.of, targets.page, caller.tenant)
 
 
-async def found_target(target_id: str, service: ServiceDependency, caller: Reader) -> StoredTarget:
-    """Return the target in the path."""
-    return existing(await service.database.read(targets.find, target_id, caller.tenant), "target", target_id)
-
-
-async def own_target(target_id: str, service: ServiceDependency, caller: TargetWriter) -> StoredTarget:
-    """Return the target in the path, for a caller who can change it."""
-    return await found_target(target_id, service, caller)
-
-
-FoundTarget = Annotated[StoredTarget, Depends(found_target)]
-OwnTarget = Annotated[StoredTarget, Depends(own_target)]
+FoundTarget = Annotated[StoredTarget, in_path("target", targets.find, Reader)]
+OwnTarget = Annotated[StoredTarget, in_path("target", targets.find, TargetWriter)]
 
 
 @router.get("/{target_id}", response_model=TargetView, responses=TAGGED)
-async def get_target(request: Request, row: FoundTarget) -> Response:
+async def get_target(row: FoundTarget) -> Response:
     """Read a target, with only the last characters of its secret."""
-    headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(TargetView.of(row), headers=headers)
+    return tagged(TargetView.of(row), entity_tag(row.id, row.version))
 
 
 @router.put("/{target_id}", response_model=TargetView, responses=CONFLICT)
 async def replace_target(
-    body: Description, row: OwnTarget, service: ServiceDependency, caller: TargetWriter
+    body: TargetDescription, row: OwnTarget, service: ServiceDependency, caller: TargetWriter
 ) -> Response:
     """Replace a target. Without `secret`, it keeps its secret; `null` removes the secret.
 
@@ -109,7 +95,7 @@ async def replace_target(
     replaced = existing(
         await service.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep), "target", row.id
     )
-    return json_response(TargetView.of(replaced), headers={"ETag": entity_tag(replaced.id, replaced.version)})
+    return tagged(TargetView.of(replaced), entity_tag(replaced.id, replaced.version))
 
 
 @router.delete("/{target_id}", status_code=204, response_description="Removed.")
@@ -120,13 +106,7 @@ async def remove_target(target_id: str, service: ServiceDependency, caller: Targ
 
 @router.post("/probe", **JOB_PLACED)
 async def probe_described_target(
-    request: Request,
-    body: Description,
-    service: ServiceDependency,
-    caller: TargetWriter,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
+    body: TargetDescription, service: ServiceDependency, caller: TargetWriter, placing: Placing
 ) -> Response:
     """Test a target that is not saved: ask it one question, and examine it if the question is answered.
 
@@ -139,22 +119,11 @@ async def probe_described_target(
         target = await with_described_links(service, caller, of_described(body))
         await check_target(service, target)
         await check_uploaded(service, caller.tenant, target.descriptor)
-    order = probe_order(service, caller, target)
-    return await answer_order(
-        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
-    )
+    return await placing.answer(probe_order(service, caller, target))
 
 
 @router.post("/{target_id}/probe", **JOB_PLACED)
-async def probe_target(
-    request: Request,
-    row: OwnTarget,
-    service: ServiceDependency,
-    caller: TargetWriter,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
-) -> Response:
+async def probe_target(row: OwnTarget, service: ServiceDependency, caller: TargetWriter, placing: Placing) -> Response:
     """Test a target without rating it: reachability, latency, and order and completeness of its answers.
 
     The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.
@@ -162,10 +131,7 @@ async def probe_target(
     with located():
         target = await with_described_links(service, caller, of_saved(service, row))
         await check_target(service, target)
-    order = probe_order(service, caller, target)
-    return await answer_order(
-        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
-    )
+    return await placing.answer(probe_order(service, caller, target))
 
 
 async def _new_target(

@@ -5,18 +5,19 @@ from __future__ import annotations
 from email.message import Message
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from assay.errors import SpecificationError
 from service.container import ServiceDependency
 from service.http.authentication import Reader, Writer
-from service.http.conditional import entity_tag, not_modified
-from service.http.json import StrictRoute, json_response
+from service.http.conditional import entity_tag
+from service.http.json import StrictRoute, json_response, tagged
 from service.http.middleware import UPLOADS
 from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
-from service.http.pagination import read_list
-from service.http.problems import Problem, existing, removed
-from service.uploads.schemas import UploadForm, UploadLine, UploadList, UploadQuery, UploadView
+from service.http.pagination import Lists, lists_of
+from service.http.paths import in_path
+from service.http.problems import Problem, removed
+from service.uploads.schemas import UploadForm, UploadLine, UploadQuery, UploadView
 from service.uploads.service import keep, received
 from store.corpora import uploads
 from store.corpora.uploads import StoredUpload
@@ -26,6 +27,8 @@ from store.formats.csv_dialect import encoding_named
 router = APIRouter(prefix=UPLOADS, tags=["uploads"], route_class=StrictRoute)
 
 UPLOAD_LINKS = leads_to("upload_id", "getUpload", "removeUpload")
+
+FoundUpload = Annotated[StoredUpload, in_path("upload", uploads.find, Reader)]
 
 ALSO: dict[str, str] = {"application/zip": NPZ, "application/x-npz": NPZ}
 """Aliases of the media types of `PURPOSES`."""
@@ -59,24 +62,16 @@ async def send_upload(
     return json_response(UploadView.from_row(stored), status=201 if new else 200, headers=headers)
 
 
-@router.get("", response_model=UploadList)
-async def list_uploads(
-    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[UploadQuery, Query()]
-) -> Response:
+@router.get("", **lists_of(UploadLine, "One page of uploads, newest first."))
+async def list_uploads(lists: Lists, caller: Reader, query: Annotated[UploadQuery, Query()]) -> Response:
     """List your uploads, newest first."""
-    return await read_list(request, service, query, "uploads", UploadLine.from_row, uploads.page, caller.tenant)
-
-
-async def found_upload(upload_id: str, service: ServiceDependency, caller: Reader) -> StoredUpload:
-    """Return the upload in the path."""
-    return existing(await service.database.read(uploads.find, upload_id, caller.tenant), "upload", upload_id)
+    return await lists.page(query, "uploads", UploadLine.from_row, uploads.page, caller.tenant)
 
 
 @router.get("/{upload_id}", response_model=UploadView, responses=TAGGED)
-async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(found_upload)]) -> Response:
+async def get_upload(row: FoundUpload) -> Response:
     """Read the summary of an upload. Its content cannot be downloaded."""
-    headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(UploadView.from_row(row), headers=headers)
+    return tagged(UploadView.from_row(row), entity_tag(row.id))
 
 
 @router.delete("/{upload_id}", status_code=204, response_description="Removed.", responses=CONFLICT)

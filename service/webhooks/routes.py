@@ -6,30 +6,30 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from service.container import Service, ServiceDependency
 from service.http.authentication import Caller, WebhookWriter
-from service.http.conditional import entity_tag, not_modified
+from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, Repeatable, answer_once, once
-from service.http.json import Answer, StrictRoute, json_response, located, read_json, write_json
-from service.http.openapi.examples import WEBHOOKS
+from service.http.json import Answer, StrictRoute, located, read_json, tagged, write_json
 from service.http.openapi.responses import CONFLICT, LOCATION, TAGGED, created, leads_to, returns
-from service.http.pagination import Paging, read_list
+from service.http.pagination import Lists, Paging, lists_of
+from service.http.paths import in_path
 from service.http.problems import Problem, existing, removed
-from service.jobs.routes import FoundJob, found_job
+from service.jobs.routes import FoundJob
 from service.webhooks.schemas import (
-    DeliveryList,
+    DeliveryLine,
     DeliveryQuery,
     DeliveryView,
     NewWebhookView,
     WebhookDescription,
-    WebhookList,
     WebhookView,
 )
 from service.webhooks.service import Deliveries
 from store.core.columns import new_id
 from store.core.database import Connection
+from store.jobs import jobs
 from store.jobs.jobs import Job
 from store.security import signing
 from store.security.signing import PublicKey
@@ -38,8 +38,6 @@ from store.webhooks.delivery_log import ToCallback, ToWebhook
 from store.webhooks.webhooks import NewWebhook, Webhook
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=StrictRoute)
-
-Description = Annotated[WebhookDescription, Body(openapi_examples=WEBHOOKS)]
 
 QUEUED = returns(LOCATION, status=202)
 
@@ -51,7 +49,7 @@ WEBHOOK_LINKS = leads_to(
 # ---------------------------------------------------------------------------- endpoints
 @router.post("", **created(NewWebhookView, "Created.", WEBHOOK_LINKS))
 async def create_webhook(
-    body: Description, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+    body: WebhookDescription, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
     """Create a webhook. Its secret is shown in this answer and never again.
 
@@ -71,35 +69,29 @@ async def create_webhook(
         signing.current(c, service.vault)
         return _kept(c, webhook, status=201, headers={"Location": f"{router.prefix}/{webhook.id}"})
 
-    return await _with_secret(service, caller, repeat.by(caller), add)
+    return await _with_secret(service, caller, repeat, add)
 
 
-@router.get("", response_model=WebhookList)
-async def list_webhooks(request: Request, service: ServiceDependency, caller: WebhookWriter, query: Paging) -> Response:
+@router.get("", **lists_of(WebhookView, "One page of endpoints, newest first."))
+async def list_webhooks(lists: Lists, service: ServiceDependency, caller: WebhookWriter, query: Paging) -> Response:
     """List your endpoints, newest first."""
     view = partial(WebhookView.of, key=await service.database.read(_public_key))
-    return await read_list(request, service, query, "webhooks", view, webhooks.page, caller.tenant)
+    return await lists.page(query, "webhooks", view, webhooks.page, caller.tenant)
 
 
-async def own_webhook(webhook_id: str, service: ServiceDependency, caller: WebhookWriter) -> Webhook:
-    """Return the endpoint in the path."""
-    return existing(await service.database.read(webhooks.find, webhook_id, caller.tenant), "webhook", webhook_id)
-
-
-OwnWebhook = Annotated[Webhook, Depends(own_webhook)]
+OwnWebhook = Annotated[Webhook, in_path("webhook", webhooks.find, WebhookWriter)]
 
 
 @router.get("/{webhook_id}", response_model=WebhookView, responses=TAGGED)
-async def get_webhook(request: Request, row: OwnWebhook, service: ServiceDependency) -> Response:
+async def get_webhook(row: OwnWebhook, service: ServiceDependency) -> Response:
     """Read an endpoint, with only the last characters of its secret."""
     key = await service.database.read(_public_key)
-    headers = {"ETag": _etag(row, key), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(WebhookView.of(row, key), headers=headers)
+    return tagged(WebhookView.of(row, key), _etag(row, key))
 
 
 @router.put("/{webhook_id}", response_model=WebhookView, responses=CONFLICT)
 async def replace_webhook(
-    body: Description, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter
+    body: WebhookDescription, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter
 ) -> Response:
     """Change an endpoint. Its secret stays; waiting deliveries go to the new address, after it answered a challenge."""
     with located():
@@ -134,7 +126,7 @@ async def rotate_webhook(
         fresh = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, row.id)
         return _kept(c, existing(webhooks.rotate(c, row.id, caller.tenant, fresh), "webhook", row.id))
 
-    return await _with_secret(service, caller, repeat.by(caller), rotate)
+    return await _with_secret(service, caller, repeat, rotate)
 
 
 @router.post("/{webhook_id}/enable", response_model=WebhookView)
@@ -168,15 +160,13 @@ async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: Webh
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, _base_url(service)))
 
-    return await answer_once(service, caller, repeat, ping)
+    return await answer_once(service, repeat, ping)
 
 
-@router.get("/{webhook_id}/deliveries", response_model=DeliveryList)
-async def list_deliveries(
-    request: Request, row: OwnWebhook, service: ServiceDependency, query: Annotated[DeliveryQuery, Query()]
-) -> Response:
+@router.get("/{webhook_id}/deliveries", **lists_of(DeliveryLine, "One page of deliveries, newest first."))
+async def list_deliveries(lists: Lists, row: OwnWebhook, query: Annotated[DeliveryQuery, Query()]) -> Response:
     """List waiting deliveries to an endpoint, and deliveries of the last 30 days, newest first."""
-    return await _deliveries(row).listed(request, service, query)
+    return await _deliveries(row).listed(lists, query)
 
 
 @router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView)
@@ -201,7 +191,7 @@ async def redeliver(
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).send_again(c, delivery_id, webhook.url)
 
-    return await answer_once(service, caller, repeat, again)
+    return await answer_once(service, repeat, again)
 
 
 # ---------------------------------------------------------------------------- views
@@ -250,7 +240,7 @@ async def _changed(service: Service, webhook_id: str, change: Callable[[Connecti
         return existing(change(c), "webhook", webhook_id), _public_key(c)
 
     row, key = await service.database.write(work)
-    return json_response(WebhookView.of(row, key), headers={"ETag": _etag(row, key)})
+    return tagged(WebhookView.of(row, key), _etag(row, key))
 
 
 def _etag(row: Webhook, key: PublicKey | None) -> str:
@@ -264,12 +254,10 @@ def _callback_deliveries(job: Job) -> Deliveries:
     return Deliveries(ToCallback(job.id, job.tenant), f"/v1/jobs/{job.id}")
 
 
-@of_jobs.get("", response_model=DeliveryList)
-async def list_job_deliveries(
-    request: Request, job: FoundJob, service: ServiceDependency, query: Annotated[DeliveryQuery, Query()]
-) -> Response:
+@of_jobs.get("", **lists_of(DeliveryLine, "One page of deliveries, newest first."))
+async def list_job_deliveries(lists: Lists, job: FoundJob, query: Annotated[DeliveryQuery, Query()]) -> Response:
     """List waiting deliveries to a job's `callback_url`, and deliveries of the last 30 days, newest first."""
-    return await _callback_deliveries(job).listed(request, service, query)
+    return await _callback_deliveries(job).listed(lists, query)
 
 
 @of_jobs.get("/{delivery_id}", response_model=DeliveryView)
@@ -289,9 +277,9 @@ async def redeliver_to_callback(
     job_id: str, delivery_id: str, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
     """Send a delivery to a job's `callback_url` again, under the same `webhook-id`."""
-    deliveries = _callback_deliveries(await found_job(job_id, service, caller))
 
     def again(c: Connection) -> Answer:
-        return deliveries.send_again(c, delivery_id)
+        job = existing(jobs.find(c, job_id, caller.tenant), "job", job_id)
+        return _callback_deliveries(job).send_again(c, delivery_id)
 
-    return await answer_once(service, caller, repeat, again)
+    return await answer_once(service, repeat, again)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from fastapi import Request, Response
+from fastapi import Response
 
 from service.container import Service
 from service.http.json import Answer, json_response, write_json
-from service.http.pagination import read_list
+from service.http.pagination import ListReader
 from service.http.problems import not_found
 from service.webhooks.schemas import AttemptView, DeliveryLine, DeliveryQuery, DeliveryView
 from store.core.database import Connection
@@ -24,11 +24,11 @@ class Deliveries:
     receiver: Receiver
     under: str
 
-    async def listed(self, request: Request, service: Service, query: DeliveryQuery) -> Response:
+    async def listed(self, lists: ListReader, query: DeliveryQuery) -> Response:
         """Return one page of deliveries, newest first."""
         name = f"deliveries of {self.under}"
         view = partial(DeliveryLine.of, under=self.under)
-        return await read_list(request, service, query, name, view, delivery_log.page, self.receiver)
+        return await lists.page(query, name, view, delivery_log.page, self.receiver)
 
     async def shown(self, service: Service, delivery_id: str) -> Response:
         """Return one delivery with its attempts."""

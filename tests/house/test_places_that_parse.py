@@ -90,7 +90,7 @@ BOUNDS = {
     "web/sign_in/provider.py Provider._decoded": f"provider {OPERATOR}; 256 KiB",
     "web/sign_in/provider.py Provider._read_keys": f"provider {OPERATOR}; 256 KiB",
     "web/wizard/schema_form.py _json": f"{FORM}; at most LONGEST_JSON characters",
-    "web/wizard/secret.py opened": FORM,
+    "web/wizard/request.py opened": FORM,
     "store/core/columns.py unpack": OWN,
     "store/core/columns.py Json.process_result_value": OWN,
     "store/core/columns.py new_id": OWN,

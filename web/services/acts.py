@@ -8,7 +8,6 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Pages, Refused, Visit, segment
-from web.frame.visit import fields
 from web.services.service import read_service
 from web.wizard.answers import Answers, by_name, described
 from web.wizard.catalog import LIMITS
@@ -24,46 +23,48 @@ WAIT_S = 20
 async def rate_again(visit: Visit) -> Response:
     """Repeat a rating of the service."""
     rated_service = await read_service(visit, visit.path("id"))
-    rating = await visit.api.get(f"/v1/ratings/{segment((await visit.form()).get('rating'))}")
+    rating = await visit.api.get(f"/v1/ratings/{segment(visit.form.get('rating'))}")
     body = {"target": rated_service.description, "experiment": rating["experiment"]}
-    answer = await visit.api.ask("POST", "/v1/jobs", body=body)
-    return visit.redirect(f"/jobs/{answer.document['id']}")
+    return visit.redirect(f"/jobs/{(await visit.api.post('/v1/jobs', body))['id']}")
 
 
 @pages.post("/services/{id}/save", "targets:write")
 async def save(visit: Visit) -> Response:
     """Save a rated service, with its secret if it needs one."""
     rated_service = await read_service(visit, visit.path("id"))
-    secret = fields(await visit.form()).get("secret")
+    secret = visit.typed.get("secret")
     body = rated_service.description | ({"secret": secret} if secret else {})
-    answer = await visit.api.ask("POST", "/v1/targets", body=body)
-    return visit.redirect(f"/services/{answer.document['id']}")
+    return visit.redirect(f"/services/{(await visit.api.post('/v1/targets', body))['id']}")
 
 
 @pages.get("/services/{id}/edit")
 async def edit(visit: Visit) -> Response:
     """Show the form that changes a saved service."""
     saved = await visit.api.get(f"/v1/targets/{visit.path('id')}")
-    settings = await _settings_of(visit, saved)
-    return _form(visit, saved, settings, _written(saved, settings))
+    settings, refused = await _settings_of(visit, saved), visit.refused
+    wrong = by_name(refused.errors, (*settings, *LIMITS)) or {"": str(refused.problem["detail"])} if refused else {}
+    return visit.page(
+        "services/edit.html",
+        saved=saved,
+        settings=settings,
+        limits=LIMITS,
+        answers=Answers(dict(visit.typed or _written(saved, settings))),
+        text_of=text_of,
+        wrong=wrong,
+    )
 
 
-@pages.post("/services/{id}/edit", "targets:write")
+@pages.post("/services/{id}/edit", "targets:write", again=edit)
 async def change(visit: Visit) -> Response:
     """Change a saved service. Its secret stays unless another is sent."""
-    target_id = visit.path("id")
+    target_id, typed = visit.path("id"), visit.typed
     saved = await visit.api.get(f"/v1/targets/{target_id}")
-    typed, settings = fields(await visit.form()), await _settings_of(visit, saved)
-    body, wrong = described(typed, saved["kind"], saved["protocol"], settings)
+    body, wrong = described(typed, saved["kind"], saved["protocol"], await _settings_of(visit, saved))
+    if wrong:
+        raise Refused.unreadable(wrong)
     if typed.get("forget") or typed.get("secret"):
         body["secret"] = None if typed.get("forget") else typed["secret"]
-    if wrong:
-        return _form(visit, saved, settings, typed, by_name(wrong, (*settings, *LIMITS)), 422)
-    try:
-        await visit.api.ask("PUT", f"/v1/targets/{target_id}", body=body)
-    except Refused as refused:
-        by_input = by_name(refused.errors, (*settings, *LIMITS)) or {"": str(refused.problem.get("detail"))}
-        return _form(visit, saved, settings, typed, by_input, refused.status)
+    await visit.api.ask("PUT", f"/v1/targets/{target_id}", body=body)
     return visit.redirect(f"/services/{target_id}")
 
 
@@ -77,14 +78,14 @@ async def remove(visit: Visit) -> Response:
 @pages.post("/services/{id}/claim", "targets:write")
 async def claim(visit: Visit) -> Response:
     """Claim the host of a service."""
-    await visit.api.ask("POST", "/v1/domains", body={"host": (await visit.form()).get("host", "")})
+    await visit.api.ask("POST", "/v1/domains", body={"host": visit.form.get("host", "")})
     return visit.redirect(f"/services/{visit.path('id')}#owner")
 
 
 @pages.post("/services/{id}/verify", "targets:write")
 async def verify(visit: Visit) -> Response:
     """Request a check of the challenge on the host of a service."""
-    domain = (await visit.form()).get("domain", "")
+    domain = visit.form.get("domain", "")
     await visit.api.ask("POST", f"/v1/domains/{segment(domain)}/verify", headers={"prefer": f"wait={WAIT_S}"})
     return visit.redirect(f"/services/{visit.path('id')}#owner")
 
@@ -105,23 +106,3 @@ def _written(saved: Mapping[str, Any], settings: Sequence[Field]) -> dict[str, s
             if field.key in saved[name]:
                 texts |= written(field, saved[name][field.key])
     return texts
-
-
-def _form(
-    visit: Visit,
-    saved: Mapping[str, Any],
-    settings: Sequence[Field],
-    texts: Mapping[str, str],
-    wrong: Mapping[str, str] | None = None,
-    status: int = 200,
-) -> Response:
-    return visit.page(
-        "services/edit.html",
-        status,
-        saved=saved,
-        settings=settings,
-        limits=LIMITS,
-        answers=Answers(dict(texts)),
-        text_of=text_of,
-        wrong=wrong or {},
-    )

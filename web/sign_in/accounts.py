@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from service.container import service_of
 from service.http.problems import Problem
 from web.frame import Pages, Visit
-from web.frame.problem_page import problem_page
+from web.frame.routing import problem_page
 from web.sign_in.provider import ATTEMPT_S, CALLBACK, Attempt, Provider
 from web.sign_in.start import FLAGS, begun, own
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -30,25 +29,30 @@ async def suites(visit: Visit) -> Response:
 @pages.get("/suites/new")
 async def new_suite(visit: Visit) -> Response:
     """Show the form for services, methods, attributes and languages; with choices, show the plan of the suite."""
-    query = visit.request.query_params
-    plan, problem = None, None
-    if query.getlist("service"):
+    form = visit.form if visit.refused else visit.request.query_params
+    plan, problem = None, visit.refused and visit.refused.problem
+    if visit.refused is None and form.getlist("service"):
         try:
-            plan = (await visit.api.ask("POST", "/v1/suites/plan", body=await _request(visit.api, query))).document
+            plan = await visit.api.post("/v1/suites/plan", await _request(visit.api, form))
         except Refused as refused:
             problem = refused.problem
-    return await _form(visit, query, plan, problem)
+    return visit.page(
+        "suites/new.html",
+        services=await choices(visit.api),
+        methods=(await visit.api.get("/v1/methods"))["items"],
+        attributes=(await visit.api.get("/v1/attributes"))["items"],
+        chosen={name: form.getlist(name) for name in ("service", "method", "attribute")},
+        languages=form.get("languages", ""),
+        plan=plan,
+        problem=problem,
+    )
 
 
-@pages.post("/suites/new", "jobs:write")
+@pages.post("/suites/new", "jobs:write", again=new_suite)
 async def request_suite(visit: Visit) -> Response:
     """Request the planned suite."""
-    form = await visit.form()
-    try:
-        created = await visit.api.ask("POST", "/v1/suites", body=await _request(visit.api, form))
-    except Refused as refused:
-        return await _form(visit, form, None, refused.problem, refused.status)
-    return visit.redirect(f"/suites/{created.document['id']}")
+    created = await visit.api.post("/v1/suites", await _request(visit.api, visit.form))
+    return visit.redirect(f"/suites/{created['id']}")
 
 
 @pages.get("/suites/{suite_id}")
@@ -72,38 +76,15 @@ async def cancel_suite(visit: Visit) -> Response:
     return visit.redirect(f"/suites/{visit.path('suite_id')}")
 
 
-async def _form(
-    visit: Visit,
-    form: Form | QueryParams,
-    plan: Mapping[str, Any] | None,
-    problem: Mapping[str, Any] | None,
-    status: int = 200,
-) -> Response:
-    methods = (await visit.api.get("/v1/methods"))["items"]
-    attributes = (await visit.api.get("/v1/attributes"))["items"]
-    chosen = {name: [str(value) for value in form.getlist(name)] for name in ("service", "method", "attribute")}
-    return visit.page(
-        "suites/new.html",
-        status,
-        services=await choices(visit.api),
-        methods=methods,
-        attributes=attributes,
-        chosen=chosen,
-        languages=str(form.get("languages", "")),
-        plan=plan,
-        problem=problem,
-    )
-
-
 async def _request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
     """Return the request for a suite from a form; an empty field means all choices."""
     targets = [
         await target_of(api, service_id) for service_id in at_most(MAX_TARGETS, form.getlist("service"), "services")
     ]
-    languages = [code for code in re.split(r"[\s,;]+", str(form.get("languages", ""))) if code]
+    languages = [code for code in re.split(r"[\s,;]+", form.get("languages", "")) if code]
     lists = {
-        "methods": [str(method) for method in form.getlist("method")],
-        "attributes": [str(attribute) for attribute in form.getlist("attribute")],
+        "methods": form.getlist("method"),
+        "attributes": form.getlist("attribute"),
         "languages": languages,
     }
     targets_entry = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.encoders import jsonable_encoder
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from fastapi.security.base import SecurityBase
@@ -20,6 +21,7 @@ from starlette.responses import Response
 from service.http.authentication import Needs
 from service.http.idempotency import fingerprint
 from service.http.json import calls_of
+from service.http.openapi.examples import examples_of
 from service.http.openapi.problem_schema import ProblemDocument
 from service.http.openapi.responses import LINK, NOT_MODIFIED
 from service.http.pagination import PageQuery
@@ -137,6 +139,10 @@ def _complete(route: APIRoute, method: str, operation: dict[str, Any], *, keys_r
         operation["security"] = [{}, {"ApiKey": []}]
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _never_null(parameter["schema"])
+    if route.body_field is not None and (examples := examples_of(route.body_field.field_info.annotation)):
+        operation["requestBody"]["content"]["application/json"]["examples"] = jsonable_encoder(
+            examples, exclude_none=True
+        )
     responses = operation["responses"]
     responses.pop("422", None)
     success = responses[str(route.status_code or 200)]

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from service.http.openapi.examples import WRITING
+from service.http.openapi.examples import EXAMPLES
 from store.core.schema import jobs
 
 pytestmark = pytest.mark.anyio
@@ -129,7 +129,7 @@ async def test_writing_more_sentences_than_a_corpus_can_hold_is_refused(agency, 
 async def test_the_documented_examples_of_requests_to_write_sentences_are_valid(agency):
     client = agency()
     corpus = (await client.post(URL, json={"name": "Notes", "attribute": "age"})).json()["id"]
-    for example in WRITING.values():
+    for example in EXAMPLES["WritingRequest"].values():
         answer = await client.post(f"{URL}/{corpus}/writing", json=example["value"])
         assert "/specification" in (said := answer.text) or "/author/id" in said, "and all else is right"
 

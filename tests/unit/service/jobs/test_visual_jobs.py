@@ -10,13 +10,13 @@ from PIL import Image
 from sqlalchemy import update
 
 from assay.methods.visual_stereotype.image_generation import draw_prompt
-from service.http.openapi.examples import SPECIFICATIONS
+from service.http.openapi.examples import EXAMPLES
 from store.core.corpora_schema import corpus_items as corpus_items_table
 from store.corpora import items as corpus_items
 
 pytestmark = pytest.mark.anyio
 
-OWN = SPECIFICATIONS["visual"]["value"]
+OWN = EXAMPLES["ChoicesRequest"]["visual"]["value"]
 PICTURE = {"image": "sha256:" + "a" * 64, "term": "drill"}
 AUTHOR = {
     "name": "Painter",

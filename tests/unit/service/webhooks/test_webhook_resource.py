@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from sqlalchemy import delete, select, update
 
-from service.http.openapi import examples
+from service.http.openapi.examples import EXAMPLES
 from service.webhooks.notices import NOTICES
 from service.webhooks.schemas import WebhookDescription
 from store.core import agency_schema
@@ -280,6 +280,6 @@ async def test_every_webhook_event_type_is_documented_with_a_valid_example(clien
             assert len(json.dumps(content["example"])) < 20_000
 
 
-@pytest.mark.parametrize("name", examples.WEBHOOKS)
+@pytest.mark.parametrize("name", EXAMPLES["WebhookDescription"])
 def test_every_documented_webhook_example_is_a_valid_request(name):
-    assert WebhookDescription.model_validate(examples.WEBHOOKS[name]["value"]).url
+    assert WebhookDescription.model_validate(EXAMPLES["WebhookDescription"][name]["value"]).url
