@@ -4,51 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
 
-TITLES: Mapping[str, str] = {
-    "aggregation": "How parts become one letter",
-    "alpha": "Level of the published tests",
-    "confidence": "Certainty that a letter needs",
-    "delta": "Tolerance",
-    "delta_content": "Tolerance for answering by the pronoun",
-    "delta_individual": "Tolerance for a single profile",
-    "delta_loss": "Tolerance for lost replies",
-    "draws": "Posterior draws",
-    "join": "How comparisons of the published rule are joined",
-    "look_growth": "Growth from look to look",
-    "looks": "Looks",
-    "max_texts_per_block": "Texts in a block, at most",
-    "most": "At most",
-    "most_per_term": "Pairs or pictures of a term, at most",
-    "normalise": "Bring vectors to length one",
-    "per_term": "Pairs or pictures of a term",
-    "profiles": "Profiles at the first look",
-    "reading": "Published reading that is shown first",
-    "records": "Rows of a table",
-    "samples": "Inputs at the first look",
-    "specification": "List of words",
-    "statistic": "Published statistic that is shown first",
-    "stop_early": "Stop as soon as a letter is clear",
-    "strata": "Judge hidden effects, too",
-    "texts": "Sentences of your own",
-    "texts_per_block": "Texts in a block",
-    "tie": "Share that makes a block biased",
-    "words": "Words of your own",
-}
-"""Titles of fields whose names are not clear; the title of any other field is its name in words."""
-
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "main": ("method", "attribute", "languages", "specification", "records", "upload", "corpus"),
-    "size": (
-        *("texts_per_block", "max_texts_per_block", "profiles", "samples", "looks", "per_term", "most_per_term"),
-        *("stop_early", "look_growth", "draws", "half_samples", "repeats", "folds"),
-    ),
-    "decision": ("delta", "delta_content", "delta_individual", "delta_loss", "confidence", "aggregation", "strata"),
-    "published": ("alpha", "reading", "statistic", "join"),
-}
-"""Groups of fields in forms; every other field is of the group ``material``."""
+_TEXTS: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("field_texts.toml").read_text("utf-8"))
 
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"^(?=\S)([\w, ]+?)(?: : .*)?\n((?: {4}.*\n?)+)", re.MULTILINE)
@@ -81,7 +42,7 @@ def _described(schema: dict[str, Any], text: str) -> dict[str, Any]:
 
 def title_of(name: str) -> str:
     """Return the title of a field."""
-    return TITLES.get(name) or name.replace("_", " ").capitalize()
+    return _TEXTS["titles"].get(name) or name.replace("_", " ").capitalize()
 
 
 def descriptions_in(text: str) -> dict[str, str]:
@@ -94,4 +55,4 @@ def descriptions_in(text: str) -> dict[str, str]:
 
 
 def _group(name: str) -> str:
-    return next((group for group, names in GROUPS.items() if name in names), "material")
+    return next((group for group, names in _TEXTS["groups"].items() if name in names), "material")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -27,7 +27,6 @@ from service.http.paths import in_path
 from service.http.problems import base_url, existing
 from service.http.waits import Wait
 from service.jobs.ledger import ledger_csv, ledger_jsonl
-from service.jobs.plans import PlanRequest, PlanView, facts_of, plan_order
 from service.jobs.schemas import (
     EventView,
     JobKind,
@@ -35,11 +34,13 @@ from service.jobs.schemas import (
     JobStart,
     JobView,
     ObservationView,
+    PlanRequest,
+    PlanView,
     RatingLink,
     RatingRequest,
 )
 from service.jobs.schemas import Status as JobStatus
-from service.jobs.service import Order, PlacedJob, place, queued_before, rating_order
+from service.jobs.service import Order, PlacedJob, facts_of, place, plan_order, queued_before, rating_order
 from service.jobs.status import Status
 from service.ratings.summaries import MAX_LISTED, MAX_SUMMARISED
 from service.targets.service import resolve_target
@@ -78,6 +79,10 @@ class Placement:
     repeat: Repeatable
     wait: int | None
 
+    def counted(self) -> AbstractContextManager[None]:
+        """Count the wait, if any, towards the limits of the caller while the block runs."""
+        return self.service.open_streams.held(self.caller.tenant, self.caller.key_id) if self.wait else nullcontext()
+
     async def answer(self, order: Order, *, status_if_succeeded: int = 200) -> Response:
         """Place an order and answer 202; with `wait`, answer after the job's end, or after `wait` seconds."""
         service, caller, wait = self.service, self.caller, self.wait
@@ -86,7 +91,7 @@ class Placement:
         def show(job: Job, rating: Stamp | StoredRating | None, before: int | None) -> Answer:
             return _answer(base_url(self.request), service, 202, job, _start_of(service, job, before, queue), rating)
 
-        with service.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
+        with self.counted():
             placed, allowance = await place(service, caller, order, self.repeat, show, waits=bool(wait))
             answer: Answer = placed
             if isinstance(placed, PlacedJob) and wait and not placed.job.finished:

@@ -6,6 +6,7 @@ the request names it, and its key stays with its saved target, so that a job hol
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +17,8 @@ from assay.experiment import generator
 from assay.methods import AnyMethod, check_kind, fit_to, usual_method
 from assay.methods.shared.held_back import draw
 from assay.model import Kind
+from assay.rating.plan import Plan, plan_of
+from assay.rating.plan import Service as Plannable
 from assay.references import NOTHING, HeldBack
 from service.container import Service
 from service.http.authentication import Caller
@@ -24,7 +27,7 @@ from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.inputs import reading_of, with_kept, with_rows, without_rows
-from service.jobs.schemas import TEN_YEARS_S, RatingRequest, UnnamedExperiment
+from service.jobs.schemas import TEN_YEARS_S, Prices, RatingRequest, UnnamedExperiment
 from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.service import ResolvedTarget, check_language_model, check_rated, check_target, find_target
 from service.uploads.service import UPLOADED
@@ -278,20 +281,8 @@ def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Ord
 
     The digest of a target that is not saved would be the same with another secret.
     """
-    new = new_job(
-        service,
-        caller,
-        target,
-        kind="probe",
-        experiment=None,
-        digest=probe_digest(caller, target) if target.saved_id is not None else new_id("probe"),
-        seed=0,
-        visibility="private",
-        callback_url=None,
-        max_calls=100,
-        deadline_s=120,
-        expected=0,
-    )
+    digest = probe_digest(caller, target) if target.saved_id is not None else new_id("probe")
+    new = new_job(service, caller, target, kind="probe", experiment=None, digest=digest, max_calls=100, deadline_s=120)
     return Order(new)
 
 
@@ -301,12 +292,16 @@ def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
 
 
 def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:
-    """Return a new job that calls a target; a secret of the request is encrypted for this job."""
+    """Return a new job, private and without a callback unless `fields` say otherwise.
+
+    A secret of the request is encrypted for this job.
+    """
     job_id = new_id("job")
     sealed: SealedSecret | None = None
     if target.secret is not None and target.saved_id is None:  # the secret of a saved target stays with the target
         owner = {"tenant": caller.tenant, "target": job_id}
         sealed = service.vault.seal_for_target(target.secret, **owner, described=target.descriptor)
+    usual: dict[str, Any] = {"seed": 0, "visibility": "private", "callback_url": None, "expected": 0}
     return NewJob(
         id=job_id,
         tenant=caller.tenant,
@@ -315,7 +310,7 @@ def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest:
         target=dict(target.descriptor),
         sealed_secret=sealed,
         request_digest=digest,
-        **fields,
+        **(usual | fields),
     )
 
 
@@ -352,26 +347,42 @@ def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
 
 
 def maintenance_order(
-    caller: Caller, kind: str, concerns: Mapping[str, Any], target: Mapping[str, Any], *, deadline_s: int
+    service: Service, caller: Caller, kind: str, concerns: Mapping[str, Any], target: Mapping[str, Any], deadline_s: int
 ) -> Order:
     """Return the order for a ``rerate`` or ``challenge`` job, without a target; an identical running job is joined.
 
     `concerns` is the input of the worker, shown as the job's `experiment`; `target` is only shown.
     """
-    new = NewJob(
-        tenant=caller.tenant,
-        kind=kind,
-        target_id=None,
-        target=dict(target),
-        sealed_secret=None,
-        experiment=dict(concerns),
-        request_digest=digest_of({"tenant": caller.tenant, "kind": kind, "concerns": dict(concerns)}),
-        seed=0,
-        visibility="private",
-        callback_url=None,
-        max_calls=1,
-        deadline_s=deadline_s,
-        expected=0,
-        key_id=caller.key_id,
+    digest, shown = (
+        digest_of({"tenant": caller.tenant, "kind": kind, "concerns": dict(concerns)}),
+        ResolvedTarget(target),
     )
-    return Order(new)
+    facts = {"kind": kind, "experiment": dict(concerns), "max_calls": 1, "deadline_s": deadline_s}
+    return Order(new_job(service, caller, shown, digest=digest, **facts))
+
+
+# ---------------------------------------------------------------------------- plans
+async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, prices: Prices) -> Plannable:
+    """Return the facts about a target that a plan needs; the latency may be that of its newest probe."""
+    latency_s = prices.latency_s
+    if latency_s is None and target.saved_id is not None:
+        digest = probe_digest(caller, target)
+        probe: Mapping[str, Any] | None = await service.database.read(jobs.newest_result, caller.tenant, digest)
+        latency_s = None if probe is None else probe.get("latency_s")
+    limits = target.descriptor["limits"]
+    return Plannable(
+        service.target_validator.questions_per_call(target.descriptor),
+        limits["concurrency"],
+        limits["requests_per_second"],
+        latency_s or None,  # recorded answers have no latency, so there is no estimate
+        prices.price_per_call,
+        prices.price_per_1000_characters,
+    )
+
+
+async def plan_order(order: Order, facts: Plannable) -> Plan:
+    """Plan the job of an order, in a thread, because long lists of words take some tenths of a second."""
+    new = order.new
+    return await asyncio.to_thread(
+        lambda: plan_of(parse_method(new.experiment or {}), facts, seed=new.seed, max_calls=new.max_calls)
+    )

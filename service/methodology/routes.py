@@ -98,7 +98,7 @@ async def rerate_rating(
     rules_of(rating.document)  # refused here and not by the job
     concerns = {"rating": rating.id, "version": methodology.version}
     target = {**rating.target, "base_url": rating.target_url}
-    return await placing.answer(maintenance_order(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S))
+    return await placing.answer(maintenance_order(service, caller, "rerate", concerns, target, RERATING_DEADLINE_S))
 
 
 def _named(service: Service, version: str) -> Methodology:

@@ -18,9 +18,8 @@ from service.http.authentication import Caller
 from service.http.json import located, write_json
 from service.http.openapi.common_schemas import ResponseModel
 from service.http.problems import Problem
-from service.jobs.plans import EffortView, PlanView, Prices, facts_of, plan_order
-from service.jobs.schemas import RatingRequest
-from service.jobs.service import Order, rating_order
+from service.jobs.schemas import EffortView, PlanView, Prices, RatingRequest
+from service.jobs.service import Order, facts_of, plan_order, rating_order
 from service.suites.schemas import MAX_CELLS, MAX_SUITE_BYTES, MAX_SUITE_CELLS, SuiteRequest
 from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.service import ResolvedTarget, resolve_target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
@@ -11,12 +11,12 @@ from assay.reports.pages import PageFormat
 from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
-from service.http.idempotency import Repeat
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
 from service.http.pagination import Lists, Page, PageQuery, Paging, lists_of
 from service.http.problems import existing
 from service.http.waits import Wait
+from service.jobs.routes import Placing
 from service.ratings.reports import page_report
 from service.suites.planning import SuitePlanRequest, SuitePlanView, plan_suite, view_of_plan
 from service.suites.profiles import suite_line, suite_view, version_of
@@ -34,22 +34,17 @@ SUITE_PLACED = returns(ACCEPTED, status=202, links=leads_to("suite_id", "getSuit
 
 
 @router.post("", status_code=202, response_model=SuiteView, response_description="Accepted.", responses=SUITE_PLACED)
-async def request_suite(
-    body: SuiteRequest, service: ServiceDependency, caller: Writer, repeat: Repeat, wait: Wait, response: Response
-) -> Response:
+async def request_suite(body: SuiteRequest, service: ServiceDependency, caller: Writer, placing: Placing) -> Response:
     """Request a profile: each combination of method, attribute and language becomes a job.
 
     Always answers 202 with the suite's address in `Location`. All jobs are created, or none. Earlier ratings and
     running jobs are reused.
     """
     plan = await plan_suite(service, caller, body)
-
-    def show(content: Shown) -> Answer:
-        return _answer(service, 202, content)
-
-    with service.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
-        answer, allowance = await place_suite(service, caller, plan, repeat, show, wait)
-    return answer.response(**response.headers, **allowance.headers)
+    show = partial(_answer, service, 202)
+    with placing.counted():
+        answer, allowance = await place_suite(service, caller, plan, placing.repeat, show, placing.wait)
+    return answer.response(**placing.response.headers, **allowance.headers)
 
 
 @router.post("/plan", response_model=SuitePlanView, response_description="The plan.")

@@ -34,7 +34,7 @@ class ResolvedTarget:
     """A target's descriptor, its secret in plain text, and its id if it is a saved target."""
 
     descriptor: Mapping[str, Any]
-    secret: str | None = field(repr=False)
+    secret: str | None = field(default=None, repr=False)
     saved_id: str | None = None
 
 

@@ -102,12 +102,8 @@ async def act(visit: Visit) -> Response:
     return visit.redirect(f"/webhooks/{webhook_id}")
 
 
-@pages.post("/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", "webhooks:write")
-async def redeliver(visit: Visit) -> Response:
-    """Send a delivery again."""
-    webhook_id, delivery_id = visit.path("webhook_id"), visit.path("delivery_id")
-    await visit.api.ask("POST", f"/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver")
-    return visit.redirect(f"/webhooks/{webhook_id}/deliveries/{delivery_id}")
+DELIVERY = "/webhooks/{webhook_id}/deliveries/{delivery_id}"
+pages.act(f"{DELIVERY}/redeliver", "webhooks:write", "POST", f"/v1{DELIVERY}/redeliver", DELIVERY)
 
 
 SCOPES = {
@@ -150,11 +146,7 @@ async def create_key(visit: Visit) -> Response:
     return visit.page("agency/secret.html", key=created, secret=created["key"], webhook=None)
 
 
-@pages.post("/keys/{key_id}/revoke", "admin")
-async def revoke_key(visit: Visit) -> Response:
-    """Revoke a key, at once and for good."""
-    await visit.api.ask("DELETE", f"/v1/keys/{visit.path('key_id')}")
-    return visit.redirect("/keys")
+pages.act("/keys/{key_id}/revoke", "admin", "DELETE", "/v1/keys/{key_id}", "/keys")
 
 
 MOST = 200

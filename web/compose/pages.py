@@ -80,11 +80,7 @@ async def verify(visit: Visit) -> Response:
     return visit.redirect(f"/jobs/{job['id']}")
 
 
-@pages.post("/compose/{composition_id}/remove", "jobs:write")
-async def remove(visit: Visit) -> Response:
-    """Remove a composition."""
-    await visit.api.ask("DELETE", f"/v1/compositions/{visit.path('composition_id')}")
-    return visit.redirect("/compose")
+pages.act("/compose/{composition_id}/remove", "jobs:write", "DELETE", "/v1/compositions/{composition_id}", "/compose")
 
 
 def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:

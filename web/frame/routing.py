@@ -60,6 +60,19 @@ class Pages:
         """
         return self._add(path, "POST", scope, with_file=with_file, again=again)
 
+    def act(self, path: str, scope: str, method: str, resource: str, then: str) -> None:
+        """Add a form without fields: a request to the API, and the page that follows.
+
+        Both addresses can have the parameters of `path`, such as ``/v1/keys/{key_id}``.
+        """
+
+        async def send(visit: Visit) -> Response:
+            parameters = visit.request.path_params
+            await visit.api.ask(method, resource.format(**parameters))
+            return visit.redirect(then.format(**parameters))
+
+        self._add(path, "POST", scope)(send)
+
     def _add(
         self,
         path: str,

@@ -68,11 +68,7 @@ async def change(visit: Visit) -> Response:
     return visit.redirect(f"/services/{target_id}")
 
 
-@pages.post("/services/{id}/remove", "targets:write")
-async def remove(visit: Visit) -> Response:
-    """Remove a saved service and its secret; its ratings stay."""
-    await visit.api.ask("DELETE", f"/v1/targets/{visit.path('id')}")
-    return visit.redirect("/services")
+pages.act("/services/{id}/remove", "targets:write", "DELETE", "/v1/targets/{id}", "/services")
 
 
 @pages.post("/services/{id}/claim", "targets:write")

@@ -67,11 +67,7 @@ async def add_version(visit: Visit) -> Response:
     return visit.redirect(f"/specifications/{stored['name']}")
 
 
-@pages.post("/specifications/{name}/remove", "jobs:write")
-async def remove_specification(visit: Visit) -> Response:
-    """Remove all versions of the caller's own specification."""
-    await visit.api.ask("DELETE", f"/v1/specifications/{visit.path('name')}")
-    return visit.redirect("/specifications")
+pages.act("/specifications/{name}/remove", "jobs:write", "DELETE", "/v1/specifications/{name}", "/specifications")
 
 
 async def _found(visit: Visit) -> dict[str, Any]:

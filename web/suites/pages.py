@@ -69,11 +69,7 @@ async def suite_report(visit: Visit) -> Response:
     return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/report.html")
 
 
-@pages.post("/suites/{suite_id}/cancel", "jobs:write")
-async def cancel_suite(visit: Visit) -> Response:
-    """Cancel the jobs of a suite."""
-    await visit.api.ask("POST", f"/v1/suites/{visit.path('suite_id')}/cancel")
-    return visit.redirect(f"/suites/{visit.path('suite_id')}")
+pages.act("/suites/{suite_id}/cancel", "jobs:write", "POST", "/v1/suites/{suite_id}/cancel", "/suites/{suite_id}")
 
 
 async def _request(api: Api, form: Form | QueryParams) -> dict[str, Any]:

@@ -57,8 +57,4 @@ async def upload(visit: Visit) -> Response:
     return visit.page("uploads/upload.html", found=document, purposes=PURPOSES)
 
 
-@pages.post("/uploads/{upload_id}/remove", "jobs:write")
-async def remove_upload(visit: Visit) -> Response:
-    """Remove an upload and its content."""
-    await visit.api.ask("DELETE", f"/v1/uploads/{visit.path('upload_id')}")
-    return visit.redirect("/uploads")
+pages.act("/uploads/{upload_id}/remove", "jobs:write", "DELETE", "/v1/uploads/{upload_id}", "/uploads")

@@ -135,3 +135,44 @@ Instant = Annotated[
     Field(examples=["2026-01-02T03:04:05.678Z"], json_schema_extra={"format": "date-time"}),
 ]
 """A time as RFC 3339; made from a stored time in milliseconds since 1970."""
+
+
+class ProblemPlace(ResponseModel):
+    """One invalid field of a request."""
+
+    pointer: str | None = None
+    """JSON pointer into the body, such as `/experiment/languages/0`."""
+    parameter: str | None = None
+    """Name of a query or path parameter."""
+    header: str | None = None
+    """Name of a header."""
+    line: int | None = None
+    """Line of an uploaded file, or row of a binary table."""
+    column: str | None = None
+    """Column of an uploaded table."""
+    detail: str
+    """The error, and a valid alternative."""
+    code: str | None = None
+    """The kind of specification error, such as `unknown-name`."""
+
+
+class ProblemDocument(ResponseModel):
+    """A problem document (RFC 9457). Further members may be present."""
+
+    model_config = ConfigDict(extra="allow", title="Problem")
+
+    type: Annotated[str, Field(json_schema_extra={"format": "uri"})]
+    """Address of the page that explains this kind of problem."""
+    title: str
+    """The kind of problem, in words."""
+    status: Annotated[int, Field(ge=400, le=599)]
+    detail: str
+    """The error of this request."""
+    code: str
+    """The kind of problem, for programs: the last part of `type`."""
+    instance: str
+    """Path of the request."""
+    request_id: str
+    """Id of this request in the service's log."""
+    errors: Annotated[list[ProblemPlace], Field(default_factory=list)]
+    """The invalid fields."""

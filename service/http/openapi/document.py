@@ -21,8 +21,8 @@ from starlette.responses import Response
 from service.http.authentication import Needs
 from service.http.idempotency import fingerprint
 from service.http.json import calls_of
+from service.http.openapi.common_schemas import ProblemDocument
 from service.http.openapi.examples import examples_of
-from service.http.openapi.problem_schema import ProblemDocument
 from service.http.openapi.responses import LINK, NOT_MODIFIED
 from service.http.pagination import PageQuery
 from service.http.problems import MEDIA_TYPE
