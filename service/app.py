@@ -147,9 +147,9 @@ def create_app(
     app = FastAPI(
         title="Assay",
         version=assay.__version__,
-        summary=document.SUMMARY,
-        description=document.DESCRIPTION,
-        openapi_tags=document.TAGS,
+        summary=document.ABOUT["summary"],
+        description=document.ABOUT["description"],
+        openapi_tags=document.ABOUT["tags"],
         contact={"name": "The Assay authors"},
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=_lifespan(service, lifespan),

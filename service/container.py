@@ -41,7 +41,6 @@ class Service(HttpParts):
 
     async def close(self) -> None:
         """Stop the parts that have threads, tasks or connections."""
-        await self.event_stream.close()
         self.dispatcher.close()
         await self.rate_limiter.close()
         await self.database.close()

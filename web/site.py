@@ -25,7 +25,6 @@ from web.ratings.listing import pages as ratings
 from web.ratings.pages import pages as rating
 from web.ratings.pages import public as public_rating
 from web.schedules.pages import pages as schedules
-from web.services.acts import pages as service_acts
 from web.services.pages import pages as services
 from web.sign_in.accounts import pages as sign_in_with_account
 from web.sign_in.pages import pages as sign_in
@@ -51,7 +50,6 @@ AREAS: Sequence[Pages] = (
     methodology,
     negotiated,
     services,
-    service_acts,
     compare,
     compose,
     suites,

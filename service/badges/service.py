@@ -10,7 +10,7 @@ from assay.explain import Vocabulary
 from assay.methods import method_of
 from assay.reports import Embed, Shown
 from service.http.json import Answer
-from service.ratings.freshness import caching
+from service.ratings.service import caching
 from store.ratings.published import DatedRating
 
 OLDEST_S = 1.0

@@ -24,8 +24,8 @@ from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import CONFLICT, ETAG, LOCATION, RATED, TAGGED, returns
 from service.http.problems import Problem, not_found
-from service.ratings.freshness import FRESH_S, dated, headers_of
 from service.ratings.routes import FoundRating
+from service.ratings.service import FRESH_S, dated, headers_of
 from store.core.database import Connection
 from store.security import signing
 

@@ -19,7 +19,7 @@ from service.http.openapi.responses import ETAG, TAGGED, created, leads_to, retu
 from service.http.pagination import Lists, Paging
 from service.http.paths import in_path
 from service.http.problems import removed
-from service.ratings.reports import page_report
+from service.ratings.service import page_report
 from store.core.database import Connection
 from store.ratings import compositions
 from store.ratings.compositions import StoredComposition

@@ -35,7 +35,7 @@ from service.corpora.service import checked_sentences, edit_item
 from service.corpora.writing import writing_order
 from service.http.authentication import Reader, Writer
 from service.http.conditional import IfMatch, entity_tag, must_match
-from service.http.idempotency import Repeat, answer_once, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, tagged, write_json
 from service.http.openapi.responses import ETAG, TAGGED, created, fails, leads_to, returns
 from service.http.pagination import Lists, Page, lists_of
@@ -271,7 +271,7 @@ async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: s
         headers = {"ETag": entity_tag(addition.corpus.id, addition.corpus.version)}
         return Answer(201 if added else 200, write_json(view), headers)
 
-    return (await service.database.write(once, repeat, work)).response()
+    return await answer_once(service, repeat, work)
 
 
 async def _shown(service: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:

@@ -58,16 +58,18 @@ async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) 
 
 Repeat = Annotated[Repeatable, Depends(fingerprint)]
 
-AnAnswer = TypeVar("AnAnswer", bound=Answer)
+Created = TypeVar("Created")
 
 
 def once(
     c: Connection,
     repeat: Repeatable,
-    work: Callable[[Connection], AnAnswer],
-    is_final: Callable[[AnAnswer], bool] = lambda _: True,
-) -> AnAnswer | Answer:
+    work: Callable[[Connection], tuple[Answer, Created]],
+    is_final: Callable[[Created], bool] = lambda _: True,
+) -> tuple[Answer, Created | None]:
     """Call `work` unless its answer is stored, inside the transaction of connection `c`.
+
+    Returns the answer, and what `work` created; ``None`` if the request is a repetition.
 
     An answer that is not final (the caller waits for the job's end) is not stored. A repeated request
     is refused with ``idempotency-in-flight`` until `store_answer` is called; a request with another
@@ -77,20 +79,21 @@ def once(
         return work(c)
     match idempotency.begin(c, repeat.scope, repeat.key, repeat.payload_digest, kept_h=repeat.kept_h):
         case idempotency.Replay(status, body, headers):
-            return Answer(status, body, headers, replayed=True)
+            return Answer(status, body, headers, replayed=True), None
         case idempotency.InFlight():
             raise Problem("idempotency-in-flight", headers={"Retry-After": str(RETRY_AFTER_S)})
         case idempotency.Mismatch():
             raise Problem("idempotency-mismatch", errors=[{"header": "Idempotency-Key", "detail": "used before"}])
-    answer = work(c)
-    if is_final(answer):
+    answer, created = work(c)
+    if is_final(created):
         store_answer(c, repeat, answer)
-    return answer
+    return answer, created
 
 
 async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Connection], Answer]) -> Response:
     """Call `work` in a transaction, unless the request is a repetition; return the response."""
-    return (await service.database.write(once, repeat, work)).response()
+    answer, _ = await service.database.write(once, repeat, lambda c: (work(c), None))
+    return answer.response()
 
 
 def is_known(c: Connection, repeat: Repeatable) -> bool:

@@ -40,9 +40,9 @@ from service.jobs.schemas import (
     RatingRequest,
 )
 from service.jobs.schemas import Status as JobStatus
-from service.jobs.service import Order, PlacedJob, facts_of, place, plan_order, queued_before, rating_order
+from service.jobs.service import Order, facts_of, place, plan_order, queued_before, rating_order
 from service.jobs.status import Status
-from service.ratings.summaries import MAX_LISTED, MAX_SUMMARISED
+from service.ratings.service import MAX_LISTED, MAX_SUMMARISED
 from service.targets.service import resolve_target
 from store.core.database import Connection
 from store.jobs import fair_order, jobs, observations
@@ -92,11 +92,10 @@ class Placement:
             return _answer(base_url(self.request), service, 202, job, _start_of(service, job, before, queue), rating)
 
         with self.counted():
-            placed, allowance = await place(service, caller, order, self.repeat, show, waits=bool(wait))
-            answer: Answer = placed
-            if isinstance(placed, PlacedJob) and wait and not placed.job.finished:
-                await service.event_stream.ended(placed.job.id, wait)
-                answer = await service.database.write(_answer_after_wait, placed.job, show, self.repeat)
+            answer, job, allowance = await place(service, caller, order, self.repeat, show, waits=bool(wait))
+            if job is not None and wait and not job.finished:
+                await service.event_stream.ended(job.id, wait)
+                answer = await service.database.write(_answer_after_wait, job, show, self.repeat)
         if allowance is None:
             allowance = await service.rate_limiter.left(caller.tenant)
         response = answer.response(**self.response.headers, **allowance.headers)

@@ -18,7 +18,7 @@ from service.http.openapi.common_schemas import (
     Url,
     Visibility,
 )
-from service.ratings.summaries import shorten
+from service.ratings.service import shorten
 from service.targets.schemas import TargetDescription, TargetReference
 from store.jobs.jobs import Job
 from store.jobs.observations import StoredObservation

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.canonical import digest_of
@@ -65,14 +65,6 @@ class Order:
         return TEN_YEARS_S if self.max_age_s is None else self.max_age_s
 
 
-@dataclass(frozen=True)
-class PlacedJob(Answer):
-    """The answer to an order, with its job, and whether the job is new."""
-
-    job: Job = field(kw_only=True)
-    made: bool = field(kw_only=True)
-
-
 class RateNotTaken(Exception):
     """The order needs a new job, which was not counted towards the rate limit yet; nothing was written."""
 
@@ -83,10 +75,11 @@ Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
 
 async def place(
     service: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
-) -> tuple[PlacedJob | Answer, Allowance | None]:
+) -> tuple[Answer, Job | None, Allowance | None]:
     """Place an order; with `waits`, the final answer is built later, after the job's end.
 
-    Returns the answer and, for a new job, the remainder of the caller's rate limit: only new jobs count towards it.
+    Returns the answer; its job, unless the request is a repetition; and, for a new job, the remainder of the caller's
+    rate limit: only new jobs count towards it.
 
     Raises
     ------
@@ -99,13 +92,14 @@ async def place(
         allowance = await permit(service, caller, target_url)
     arguments = (order, repeat, show, max_active, waits)
     try:
-        placed = await service.database.write(_place, *arguments, permitted=allowance is not None)
+        answer, placed = await service.database.write(_place, *arguments, permitted=allowance is not None)
     except RateNotTaken:  # the rating or job that would have answered this request expired or ended in the meantime
         allowance = await permit(service, caller, target_url)
-        placed = await service.database.write(_place, *arguments, permitted=True)
-    if isinstance(placed, PlacedJob) and placed.made:
-        service.dispatcher.ring(placed.job.id)
-    return placed, allowance
+        answer, placed = await service.database.write(_place, *arguments, permitted=True)
+    job, is_new = placed or (None, False)
+    if job is not None and is_new:
+        service.dispatcher.ring(job.id)
+    return answer, job, allowance
 
 
 async def permit(service: Service, caller: Caller, target_url: str | None, count: int = 1) -> Allowance:
@@ -155,8 +149,8 @@ def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) ->
 
 def _place(
     c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
-) -> PlacedJob | Answer:
-    def work(c: Connection) -> PlacedJob:
+) -> tuple[Answer, tuple[Job, bool] | None]:
+    def work(c: Connection) -> tuple[Answer, tuple[Job, bool]]:
         jobs.serialise(c, order.new.request_digest)
         rating, job, before = _existing(c, order, max_active)
         is_new = rating is None and job is None
@@ -167,10 +161,9 @@ def _place(
             job = jobs.add_finished(c, replace(order.new, **inputs), rating.id)
         elif job is None:
             job = jobs.add(c, order.new)
-        answer = show(job, rating, before)
-        return PlacedJob(answer.status, answer.body, answer.headers, job=job, made=is_new)
+        return show(job, rating, before), (job, is_new)
 
-    return once(c, repeat, work, lambda placed: not waits or placed.job.finished)
+    return once(c, repeat, work, lambda placed: not waits or placed[0].finished)
 
 
 def _existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:

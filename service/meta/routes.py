@@ -32,9 +32,8 @@ from service.meta.schemas import (
     RateView,
     StorageView,
 )
-from service.ratings.freshness import caching
-from service.ratings.reports import report_formats
 from service.ratings.schemas import Methodology
+from service.ratings.service import caching, report_formats
 from store.core import migrate, quota
 from store.core.errors import SchemaMismatch, StoreUnavailable
 from store.jobs import idempotency, jobs

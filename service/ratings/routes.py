@@ -26,12 +26,18 @@ from service.http.paths import in_path
 from service.http.problems import Problem, existing
 from service.jobs.ledger import ledger_csv, ledger_parquet
 from service.jobs.schemas import ObservationView
-from service.ratings.annotations import Annotations, read_annotations
-from service.ratings.freshness import caching, dated, headers_of
-from service.ratings.reports import report, summary
 from service.ratings.schemas import ComparisonQuery, ComparisonView, RatingQuery, RatingSummary, RatingView
-from service.ratings.sentence_table import sentence_table
-from service.ratings.summaries import listed
+from service.ratings.service import (
+    Annotations,
+    caching,
+    dated,
+    headers_of,
+    listed,
+    read_annotations,
+    report,
+    sentence_table,
+    summary,
+)
 from store.corpora import images
 from store.jobs import observations
 from store.ratings import ratings

@@ -19,7 +19,7 @@ from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import ETAG, returns
 from service.http.pagination import Lists, Page, PageQuery, lists_of
 from service.log.schemas import written
-from service.ratings.freshness import FRESH_S
+from service.ratings.service import FRESH_S
 from service.registry.schemas import (
     AddressHistoryQuery,
     DistributionQuery,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Response
@@ -21,7 +21,7 @@ from service.schedules.schemas import ScheduleChange, ScheduleRequest, ScheduleV
 from service.schedules.service import bounds_of, checked_rhythm, prepared_orders, refusal_of
 from store.core.database import Connection
 from store.suites import schedules
-from store.suites.schedules import NewSchedule, ScheduledRun, StoredSchedule
+from store.suites.schedules import NewSchedule, StoredSchedule
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=StrictRoute)
 
@@ -29,13 +29,6 @@ FoundSchedule = Annotated[StoredSchedule, in_path("schedule", schedules.find, Re
 OwnSchedule = Annotated[StoredSchedule, in_path("schedule", schedules.find, Writer)]
 
 SCHEDULE_LINKS = leads_to("schedule_id", "getSchedule", "changeSchedule", "runSchedule", "removeSchedule")
-
-
-@dataclass(frozen=True)
-class Run(Answer):
-    """The answer to a request to run a schedule, with the ids of the new jobs."""
-
-    job_ids: tuple[str, ...] = field(kw_only=True)
 
 
 @router.post("", **created(ScheduleView, "Created.", SCHEDULE_LINKS))
@@ -109,19 +102,14 @@ async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Wri
     if not await service.database.read(is_known, repeat):
         await permit(service, caller, None, len(row.orders.jobs))
 
-    def run(c: Connection) -> Run:
-        ran = existing(schedules.run_now(c, row.id, caller.tenant, bounds_of(service)), "schedule", row.id)
-        return _accepted(*ran)
+    def run(c: Connection) -> tuple[Answer, Sequence[str]]:
+        now, ran = existing(schedules.run_now(c, row.id, caller.tenant, bounds_of(service)), "schedule", row.id)
+        if (last := made(ran.made_id)) is None:
+            raise refusal_of(ran)
+        headers = {"Location": last.href, "Retry-After": "1"}
+        return Answer(202, write_json(ScheduleView.of(now)), headers), ran.job_ids
 
-    answer = await service.database.write(once, repeat, run)
-    if isinstance(answer, Run):
-        for job_id in answer.job_ids:
-            service.dispatcher.ring(job_id)
+    answer, job_ids = await service.database.write(once, repeat, run)
+    for job_id in job_ids or ():
+        service.dispatcher.ring(job_id)
     return answer.response(**(await service.rate_limiter.left(caller.tenant)).headers)
-
-
-def _accepted(row: StoredSchedule, ran: ScheduledRun) -> Run:
-    last = made(ran.made_id)
-    if last is None:
-        raise refusal_of(ran)
-    return Run(202, write_json(ScheduleView.of(row)), {"Location": last.href, "Retry-After": "1"}, job_ids=ran.job_ids)

@@ -17,7 +17,7 @@ from service.http.pagination import Lists, Page, PageQuery, Paging, lists_of
 from service.http.problems import existing
 from service.http.waits import Wait
 from service.jobs.routes import Placing
-from service.ratings.reports import page_report
+from service.ratings.service import page_report
 from service.suites.planning import SuitePlanRequest, SuitePlanView, plan_suite, view_of_plan
 from service.suites.profiles import suite_line, suite_view, version_of
 from service.suites.schemas import SuiteLine, SuiteRequest, SuiteView

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from service.container import Service
@@ -30,21 +29,6 @@ Shown = tuple[StoredSuite, Sequence[StoredCell], dict[str, dict[str, Any]]]
 Show = Callable[[Shown], Answer]
 
 
-@dataclass(frozen=True)
-class PlacedSuite(Answer):
-    """The answer to a request for a suite, with the suite's cells and new jobs."""
-
-    suite_id: str = field(kw_only=True)
-    tenant: str = field(kw_only=True)
-    cells: Sequence[StoredCell] = field(kw_only=True)
-    job_ids: Sequence[str] = field(kw_only=True)
-
-    @property
-    def finished(self) -> bool:
-        """Whether every job has ended."""
-        return all(cell.finished for cell in self.cells)
-
-
 async def place_suite(
     service: Service, caller: Caller, plan: Plan, repeat: Repeatable, show: Show, wait: int | None
 ) -> tuple[Answer, Allowance]:
@@ -58,15 +42,16 @@ async def place_suite(
         for target in plan.targets[1:]:
             await refuse_cooling(service, caller, target.descriptor["base_url"])
         await permit(service, caller, plan.targets[0].descriptor["base_url"], new)
-    answer = await service.database.write(
+    answer, placed = await service.database.write(
         _place, tenant, plan, repeat, show, service.settings.max_active_jobs, bool(wait)
     )
-    if isinstance(answer, PlacedSuite):
-        for job_id in answer.job_ids:
+    if placed is not None:
+        (suite, cells, _), job_ids = placed
+        for job_id in job_ids:
             service.dispatcher.ring(job_id)
-        if wait and not answer.finished:
-            await wait_for_end(service, answer.cells, wait)
-            answer = await service.database.write(_answer_after_wait, answer, repeat, show)
+        if wait and not _finished(cells):
+            await wait_for_end(service, cells, wait)
+            answer = await service.database.write(_answer_after_wait, suite.id, tenant, repeat, show)
     return answer, await service.rate_limiter.left(caller.tenant)
 
 
@@ -116,8 +101,12 @@ def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> in
     return sum(rating_id is None for _, rating_id in wanted_jobs)
 
 
-def _place(c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool) -> Answer:
-    def work(c: Connection) -> PlacedSuite:
+def _place(
+    c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool
+) -> tuple[Answer, tuple[Shown, list[str]] | None]:
+    """Add a suite; return the answer, and the suite with the ids of its new jobs."""
+
+    def work(c: Connection) -> tuple[Answer, tuple[Shown, list[str]]]:
         wanted_jobs, ids = _settle(plan, _known(c, tenant, plan))
         fresh = [new for new, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, fresh, limit)
@@ -127,23 +116,18 @@ def _place(c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Sho
         suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - added)))
         content = read_suite(c, suite.id, tenant)
         assert content is not None  # noqa: S101  the suite was just stored
-        answer = show(content)
-        return PlacedSuite(
-            answer.status,
-            answer.body,
-            answer.headers,
-            suite_id=suite.id,
-            tenant=tenant,
-            cells=content[1],
-            job_ids=[new.id for new in fresh],
-        )
+        return show(content), (content, [new.id for new in fresh])
 
-    return once(c, repeat, work, lambda placed: not waits or placed.finished)
+    return once(c, repeat, work, lambda placed: not waits or _finished(placed[0][1]))
 
 
-def _answer_after_wait(c: Connection, placed: PlacedSuite, repeat: Repeatable, show: Show) -> Answer:
+def _finished(cells: Sequence[StoredCell]) -> bool:
+    return all(cell.finished for cell in cells)
+
+
+def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeatable, show: Show) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
-    content = read_suite(c, placed.suite_id, placed.tenant)
+    content = read_suite(c, suite_id, tenant)
     assert content is not None  # noqa: S101  suites are never removed
     answer = show(content)
     store_answer(c, repeat, answer)

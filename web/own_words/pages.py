@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Pages, Refused, Visit, segment
-from web.own_words.steps import KINDS, Begun, begun
+from web.own_words.testing import KINDS, Begun, begun
 from web.specifications.words import FIELDS, store_new, store_version, typed_of, words_of, wrong_fields
 
 pages = Pages()

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Api, Pages, Visit, segment
-from web.suites.services import MOST, choices, described, target_of
+from web.suites.pages import MOST, choices, described, target_of
 
 pages = Pages()
 

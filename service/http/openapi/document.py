@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI
@@ -27,49 +29,8 @@ from service.http.openapi.responses import LINK, NOT_MODIFIED
 from service.http.pagination import PageQuery
 from service.http.problems import MEDIA_TYPE
 
-SUMMARY = "An independent bias-rating agency for AI services."
-
-DESCRIPTION = """\
-Assay rates an AI service from outside: it sends the service known inputs, measures the outputs, and issues a rating
-letter that anyone can verify:
-
-| | |
-|---|---|
-| **UCS** | unbiased, whatever its input |
-| **DSBS** | follows the bias of its input |
-| **BS** | biased even on unbiased input |
-
-**In three steps.** `POST /v1/jobs` names the target and the method, and answers 202 with the job's address. `GET` that
-address until the job has ended (or send `Prefer: wait=30`, or follow `/events`). `rating.href` is the address of the
-rating: the letter with its probability, the reasons, the measurements behind it, and every reply.
-
-**Conventions.** Errors are `application/problem+json` (RFC 9457); their `type` is a page that explains them, and
-`errors` names the invalid fields. Lists are paged by `cursor` and `Link` (RFC 8288). `Idempotency-Key` makes a POST
-safe to repeat. `ETag` and `If-None-Match` make polling cheap. A number that does not exist is `null`, with a reason.
-Times are UTC.
-"""
-
-TAGS = [
-    {"name": "jobs", "description": "Request a rating and follow its progress."},
-    {"name": "suites", "description": "Request several ratings of one target, and read them as one profile."},
-    {"name": "schedules", "description": "Repeat a rating or a suite regularly."},
-    {"name": "ratings", "description": "Finished ratings. They never change, and reading them never starts work."},
-    {"name": "certificates", "description": "Signed statements about ratings, and the keys and proofs to verify them."},
-    {"name": "badges", "description": "The last published rating of a service, for pages and catalogs to show."},
-    {"name": "compositions", "description": "Ratings of chains of services, inferred from the ratings of their parts."},
-    {"name": "targets", "description": "Saved targets. Their secrets are stored encrypted and never shown."},
-    {"name": "registry", "description": "All public ratings: counts, histories, and a download."},
-    {"name": "log", "description": "The append-only log (a Merkle tree) of published and withdrawn ratings."},
-    {"name": "uploads", "description": "Your own tables, embeddings and trials, for use in jobs."},
-    {"name": "corpora", "description": "Stored sentences and pictures with their provenance, for use in jobs."},
-    {"name": "specifications", "description": "Named word lists, in versions that never change."},
-    {"name": "catalog", "description": "The available methods, attributes and protocols."},
-    {"name": "methodology", "description": "The frozen documents that define how letters are given."},
-    {"name": "replies", "description": "The right of reply: prove that you own a host, and reply to its ratings."},
-    {"name": "webhooks", "description": "Your endpoints that receive notices, and the deliveries to them."},
-    {"name": "keys", "description": "API keys of your tenant."},
-    {"name": "service", "description": "Health, version, limits and documentation of the service."},
-]
+ABOUT: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("about.toml").read_text("utf-8"))
+"""Summary, description and tags of the document."""
 
 PUBLIC_TAGS = frozenset({"badges", "catalog", "log", "methodology", "service"})
 """Tags of operations that never require a key, unless they declare it."""
