@@ -18,7 +18,7 @@ from assay.model import Kind
 from cli.lists import console, show_list
 from cli.terminal import escape
 from service.catalog.service import descriptions_in
-from workers.targets import ProtocolInfo, protocols
+from workers.targets.registry import ProtocolInfo, protocols
 
 T = TypeVar("T")
 

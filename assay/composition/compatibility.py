@@ -23,6 +23,7 @@ GIVES: Mapping[Kind, str] = {
     Kind.REGRESSOR: "a number",
     Kind.EMBEDDER: "vectors",
     Kind.IMAGE_CLASSIFIER: "a class",
+    Kind.DECISION_TOOL: "recorded decisions",
 }
 """Description of the output of each kind; only a text is an input of other services."""
 

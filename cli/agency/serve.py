@@ -33,7 +33,7 @@ from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
 from workers.engine.tasks import open_workplace
-from workers.targets.target_validator import TargetChecker
+from workers.targets.validation import TargetChecker
 
 LITTER = 20_000
 """Number of new objects after which the garbage collector looks for cycles; few objects outlive a request."""

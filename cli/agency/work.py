@@ -67,8 +67,8 @@ def _work(settings: Settings, folder: str) -> None:
     from workers.engine.celery_app import make_celery
     from workers.engine.metrics_server import expose
     from workers.engine.reconciler import reconciling
-    from workers.engine.shutdown_flag import LeavingFlag
     from workers.engine.tasks import Workplaces, add_tasks
+    from workers.engine.watchdog import LeavingFlag
     from workers.engine.worker_context import import_first
     from workers.maintenance.notary import notarising
     from workers.webhooks.delivery_loop import delivering

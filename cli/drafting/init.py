@@ -14,17 +14,18 @@ import typer
 from assay.errors import SpecificationError, UnknownName
 from assay.methods import usual_method
 from assay.model import Kind
-from assay.reports.plain import codes
 from cli.drafting.call import Draft, draft_of
 from cli.drafting.curl import read_curl
 from cli.drafting.openapi import read_openapi
 from cli.request.asked import SECRET_VARIABLE
 from cli.request.request import networks
+from reports.plain import codes
 from store.core.settings import Settings
 from workers.egress import Egress, Exchange
 from workers.probe import probe
-from workers.targets import check_target, protocols, read_target
 from workers.targets.checks.answer_places import answer_paths, settings_that_read
+from workers.targets.registry import protocols
+from workers.targets.validation import check_target, read_target
 
 LEAST_SECRET = 6
 """Minimum length of a credential that is searched for in the file; a shorter one may be part of a word."""

@@ -26,11 +26,11 @@ from assay.model import Ask, Choose, Failure, Kind, Reply, Translate, Write
 from cli.local import function
 from store.core.child_processes import ending_with_this_process
 from workers.egress import CallFailed, Egress
-from workers.targets import offer_here
 from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target, Worded, questions_for
 from workers.targets.protocols.http import language_model
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, given_in, why_not
 from workers.targets.protocols.http.translator import accept_text
+from workers.targets.registry import offer_here
 from workers.targets.settings import PredictorSettings
 
 PLACE = "the program"

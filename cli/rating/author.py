@@ -13,7 +13,7 @@ from store.core.settings import Settings
 from store.security.secrets import Vault
 from store.targets import targets
 from store.targets.targets import NewTarget
-from workers.targets import check_target
+from workers.targets.validation import check_target
 
 TENANT = "default"
 AUTHOR_ID = "tgt_author"

@@ -6,9 +6,7 @@ import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from assay.explain import Vocabulary
-from assay.methods import method_of
-from assay.reports import Embed, Shown
+from reports.embeds import Embed, Shown
 from service.http.json import Answer
 from service.ratings.service import caching
 from store.ratings.published import DatedRating
@@ -29,8 +27,8 @@ def render(dated_rating: DatedRating, form: Embed, base_url: str) -> Answer:
     now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)
     view = Shown(None, now, base_url, "public")
     if rating is not None:
-        words, withdrawn = Vocabulary.of(method_of(rating.document)), rating.withdrawn_at is not None
-        view = Shown(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn, vocabulary=words)
+        withdrawn = rating.withdrawn_at is not None
+        view = Shown(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn)
         if dated_rating.standing is not None:
             requester, proved = dated_rating.standing.requester, dated_rating.standing.host_proved
             view = replace(view, requester=requester, host_proved=proved, objects=dated_rating.objects)

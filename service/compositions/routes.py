@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 
 import assay
-from assay.reports.pages import PageFormat
+from reports.pages import PageFormat
 from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, shown
 from service.compositions.service import compose
 from service.container import ServiceDependency

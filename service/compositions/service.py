@@ -9,8 +9,9 @@ from typing import Any
 
 from assay.canonical import described_digest
 from assay.composition.compatibility import MOST, Incompatible
-from assay.composition.document import MEASURED, check_chain, composition_document, matrices_of
+from assay.composition.document import MEASURED, check_chain, composition_document
 from assay.composition.notes import note
+from assay.composition.prediction import read_evidence
 from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.model import Kind, Observation
@@ -61,14 +62,14 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
     """
     chosen, now = await service.database.read(_choose, tenant, request)
     _check_visibility(request, chosen)
-    documents = [link.rating.document for link in chosen]
+    links = [link.rating.rating for link in chosen]
     try:
-        check_chain(documents)
+        check_chain(links)
     except Incompatible as broken:
         raise _refused(str(broken), "chain", broken.place, code=broken.code) from None
     recorded = await _recorded(service, chosen)
     document = await asyncio.to_thread(
-        composition_document, documents, generator(SEED), table=request.table, observations=recorded
+        composition_document, links, generator(SEED), table=request.table, observations=recorded
     )
     document["notes"] += _notes(chosen, now)
     document["chain"] = [_link(number, link, now) for number, link in enumerate(chosen, start=1)]
@@ -141,9 +142,9 @@ def _refused(detail: str, *path: str | int, code: str = SpecificationError.code)
 # ---------------------------------------------------------------------------- recorded replies
 async def _recorded(service: Service, chosen: Sequence[Chosen]) -> list[list[Observation]]:
     """Read the replies of the ratings if a prediction can use them sentence by sentence; otherwise none."""
-    documents = [link.rating.document for link in chosen]
-    calls = sum(int(document.get("calls", 0)) for document in documents)
-    if calls > MAX_OBSERVATIONS or not all(map(matrices_of, documents)):
+    links = [link.rating.rating for link in chosen]
+    calls = sum(link.calls or 0 for link in links)
+    if calls > MAX_OBSERVATIONS or not all(map(read_evidence, links)):
         return []
     recorded: dict[str, list[Observation]] = {link.rating.job_id: [] for link in chosen}
     characters = 0
@@ -168,7 +169,7 @@ def _link(number: int, link: Chosen, now: int) -> dict[str, Any]:
             "method": rating.method,
             "letter": rating.letter,
             "declared": rating.declared,
-            "probabilities": rating.document.get("probabilities"),
+            "probabilities": rating.rating.probabilities or None,
             "requester": rating.requested,
             "provenance": MEASURED,
             "rated_at": instant(rating.created_at),
@@ -274,23 +275,22 @@ def _middle(parts: Parts, index: int) -> str:
     If the last service is a translator and all services were rated with the same languages, return ``*``, the language
     of the question. If a translator was rated with several languages, return the one that decides its letter.
     """
-    by_part = [tuple(rating.document.get("experiment", {}).get("languages") or ()) for rating, _ in parts]
+    by_part = [tuple(rating.rating.experiment.get("languages") or ()) for rating, _ in parts]
     if parts[-1][0].target["kind"] == Kind.TRANSLATOR and all(languages == by_part[0] for languages in by_part):
         return "*"
-    document = parts[index][0].document
-    deciding = (document.get("aggregation") or {}).get("deciding") or ()
-    languages = {component["name"]: component.get("language") for component in document["components"]}
-    language = next((languages[name] for name in deciding if languages.get(name)), None)
+    rating = parts[index][0].rating
+    languages = {component.name: component.language for component in rating.components}
+    language = next((languages[name] for name in rating.aggregation.deciding if languages.get(name)), None)
     return str(language or next(iter(by_part[index]), "es"))
 
 
 def _experiment(parts: Parts) -> dict[str, Any]:
     """Return the experiment: the first service's, in the last service's languages, if all have the same method."""
     first, last = parts[0][0], parts[-1][0]
-    experiment = dict(last.document.get("experiment") or {"method": last.method, "attribute": last.attribute})
-    if len({rating.method for rating, _ in parts}) == 1 and first.document.get("experiment"):
+    experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})
+    if len({rating.method for rating, _ in parts}) == 1 and first.rating.experiment:
         languages = {"languages": experiment["languages"]} if "languages" in experiment else {}
-        experiment = {**first.document["experiment"], **languages}
+        experiment = {**first.rating.experiment, **languages}
     return {name: value for name, value in experiment.items() if value is not None}
 
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from assay.canonical import digest_of
 from assay.catalog.stereotypes import LISTS, StereotypeWords
 from assay.errors import SpecificationError
-from assay.methods.shared.sentence_generation import Family
+from assay.methods.shared.terms.sentence_generation import Family
 from service.http.conditional import entity_tag
 from service.http.json import check_name
 from service.http.openapi.common_schemas import MAX_SEED, Instant, QueryModel, RequestModel, ResponseModel

@@ -13,7 +13,7 @@ from typing import Any
 from assay.catalog.shipped import specifications as shipped
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from assay.methods.shared.sentences import Sentence
+from assay.methods.shared.terms.sentences import Sentence
 from assay.references import FoundCorpus, NamedCorpus
 from service.container import Service
 from service.corpora.schemas import CorpusRequest, ItemChange, PictureItem, SentenceItem, item_etag, named

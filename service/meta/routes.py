@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse, HTMLResponse
 import assay
 from assay.methods import every_method, method_name
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
-from assay.reports.embeds.linkset import MEDIA_TYPE, link, linkset
+from reports.embeds.linkset import MEDIA_TYPE, link, linkset
 from service.container import ServiceDependency
 from service.http.authentication import MetricsReader, Reader
 from service.http.json import StrictRoute, json_response
@@ -34,9 +34,10 @@ from service.meta.schemas import (
 )
 from service.ratings.schemas import Methodology
 from service.ratings.service import caching, report_formats
-from store.core import migrate, quota
+from store.core import migrate
 from store.core.errors import SchemaMismatch, StoreUnavailable
 from store.jobs import idempotency, jobs
+from store.quota import quota
 
 router = APIRouter(tags=["service"], route_class=StrictRoute)
 

@@ -12,9 +12,9 @@ from pydantic import Field
 
 import assay
 from assay.canonical import digest_of
+from assay.methods.association.comparison import comparison_document
 from assay.model import MODEL_SETTINGS
-from assay.rating.comparison import comparison_document
-from assay.reports.html import thumbnails_wanted
+from reports.formats.html import thumbnails_wanted
 from service.container import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.conditional import not_modified
@@ -272,7 +272,8 @@ async def compare_ratings(
     if unchanged := not_modified(request, headers):
         return unchanged
     # in a thread, because the computation takes about 30 ms
-    return json_response(await asyncio.to_thread(comparison_document, rating.document, later.document), headers=headers)
+    comparison = await asyncio.to_thread(comparison_document, rating.rating, later.rating)
+    return json_response(comparison, headers=headers)
 
 
 async def _shown(request: Request, service: Service, rating: StoredRating) -> Response:

@@ -13,15 +13,16 @@ from typing import Any, Literal
 
 from starlette.responses import Response
 
-from assay import reports
-from assay.methods import method_of
+from assay.document import RatingDocument
+from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.rating.methodology import Methodology
-from assay.reports import html
-from assay.reports.in_words import in_words
-from assay.reports.pages import MEDIA_TYPES, PageFormat, render_page
+from reports.formats import format_named, html, installed_formats
+from reports.pages import MEDIA_TYPES, PageFormat, render_page
+from reports.reading import in_words
 from service.http.problems import Problem
 from service.jobs.ledger import csv_lines, inert
 from service.replies.schemas import ReplyView
+from store.core.clock import iso
 from store.core.database import Connection
 from store.ratings import replies, rerated
 from store.ratings.ratings import StoredRating
@@ -45,7 +46,7 @@ class Annotations:
         """Return a rating's document with the annotations and its paragraph in plain words."""
         reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
-        words = " ".join(in_words(document, method_of(document)))
+        words = " ".join(in_words(document))
         summary = {"in_words": words, "questions": (document.get("counts") or {}).get("asked", document.get("calls"))}
         return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **summary}
 
@@ -82,8 +83,8 @@ def caching(*, private: bool) -> str:
 def dated(rating: StoredRating) -> dict[str, str]:
     """Return the headers with a rating's date, expiry and methodology."""
     return {
-        "X-Assay-Rated-At": str(rating.document["rated_at"]),
-        "X-Assay-Expires-At": str(rating.document["expires_at"]),
+        "X-Assay-Rated-At": iso(rating.created_at),
+        "X-Assay-Expires-At": iso(rating.expires_at),
         "X-Assay-Methodology": rating.methodology_version,
     }
 
@@ -105,13 +106,13 @@ PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; fra
 
 def summary(document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
     """Render the one-page HTML summary of a rating, as a response with `headers`."""
-    return _response(html.render_summary(document, method_of(document)), MEDIA_TYPES["html"], headers)
+    return _response(html.render_summary(document), MEDIA_TYPES["html"], headers)
 
 
 def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
-    """Render a rating document in a format of `assay.reports.FORMATS`, as a response with `headers`."""
-    form = reports.format_named(name)
-    return _response(form.render(document, method_of(document)), form.media_type, headers)
+    """Render a rating document in a format of `reports.formats.FORMATS`, as a response with `headers`."""
+    form = format_named(name)
+    return _response(form.render(document), form.media_type, headers)
 
 
 def page_report(
@@ -129,7 +130,7 @@ def _response(text: str, media_type: str, headers: Mapping[str, str]) -> Respons
 
 def report_formats() -> list[str]:
     """Return the names of the formats."""
-    return [report_format.name for report_format in reports.installed_formats()]
+    return list(installed_formats())
 
 
 COLUMNS = (
@@ -141,7 +142,7 @@ COLUMNS = (
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
     """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
-    rows = list(_rows(rating.document))
+    rows = list(_rows(rating.rating))
     if not rows:
         raise Problem(
             "not-found", f"the rating {rating.id} compared no sentences; those by stereotype-score do, with replies"
@@ -152,11 +153,10 @@ def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response
     )
 
 
-def _rows(document: Mapping[str, Any]) -> Iterator[list[Any]]:
-    for component in document.get("components", ()):
-        for row in component.get("sentences") or ():
-            fields = {"component": component["name"], **row}
-            cells = [fields.get(name) for name in COLUMNS]
+def _rows(rating: RatingDocument) -> Iterator[list[object]]:
+    for component in rating.components:
+        for row in component.sentences if isinstance(component, StereotypeComponent) else ():
+            cells = [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
             yield [inert(cell) if isinstance(cell, str) else cell for cell in cells]
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from fastapi import APIRouter, Request, Response
 
 import assay
-from assay.reports.pages import PageFormat
+from reports.pages import PageFormat
 from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified

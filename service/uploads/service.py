@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -22,6 +22,7 @@ import structlog
 from fastapi import Request
 
 from assay.errors import SpecificationError
+from assay.references import NamedDecisions
 from service.container import Service
 from service.http.problems import Problem
 from store.core.errors import UploadsFull
@@ -154,6 +155,17 @@ async def trials_of(service: Service, tenant: str, reference: str, *, field: str
     upload = await found(service, tenant, reference, "trials", field=field)
     rows: list[dict[str, Any]] = await _with_content(service, upload, "trials")
     return rows
+
+
+async def decisions_of(service: Service, upload: StoredUpload, named: NamedDecisions) -> dict[str, Any]:
+    """Count the people of an uploaded table of decisions (`store.formats.decision_rows.read_decisions`).
+
+    The table is read as its sender said, with the encoding and the decimal sign of the upload.
+    """
+    reading = upload.summary.get("reading", {})
+    arguments = {"media_type": upload.media_type, **asdict(named), **reading}
+    counted: dict[str, Any] = await _with_content(service, upload, "decisions", **arguments)
+    return counted
 
 
 async def found(service: Service, tenant: str, reference: str, purpose: str, *, field: str = "upload") -> StoredUpload:

@@ -13,10 +13,10 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, c
 from store.core.clock import now_ms
 from store.core.columns import take_sealed
 from store.core.errors import LeaseLost
-from store.core.schema import jobs
 from store.jobs import fair_order
 from store.jobs.fair_order import UNLIMITED, Share
 from store.jobs.job import Job, append, changed, claimable, end_cancelled, job_from
+from store.jobs.tables import jobs
 
 ENDED = ("succeeded", "failed", "cancelled")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from assay.reports import charts
-from assay.reports.view import Forest, Mark, Span
 from assay.statistics.bayes.beta_binomial import SharesPosterior
-from assay.statistics.bayes.stereotype_terms import StereotypeScore, fit_terms, prefer, score_choices
+from assay.statistics.bayes.stereotype_terms import StereotypeScore, fit_terms, preferred, score_choices
+from reports import charts
+from reports.view import Forest, Mark, Span
 from tools.papers import printed
 from tools.papers.exhibits import Absent, Exhibit, Line, Paper
 from tools.papers.shared_data import Shared
@@ -56,7 +56,7 @@ def pairs(shared: Shared, model: str) -> tuple[Pair, ...]:
 def scored(shared: Shared, model: str) -> StereotypeScore:
     """Decide every pair by its two scores, and score terms, biases and the model."""
     asked = pairs(shared, model)
-    by_pair = prefer([one.stereotyped for one in asked], [one.anti_stereotyped for one in asked])
+    by_pair = [preferred(question.stereotyped - question.anti_stereotyped) for question in asked]
     return score_choices(by_pair, [one.term for one in asked], [one.bias for one in asked])
 
 

@@ -18,11 +18,10 @@ import httpx
 from aiohttp.http import SERVER_SOFTWARE
 
 from assay import __version__
-from workers.egress.failures import RETRIABLE_STATUSES, CallFailed
+from workers.egress.failures import RETRIABLE_STATUSES, CallFailed, parse_retry_after, should_retry
 from workers.egress.guard import Network, Resolve, place_of, resolve
 from workers.egress.http_exchange import Exchange
 from workers.egress.transport import Dial, GuardedTransport, Trust, default_trust, dial
-from workers.egress.waiting import parse_retry_after, should_retry
 from workers.tenant_uploads import Library
 
 RESPONSE_CAP = 1024 * 1024

@@ -12,7 +12,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.bounds import Bounded
 from assay.errors import EvidenceError, SpecificationError, UnknownName
-from assay.methods.shared.answer_tally import read_number
+from assay.methods.shared.answers.tally import read_number
 from assay.methods.shared.profiles import Cell
 from assay.model import Floats, Record
 from assay.statistics.bayes.surrogate import NormalPrior

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.catalog.answer_text import label_key
-from assay.methods.shared.answer_tally import Tally
-from assay.methods.shared.answers import LOST_SHARE, Answers, LabelSpellings, read_classes, too_many_labels
+from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, LabelSpellings, read_classes, too_many_labels
+from assay.methods.shared.answers.tally import Tally
 from assay.methods.shared.profiles import Case
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import SLACK

@@ -21,10 +21,10 @@ from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.catalog.stereotypes import TIED, Role, VisualWords
 from assay.catalog.terms import any_of, folded
 from assay.errors import SpecificationError
-from assay.methods.shared.answer_tally import AnswerTally, Asking, ask_in_batches
+from assay.methods.shared.answers.tally import AnswerTally, Asking, ask_in_batches
 from assay.methods.visual_stereotype.inputs import Shown
 from assay.model import Look, Probe, Reply
-from assay.statistics.bayes.stereotype_terms import TIE, TIED_WITHIN
+from assay.statistics.bayes.stereotype_terms import TIE, preferred
 
 QUESTION = "Which of these fits the picture best: {labels}?"
 """Question to services that answer questions; ``{labels}`` stands for both labels."""
@@ -206,7 +206,7 @@ class Reader:
             share = _share(scores, self._labels)
             if share is None:
                 return "no-probability"
-            label = TIE if abs(2 * share - 1) <= TIED_WITHIN else FIRST if share > TIE else SECOND
+            label = preferred(2 * share - 1)
             return Seen(label, NAMES[label], share, answer_text)
         if answer_text is None:
             return "no-label"

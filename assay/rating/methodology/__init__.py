@@ -29,9 +29,9 @@ __all__ = ["CURRENT", "Methodologies", "Methodology", "Status", "shipped"]
 
 Status = Literal["old", "current", "next"]
 
-EIGHT = (
+METHODS = (
     *("round-trip", "one-hop", "alternation", "forced-choice", "association"),
-    *("stereotype-score", "visual-stereotype", "stimulus-sampling"),
+    *("stereotype-score", "visual-stereotype", "stimulus-sampling", "outcomes"),
 )
 
 CURRENT = "current"
@@ -118,7 +118,7 @@ def shipped() -> Methodologies:
                     "Refusing one group more often is a bias; no letter rests on replies that were lost.",
                     "Skewed amounts are compared as ratios; where the scale decides the letter, there is none.",
                 ),
-                methods=EIGHT,
+                methods=METHODS,
                 text=_text(METHODOLOGY_VERSION),
             ),
         )

@@ -22,7 +22,9 @@ MAX_SEED = 2**53 - 1
 
 Visibility = Literal["private", "unlisted", "public"]
 LetterName = Literal["UCS", "DSBS", "BS"]
-KindName = Literal["translator", "classifier", "regressor", "embedder", "language-model", "image-classifier"]
+KindName = Literal[
+    "translator", "classifier", "regressor", "embedder", "language-model", "image-classifier", "decision-tool"
+]
 
 
 @cache

@@ -20,8 +20,8 @@ from assay.methods import (
     fit_to,
 )
 from assay.methods.shared.profiles import RecordProfiles
-from assay.methods.shared.sentence_generation import Writing, reusable
-from assay.methods.shared.sentences import Sentence
+from assay.methods.shared.terms.sentence_generation import Writing, reusable
+from assay.methods.shared.terms.sentences import Sentence
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_prompt
 from assay.references import NOTHING, CorpusItem, Found, FoundCorpus, FoundWords, NamedRows, NamedWords
 

@@ -48,6 +48,21 @@ class Link(Strict):
     """Languages through which a translator translates a text, such as en, es, en; * is the requested language. The
     last link has no path: it translates into the requested language, or is no translator."""
 
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of the link's target, without its secret."""
+        return {
+            "name": self.name or self.protocol,
+            "kind": self.kind,
+            "protocol": self.protocol,
+            "base_url": self.base_url,
+            "settings": self.settings,
+            "limits": self.limits,
+        }
+
+    def target(self, secrets: Mapping[str, str]) -> Target:
+        """Return the link as a target; `secrets` are those of the saved targets, by id."""
+        return Target.of(self.fields(), None if self.id is None else secrets.get(self.id))
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChainSettings(TargetSettings):
@@ -110,18 +125,6 @@ class ChainSettings(TargetSettings):
                 f"links.{index}.{missing}",
             )
         return link.kind
-
-
-def fields_of(link: Link) -> dict[str, Any]:
-    """Return a link as the fields of a target, without its secret."""
-    return {
-        "name": link.name or link.protocol,
-        "kind": link.kind,
-        "protocol": link.protocol,
-        "base_url": link.base_url,
-        "settings": link.settings,
-        "limits": link.limits,
-    }
 
 
 def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:

@@ -17,8 +17,7 @@ from workers.targets.adapter import Adapter
 from workers.targets.checks.answer_similarity import MOST_COMPARED, told_apart
 from workers.targets.checks.capability import Capability, TargetUnfit, unfit
 from workers.targets.checks.examination import HOPELESS, TRIES, Calls, Examination, comparable, shown
-from workers.targets.checks.fresh_texts import worded_questions
-from workers.targets.checks.samples import spread
+from workers.targets.checks.samples import spread, worded_questions
 
 RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
 """Kinds of question to a language model, the best first."""

@@ -17,7 +17,7 @@ from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, unfit
 from workers.targets.checks.examination import HOPELESS, PATIENCE, Calls, Examination
-from workers.targets.checks.fresh_texts import numbered_sentences
+from workers.targets.checks.samples import numbered_sentences
 
 SENTENCES = 40
 """Number of sentences of the long text."""

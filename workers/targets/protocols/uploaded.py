@@ -41,14 +41,15 @@ class Uploaded(Adapter):
     """
 
     protocol: ClassVar[str] = "uploaded"
-    summary: ClassVar[str] = "Embeddings or trials sent with POST /v1/uploads: looked up, without any call"
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
+    summary: ClassVar[str] = "Embeddings, trials or decisions sent with POST /v1/uploads: looked up, without any call"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER, Kind.DECISION_TOOL})
     settings_type: ClassVar[type] = UploadedSettings
     needs_url: ClassVar[bool] = False
     notes: ClassVar[tuple[str, ...]] = (
         "a text is looked up whole; failing that, it is the mean of its words' vectors, if all are known",
         "what is not known is a failed question of code missing-word, named in the rating",
         "of kind classifier it stands for whoever gave the uploaded trials: forced-choice takes those and asks nothing",
+        "of kind decision-tool it stands for a service known by a table of its decisions: outcomes counts those",
         "an upload that a job uses cannot be removed before the job has ended",
     )
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from service.http.openapi.examples import EXAMPLES
-from store.core.schema import jobs
+from store.jobs.tables import jobs
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ from sqlalchemy import update
 
 from assay.methods.visual_stereotype.image_generation import draw_prompt
 from service.http.openapi.examples import EXAMPLES
-from store.core.corpora_schema import corpus_items as corpus_items_table
 from store.corpora import items as corpus_items
+from store.corpora.tables import corpus_items as corpus_items_table
 
 pytestmark = pytest.mark.anyio
 

@@ -13,9 +13,9 @@ from lxml import etree
 from sqlalchemy import event, select, text, update
 
 from assay.canonical import rating_digest
-from store.core.schema import ratings
 from store.ratings import published
 from store.ratings import ratings as stored_ratings
+from store.ratings.tables import ratings
 from store.targets import domains
 from store.targets.domains import PROOF_DAYS, canonical_address
 

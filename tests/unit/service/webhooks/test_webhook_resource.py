@@ -12,12 +12,11 @@ from sqlalchemy import delete, select, update
 
 from service.http.openapi.examples import EXAMPLES
 from service.webhooks.schemas import WebhookDescription
-from store.core import agency_schema
-from store.core.schema import idempotency as kept_answers
 from store.jobs import idempotency
+from store.jobs.tables import idempotency as kept_answers
 from store.security import signing
 from store.security.secrets import Vault
-from store.webhooks import deliveries, fan_out, webhooks
+from store.webhooks import deliveries, fan_out, tables, webhooks
 from store.webhooks.deliveries import Next, Outcome
 
 pytestmark = pytest.mark.anyio
@@ -34,8 +33,8 @@ async def create(client, **changes):
 def attempt(worker, outcome=None, then=None):
     """Record an attempt with the given outcome (by default a success) for every due delivery."""
     with worker.database.write() as c:  # every endpoint has answered its challenge
-        c.execute(delete(agency_schema.deliveries).where(agency_schema.deliveries.c.type == webhooks.CHALLENGE))
-        c.execute(update(agency_schema.webhooks).values(confirmed_at=1))
+        c.execute(delete(tables.deliveries).where(tables.deliveries.c.type == webhooks.CHALLENGE))
+        c.execute(update(tables.webhooks).values(confirmed_at=1))
         fan_out.hand_over(c)
         claims = deliveries.claim(c, deliveries.choose(c, 50))
     for claimed in claims:
@@ -258,7 +257,7 @@ async def test_a_failing_webhook_shows_the_time_of_its_first_failure(client, wor
     assert shown.json()["failing_since"] is not None
     assert shown.headers["ETag"] != before
     with worker.database.write() as c:
-        c.execute(update(agency_schema.deliveries).values(next_attempt_at=1))
+        c.execute(update(tables.deliveries).values(next_attempt_at=1))
     attempt(worker)
     assert (await client.get(url)).json()["failing_since"] is None
 

@@ -17,10 +17,12 @@ from store.core.database import Database
 from store.corpora import images
 from store.formats.image import digest_of_image, read_image
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, check_target, connect
+from workers.targets.adapter import Limits, Target
 from workers.targets.protocols.http.choice_letters import INSTRUCTION
 from workers.targets.protocols.http.images import LONGEST_TEXT
 from workers.targets.protocols.openai.chat_images import CAPTION, WHICH
+from workers.targets.registry import connect
+from workers.targets.validation import check_target
 from workers.tenant_uploads import ImageGone, Library
 
 SECRET = "sk-do-not-show-1234"

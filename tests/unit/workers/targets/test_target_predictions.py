@@ -13,7 +13,8 @@ import pytest
 
 from assay.model import Classify, Embed, Kind, Regress, Translate
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, connect
+from workers.targets.adapter import Limits, Target
+from workers.targets.registry import connect
 
 SECRET = "sk-do-not-show-1234"
 BEARER = {"authorization": f"Bearer {SECRET}"}

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from assay.catalog.answer_text import label_key
 from assay.model import Failure, Kind, Look, Reply
 from workers.egress import CallFailed, Egress
-from workers.targets.checks.sample_images import sample_images
+from workers.targets.checks.samples import sample_images
 from workers.targets.parsing.answer_parsing import (
     LONGEST_LABEL,
     MOST_LABELS,

@@ -12,12 +12,12 @@ import pytest
 
 from assay.model import Classify, Embed, Failure, Kind, Regress, Reply
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, connect
-from workers.targets.adapter import group_of
+from workers.targets.adapter import Limits, Target, group_of
 from workers.targets.checks.capability import TargetUnfit
 from workers.targets.checks.examination import PATIENCE, TRIES, Calls
 from workers.targets.checks.predictor import MOST_ASKED, PredictorExamination
 from workers.targets.checks.samples import SENTENCES, WORDS, Samples, samples_for
+from workers.targets.registry import connect
 
 EMBED = [Embed(word) for word in WORDS]
 CLASSIFY = [Classify(text) for text in SENTENCES]

@@ -15,8 +15,10 @@ from assay.errors import SpecificationError
 from assay.model import Choose, Classify, Embed, Kind, Regress, Translate, Write
 from tests.support.scripted_server import Answer, scripted_server
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, check_target, connect
-from workers.targets.presets import presets
+from workers.targets.adapter import Limits, Target
+from workers.targets.presets.preset import presets
+from workers.targets.registry import connect
+from workers.targets.validation import check_target
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 SECRET = "sk-provider-key-20261123"
