@@ -48,7 +48,6 @@ from service.log import routes as log
 from service.meta import routes as meta
 from service.methodology import routes as methodology
 from service.overview import routes as overview
-from service.publishing import routes as publishing
 from service.ratings import routes as ratings
 from service.registry import routes as registry
 from service.replies import routes as replies
@@ -73,7 +72,6 @@ ROUTERS = (
     ratings.router,
     badges.router,
     certificates.router,
-    publishing.router,
     compositions.router,
     targets.router,
     registry.router,

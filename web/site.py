@@ -21,8 +21,7 @@ from web.public.methodology import pages as methodology
 from web.public.pages import negotiated
 from web.public.pages import pages as public
 from web.ratings.acts import pages as rating_acts
-from web.ratings.listing import pages as ratings
-from web.ratings.pages import pages as rating
+from web.ratings.pages import pages as ratings
 from web.ratings.pages import public as public_rating
 from web.schedules.pages import pages as schedules
 from web.services.pages import pages as services
@@ -56,7 +55,6 @@ AREAS: Sequence[Pages] = (
     schedules,
     agency,
     ratings,
-    rating,
     rating_acts,
     public_rating,
     jobs,

@@ -1,11 +1,11 @@
-"""``/v1/ratings``: finished ratings. Reading never starts work."""
+"""``/v1/ratings``: finished ratings, their publication and withdrawal. Reading never starts work."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -15,20 +15,32 @@ import assay
 from assay.canonical import digest_of
 from assay.methods.association.comparison import comparison_document
 from assay.model import MODEL_SETTINGS
+from assay.rating.difference import difference
 from reports.formats.html import thumbnails_wanted
 from reports.regulators import AUDIT_FILES, AuditFile
 from service.container import Service, ServiceDependency
-from service.http.authentication import DOWNLOAD, PublicReader
+from service.http.authentication import DOWNLOAD, PublicReader, Writer
 from service.http.conditional import not_modified
-from service.http.json import StrictRoute, json_response
+from service.http.idempotency import Repeat, Repeatable, answer_once
+from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.common_schemas import QueryModel
 from service.http.openapi.responses import ETAG, RATED, TAGGED, fails, returns
 from service.http.pagination import Lists, Page, PageQuery, lists_of
 from service.http.paths import in_path
-from service.http.problems import Problem, existing
+from service.http.problems import Problem, existing, not_found
 from service.jobs.ledger import ledger_csv, ledger_parquet
 from service.jobs.schemas import ObservationView
-from service.ratings.schemas import ComparisonQuery, ComparisonView, RatingQuery, RatingSummary, RatingView
+from service.ratings.schemas import (
+    ComparisonQuery,
+    ComparisonView,
+    DifferenceQuery,
+    RatingDifferenceView,
+    RatingQuery,
+    RatingSummary,
+    RatingView,
+    VisibilityRequest,
+    WithdrawalRequest,
+)
 from service.ratings.service import (
     Annotations,
     audit_report,
@@ -41,9 +53,10 @@ from service.ratings.service import (
     sentence_table,
     summary,
 )
+from store.core.database import Connection
 from store.corpora import images
 from store.jobs import observations
-from store.ratings import ratings
+from store.ratings import ratings, registry
 from store.ratings.ratings import StoredRating
 from store.ratings.standing import standings
 
@@ -355,3 +368,62 @@ def _candidate(rating: StoredRating) -> dict[str, Any]:
         "letter": rating.letter,
         "href": f"{router.prefix}/{rating.id}",
     }
+
+
+@router.post("/{rating_id}/visibility", response_model=RatingSummary, response_description="The changed rating.")
+async def set_visibility(
+    rating_id: str, body: VisibilityRequest, service: ServiceDependency, caller: Writer, repeat: Repeat
+) -> Response:
+    """Change the visibility of your rating.
+
+    Publishing is permanent: the rating is added to the log, and can then be withdrawn but not hidden.
+    """
+    return await _changed(
+        service, repeat, rating_id, lambda c: registry.set_visibility(c, rating_id, caller.tenant, body.visibility)
+    )
+
+
+@router.post("/{rating_id}/withdraw", response_model=RatingSummary, response_description="The changed rating.")
+async def withdraw_rating(
+    rating_id: str, body: WithdrawalRequest, service: ServiceDependency, caller: Writer, repeat: Repeat
+) -> Response:
+    """Withdraw your rating. It stays readable at its address, marked with the reason.
+
+    It is left out of lists and of `latest`, and no longer answers new requests.
+    """
+    return await _changed(
+        service, repeat, rating_id, lambda c: registry.withdraw(c, rating_id, caller.tenant, body.reason)
+    )
+
+
+@router.get("/{rating_id}/difference", response_model=RatingDifferenceView, dependencies=DOWNLOAD, responses=TAGGED)
+async def differ_ratings(
+    request: Request,
+    rating: FoundRating,
+    service: ServiceDependency,
+    caller: PublicReader,
+    query: Annotated[DifferenceQuery, Query()],
+) -> Response:
+    """Compare this rating with a later one: the changes, and whether the letter changed.
+
+    Different letters count as a change only if both posteriors support it; otherwise they may be noise.
+    """
+    later_rating = await other_rating(service, query.other, caller.tenant)
+    headers = headers_of_both(rating, later_rating)
+    if unchanged := not_modified(request, headers):
+        return unchanged
+    rating_difference = await asyncio.to_thread(difference, rating.rating, later_rating.rating)
+    return json_response(rating_difference.as_json(), headers=headers)
+
+
+async def _changed(
+    service: Service, repeat: Repeatable, rating_id: str, change: Callable[[Connection], StoredRating | None]
+) -> Response:
+    def work(c: Connection) -> Answer:
+        rating = change(c)
+        if rating is None:  # the tenant has no such rating; public ratings of other tenants count as missing
+            raise not_found("rating", rating_id)
+        view = RatingSummary.of(rating, standings(c, [rating])[rating.id])
+        return Answer(200, write_json(view), {"Content-Location": f"{router.prefix}/{rating.id}"})
+
+    return await answer_once(service, repeat, work)

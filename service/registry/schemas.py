@@ -18,8 +18,7 @@ from service.http.openapi.common_schemas import (
     Visibility,
 )
 from service.http.pagination import PageQuery
-from service.publishing.schemas import LetterVerdict
-from service.ratings.schemas import Methodology, RequesterView, WithdrawnView
+from service.ratings.schemas import LetterVerdict, Methodology, RequesterView, WithdrawnView
 from store.ratings.history import Step
 from store.ratings.rating_statistics import LetterCount
 from store.ratings.standing import Whose

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from starlette.responses import RedirectResponse, Response
 
 from assay.composition.compatibility import MOST as MOST_LINKS
-from web.compare.selection import search
+from web.compare.pages import search
 from web.frame import Pages, Visit, segment
 from web.frame.visit import at_most, whole_number
 

@@ -1,4 +1,4 @@
-"""Templates: Jinja with automatic escaping, texts through gettext, a few filters, and the navigation bar."""
+"""Templates: Jinja with automatic escaping, texts through gettext, filters, the navigation bar, and kinds in words."""
 
 from __future__ import annotations
 
@@ -124,3 +124,15 @@ NAVIGATION: tuple[tuple[str, tuple[Link, ...]], ...] = (
     ("Agency", (Link("Webhooks", "/webhooks"), Link("Keys", "/keys"), Link("Settings", "/settings"))),
 )
 """Groups of links, in the order of the navigation bar."""
+
+
+KINDS = {
+    "translator": "Translators",
+    "language-model": "Language models",
+    "embedder": "Embedders",
+    "classifier": "Classifiers",
+    "regressor": "Regressors",
+    "image-classifier": "Image classifiers",
+    "decision-tool": "Tools known by their decisions",
+}
+"""Kinds of services as headings, in the order of all lists."""

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Pages, Refused, Visit
-from web.frame.kinds import KINDS
+from web.frame.rendering import KINDS
 from web.frame.visit import whole_number
 
 pages = Pages(public=True)

@@ -1,4 +1,4 @@
-"""``/ratings/{id}`` and ``/r/{id}``: the pages of a rating."""
+"""``/ratings``, ``/ratings/{id}`` and ``/r/{id}``: the list of ratings, and the pages of one rating."""
 
 from __future__ import annotations
 
@@ -160,3 +160,25 @@ async def file(visit: Visit) -> Response:
 async def of_question(visit: Visit) -> Response:
     """Send the proof that an observation is part of the evidence, or the thumbnail of a question's picture."""
     return visit.api.passed_on("/v1" + visit.request.scope["path"].replace("/files/", "/", 1))
+
+
+LIST_FILTERS = ("q", "kind", "letter", "method", "attribute", "state")
+LISTED = 50
+
+
+@pages.get("/ratings")
+async def ratings(visit: Visit) -> Response:
+    """List the caller's ratings and all public ones, newest first; the filters are in the address."""
+    filters = {name: visit.query(name).strip() for name in LIST_FILTERS}
+    mine = visit.query("mine") == "true"
+    page = await visit.api.get("/v1/ratings", **filters, mine=mine, cursor=visit.query("cursor"), limit=LISTED)
+    methods = await visit.api.get("/v1/methods")
+    return visit.page(
+        "ratings/ratings.html",
+        items=page["items"],
+        asked=filters,
+        mine=mine,
+        filtered=mine or any(filters.values()),
+        methods=sorted(method["name"] for method in methods["items"]),
+        next=visit.older(page["next_cursor"]),
+    )

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from store.targets.domains import host_of
 from web.frame import Pages, Refused, Visit, segment
-from web.frame.kinds import KINDS
+from web.frame.rendering import KINDS
 from web.services.service import Service, lines, read_matrix, read_service
 from web.wizard.answers import Answers, by_name, described
 from web.wizard.catalog import LIMITS
