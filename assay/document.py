@@ -23,7 +23,7 @@ Shares = Mapping[str, float]
 """Numbers by name, such as counts or probabilities by attribute value."""
 
 Text = Callable[[str], str]
-"""Function that every text of a document passes through, such as `assay.reports.plain.visible`."""
+"""Function that every text of a document passes through, such as `reports.plain.visible`."""
 
 D = TypeVar("D")
 

@@ -6,24 +6,24 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from assay import reports
 from assay.explain import Vocabulary
 from assay.methods import method_of
 from assay.model import Finding
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from assay.reports import reading, terminal
-from assay.reports.view import RatingView
+from reports import formats, reading
+from reports.formats import terminal
+from reports.view import RatingView
 
 
 def render(format_name: str, document: Mapping[str, Any]) -> str:
     """Render a rating document in a format."""
-    return reports.render(format_name, document, method_of(document))
+    return formats.render(format_name, document)
 
 
 def read(document: Mapping[str, Any]) -> RatingView:
     """Parse a rating document."""
-    return reading.read(document, method_of(document))
+    return reading.read(document)
 
 
 def words_of(finding: Finding) -> Vocabulary:
@@ -33,7 +33,7 @@ def words_of(finding: Finding) -> Vocabulary:
 
 def render_terminal(document: Mapping[str, Any], **options: Any) -> str:
     """Render a rating document for a terminal, with the options of that format."""
-    return terminal.render(document, method_of(document), **options)
+    return terminal.render(document, **options)
 
 
 def document_of(finding: Finding, **stated: Any) -> dict[str, Any]:

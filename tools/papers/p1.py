@@ -21,12 +21,12 @@ from assay.catalog.shipped import shipped_words
 from assay.document import read_json
 from assay.experiment import run
 from assay.methods import ForcedChoice
-from assay.methods.forced_choice import report
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
 from assay.model import Component, Embed, Failure, Probe, Reply
-from assay.reports.view import Table
 from assay.statistics.bayes.surrogate import NormalPrior, Surrogate, fit_surrogate, sample_posterior
 from assay.statistics.embeddings.projection import principal_components
+from reports.methods.forced_choice import figures, tables
+from reports.view import Table
 from tools.papers import printed
 from tools.papers.exhibits import Absent, Exhibit, Line, Paper
 from tools.papers.shared_data import Shared
@@ -192,9 +192,7 @@ def _electrician(shared: Shared) -> Exhibit:
         "Figure: psychometric curves of electrician",
         "The share of “man” answers against the share of the male cue in the mixture.",
         (Line("side of electrician's PSE", printed.ELECTRICIAN, "towards men" if estimate < 0.5 else "towards women"),),
-        pictures=tuple(
-            one for one in report.figures(_document({**component.detail, "words": only})) if one is not None
-        )[:1],
+        pictures=tuple(one for one in figures(_document({**component.detail, "words": only})) if one is not None)[:1],
     )
 
 
@@ -209,12 +207,12 @@ def _occupations(shared: Shared) -> Exhibit:
         Line("PSE and the labour share of an occupation", printed.LABOUR, related, r),
         *(Line(f"PSE of {word}", printed.SIDES[word], towards[side[word]]) for word in printed.SIDES),
     )
-    _, points, _, shares = report.figures(_document(component.detail))
+    _, points, _, shares = figures(_document(component.detail))
     return Exhibit(
         "Figure: PSE of occupations, women to men",
         "Each occupation's point of subjective equality over eight cue pairs, against labour statistics.",
         lines,
-        tuple(one for one in report.tables(_document(component.detail)) if one is not None),
+        tuple(one for one in tables(_document(component.detail)) if one is not None),
         tuple(one for one in (points, shares) if one is not None),
     )
 
@@ -229,7 +227,7 @@ def _jnd(shared: Shared) -> Exhibit:
         Line("smaller JND of lawyer and hairdresser", printed.SMALLER_JND, smaller, ONE_MODEL),
         Line("JND and the share's own standard deviation", printed.JND_OF_LABOUR, positive, ONE_MODEL),
     )
-    _, _, spread, _ = report.figures(_document(component.detail))
+    _, _, spread, _ = figures(_document(component.detail))
     return Exhibit(
         "Figure: JND of occupations", "The spread of an occupation's PSE.", lines, pictures=(spread,) if spread else ()
     )
@@ -243,7 +241,7 @@ def _love(shared: Shared) -> Exhibit:
         Line("side of teacher's PSE", printed.TEACHER, "love" if estimate > 0.5 else "hate"),
         _rank_line("rank correlation with the printed axis from hate to love", found, OTHER_CORPUS),
     )
-    drawn = tuple(one for one in report.figures(_document(component.detail)) if one is not None)
+    drawn = tuple(one for one in figures(_document(component.detail)) if one is not None)
     about = "Occupations between one pair of cues, love and hate."
     return Exhibit("Figure: PSE of occupations, love to hate", about, lines, pictures=drawn)
 

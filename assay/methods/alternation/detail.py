@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay.document import NO_EFFECT, Absent, EffectDocument, Shares
-from assay.methods.shared.report import ProfilesComponent
+from assay.methods.shared.detail import ProfilesComponent
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.document import NO_EFFECT, EffectDocument, Shares
-from assay.methods.shared.report import WordsComponent
+from assay.methods.shared.detail import WordsComponent
 
 
 @dataclass(frozen=True)

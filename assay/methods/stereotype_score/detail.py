@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.methods.shared.term_report import NO_SOURCE, CaseDocument, Source, TermsComponent
+from assay.methods.shared.detail import NO_SOURCE, CaseDocument, Source, TermsComponent
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.document import NO_EFFECT, EffectDocument
-from assay.methods.shared.report import ProfilesComponent
+from assay.methods.shared.detail import ProfilesComponent
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay.document import Shares
-from assay.methods.shared.term_report import NO_SOURCE, CaseDocument, Source, TermsComponent
+from assay.methods.shared.detail import NO_SOURCE, CaseDocument, Source, TermsComponent
 
 
 @dataclass(frozen=True)
