@@ -12,8 +12,7 @@ from starlette.responses import Response
 
 from assay.explain import LETTERS, TOO_FEW_CODE, headline
 from assay.model import Letter
-from reports.reading import read
-from reports.view import RatingView
+from reports.reading import RatingView, read
 from service.dependencies import service_of
 from web.frame import Visit
 

@@ -6,7 +6,8 @@ from reports import outline, tables
 from reports.figures import Figure, decision_tree, overview_matrix, probabilities_bar, stamp
 from reports.formats.html.pieces import figure, figures, folded, foreign, paragraphs, reasons, table
 from reports.markup import Markup, join, tag
-from reports.view import RatingView, Table
+from reports.reading import RatingView
+from reports.view import Table
 
 KEY = "rating"
 
@@ -64,7 +65,7 @@ def reply_section(rating: RatingView) -> Markup | None:
         return None
     quoted = [tag("p", foreign(paragraph)) for paragraph in rating.reply.paragraphs]
     link = None if rating.reply.link is None else tag("p", foreign(rating.reply.link))
-    answered = [tag("p", foreign(paragraph)) for paragraph in rating.reply.answer]
+    answered = [tag("p", foreign(paragraph)) for paragraph in rating.reply.answer.paragraphs]
     answer = [tag("blockquote", *answered), paragraphs(outline.answer_sentence(rating.reply))] if answered else []
     return join(tag("blockquote", *quoted), link, paragraphs(outline.reply_sentence(rating.reply)), *answer)
 
@@ -72,7 +73,7 @@ def reply_section(rating: RatingView) -> Markup | None:
 def _of_the_letter(rating: RatingView) -> dict[str, Figure | None]:
     return {
         "the path through the two steps": decision_tree(rating.verdict, KEY),
-        "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
+        "the probability of each letter": probabilities_bar(rating.verdict, rating.document.confidence, KEY),
     }
 
 

@@ -12,7 +12,8 @@ from reports.figures.canvas import box
 from reports.formats.html.pieces import foreign
 from reports.markup import Markup, join, tag
 from reports.plain import visible
-from reports.view import CaseWords, Component, Squares
+from reports.reading import Component
+from reports.view import CaseWords, Squares
 
 MOST = 200
 """Maximum number of pictures of a report, picked at even steps: at most 3 kB each, 800 kB of base64 together."""
