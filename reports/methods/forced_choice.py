@@ -31,15 +31,15 @@ CURVES = 6
 WORDS = Sheet(
     "words",
     "Points of subjective equality",
-    (
-        ("Word", "word", cells.texts),
-        ("Role", "role", cells.texts),
-        ("Declared share", "share", cells.numbers),
-        ("PSE", "pse", cells.intervals),
-        ("JND (sd)", "jnd", cells.numbers),
-        ("JND to 75 %", "jnd_75", cells.numbers),
-        ("Why there is none", "why", cells.texts),
-    ),
+    {
+        "Word": "word",
+        "Role": "role",
+        "Declared share": "share",
+        "PSE": "pse",
+        "JND (sd)": "jnd",
+        "JND to 75 %": "jnd_75",
+        "Why there is none": "why",
+    },
 )
 """Table of the words; of many words, the most extreme on both sides are shown."""
 

@@ -29,37 +29,24 @@ SHEETS = (
         Sheet(
             key,
             f"{title} to what makes it say yes",
-            (
-                ("Word", "word", cells.texts),
-                ("Slot", "slot", cells.texts),
-                ("Share of inputs", "prior", cells.numbers),
-                ("Share of yes", "posterior", cells.numbers),
-                ("Ratio", "ratio", cells.numbers),
-                ("Distance, in slots", "distance", cells.numbers),
-            ),
+            {
+                "Word": "word",
+                "Slot": "slot",
+                "Share of inputs": "prior",
+                "Share of yes": "posterior",
+                "Ratio": "ratio",
+                "Distance, in slots": "distance",
+            },
         )
         for key, title in (("nearest_words", "Nearest words"), ("most_distant_words", "Most distant words"))
     ),
     Sheet(
         "numbers",
         "What the inputs that make it say yes are like",
-        (
-            ("Number", "name", cells.texts),
-            ("Mean of inputs", "prior", cells.numbers),
-            ("Mean of yes", "posterior", cells.numbers),
-            ("Shift, in sd", "shift", cells.numbers),
-        ),
+        {"Number": "name", "Mean of inputs": "prior", "Mean of yes": "posterior", "Shift, in sd": "shift"},
     ),
     *(
-        Sheet(
-            key,
-            title,
-            (
-                ("Asked", "asked", cells.texts),
-                ("Probability of yes", "yes", cells.numbers),
-                ("Distance, in slots", "distance", cells.numbers),
-            ),
-        )
+        Sheet(key, title, {"Asked": "asked", "Probability of yes": "yes", "Distance, in slots": "distance"})
         for key, title in (
             ("nearest_inputs", "Inputs that make it say yes the most"),
             ("most_distant_inputs", "Inputs that make it say yes the least"),
