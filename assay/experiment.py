@@ -12,12 +12,12 @@ from abc import ABC, abstractmethod
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from assay.canonical import EvidenceTree
-from assay.document import ComponentDocument
+from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument
 from assay.errors import RecordError, RecordIncomplete
 from assay.model import AUTHORED, Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
 from assay.references import NOTHING, CorpusItem, Found, HeldBack, References
@@ -116,7 +116,7 @@ class Method(ABC):
         """Return the number of answers at each look; ``None`` if the effect of step 1 is not a share of answers."""
         return None
 
-    def finding(self, components: Sequence[Component], detail: Mapping[str, Any] | None = None) -> Finding:
+    def finding(self, components: Sequence[Component], detail: AggregationDocument = NO_AGGREGATION) -> Finding:
         """Return the finding: the components, with the confidence, tolerance and aggregation of the request."""
         return Finding(
             method=self.method,
@@ -125,7 +125,7 @@ class Method(ABC):
             confidence=self.confidence,
             delta=self.delta,
             aggregation=self.aggregation,
-            detail=detail or {},
+            detail=detail,
         )
 
     def for_kind(self, kind: Kind) -> Self:  # noqa: ARG002
@@ -138,6 +138,9 @@ class Method(ABC):
 
     COMPONENT: ClassVar[type[ComponentDocument]] = ComponentDocument
     """Type of a component in a rating document: a subclass with the fields of the method's own tables."""
+
+    AGGREGATION: ClassVar[type[AggregationDocument]] = AggregationDocument
+    """Type of the aggregation in a rating document."""
 
     # ------------------------------------------------------------------------ references
     def references(self) -> References:
@@ -248,7 +251,7 @@ class Session:
             return
         units = [probe.unit for probe in self._batch]
         if len(set(units)) != len(units):
-            raise RecordError("an experiment gave one unit to two probes of a batch")
+            raise RecordError("two probes of a batch have the same unit")
         recorded = self._recall(units) if self._recall is not None else {}
         for probe in self._batch:
             before = recorded.get(probe.unit)
@@ -319,6 +322,8 @@ def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bo
     )
     while session.finding is None:
         for probe in session.missing if more else ():
-            session.accept(probe, Reply(failure=Failure(BUDGET, "the recorded experiment did not ask this")))
+            session.accept(
+                probe, Reply(failure=Failure(BUDGET, "the recorded experiment does not contain this question"))
+            )
         session.advance()
     return session

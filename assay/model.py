@@ -39,6 +39,8 @@ class Kind(StrEnum):
     EMBEDDER = "embedder"
     LANGUAGE_MODEL = "language-model"
     IMAGE_CLASSIFIER = "image-classifier"
+    DECISION_TOOL = "decision-tool"
+    """A service known by its recorded decisions; it is not called."""
 
 
 # ---------------------------------------------------------------------------- questions
@@ -357,7 +359,7 @@ class Evidence:
     step_2: Floats
     """Effect on biased input, in the method's own effect size; shape (draws,)."""
     content: Floats | None = None
-    """A second effect on unbiased input; beyond `content_delta` the service is biased, too; shape (draws,)."""
+    """A second effect on unbiased input; above `content_delta` the service is also biased; shape (draws,)."""
     hidden: tuple[HiddenEffect, ...] = ()
     """Effects that the overall mean can hide (methodology 1.3.0). Each can make the service biased on unbiased input
     (BS) or, if its kind is ``content``, make it follow the content (DSBS)."""
@@ -428,11 +430,16 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Detail:
+    """What a method says of a component or of its aggregation beside the letter (`assay.document`)."""
+
+
+@dataclass(frozen=True)
 class Component:
     """One measured part of a finding, such as a middle language, a pair of values or a list of words.
 
     `letter` is ``None`` if nothing could be measured (then `reasons` say why); `detail` holds the
-    data of the method's own tables and figures, JSON-able.
+    data of the method's own tables and figures (`assay.document.ComponentDocument`).
     """
 
     name: str
@@ -445,7 +452,7 @@ class Component:
     failed: int
     published: Mapping[str, str | None] = field(default_factory=dict)
     reasons: tuple[Reason, ...] = ()
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Detail = Detail()
 
 
 @dataclass(frozen=True)
@@ -459,7 +466,7 @@ class Finding:
     delta: float
     aggregation: str = "worst"
     reasons: tuple[Reason, ...] = ()
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Detail = Detail()
 
 
 @dataclass(frozen=True)

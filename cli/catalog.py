@@ -17,8 +17,8 @@ from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
 from cli.lists import console, show_list
 from cli.terminal import escape
-from service.meta.field_texts import descriptions_in
-from workers.targets import ProtocolInfo, protocols
+from service.catalog.service import descriptions_in
+from workers.targets.registry import ProtocolInfo, protocols
 
 T = TypeVar("T")
 

@@ -28,7 +28,7 @@ def effect_titles(steps: Steps) -> Mapping[str, str]:
 
 
 NOT_MEASURED = "not measured"
-"""Text in the place of a number that does not exist."""
+"""Text that replaces a number that does not exist."""
 
 ARROW = " → "
 """Separator of two names, from the first to the second."""

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from assay.canonical import target_digest
+from assay.document import ServiceDocument, as_json
 from assay.errors import AssayError
 from assay.experiment import generator
 from assay.methods import AnyMethod, asks_a_public_list, is_default
@@ -34,8 +35,7 @@ from workers.calls.limits import Breaker, Lane
 from workers.calls.shared_rate_limits import lane_of
 from workers.egress import CallFailed, Egress
 from workers.engine.worker_context import Workplace, place_of
-from workers.targets import address_of, connect, keep_to_links, settings_chosen
-from workers.targets.adapter import Adapter, Limits, Target
+from workers.targets.adapter import Adapter, Target
 from workers.targets.chain.chain import CHAIN
 from workers.targets.chain.roles import Roles
 from workers.targets.checks.capability import Capability, one_by_one
@@ -45,6 +45,7 @@ from workers.targets.checks.language_model import ModelExamination
 from workers.targets.checks.predictor import PredictorExamination
 from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import TranslatorExamination
+from workers.targets.registry import address_of, connect, keep_to_links, settings_chosen
 from workers.tenant_uploads import Library
 
 USUAL_PAIRS = (("en", "es"), ("es", "en"))
@@ -208,7 +209,7 @@ async def examine(
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
-    """Return a finding with the reasons that are due to the service and to what it can know, not to its answers."""
+    """Return a finding with the reasons that come from the service and what it can know, not from its answers."""
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))
@@ -219,16 +220,12 @@ def with_circumstances(finding: Finding, service: JobService, method: AnyMethod)
     return replace(finding, reasons=tuple(reasons))
 
 
-def describe(target: Mapping[str, Any]) -> dict[str, Any]:
+def describe(target: Mapping[str, Any]) -> ServiceDocument:
     """Return the description of a target that its rating shows, with its digest."""
-    descriptor = {
-        "name": target["name"],
-        "kind": target["kind"],
-        "protocol": target["protocol"],
-        "url": target.get("base_url"),
-        "settings": target.get("settings") or {},
-    }
-    return {**descriptor, "digest": target_digest(descriptor)}
+    described = ServiceDocument(
+        target["name"], target["kind"], target["protocol"], target.get("base_url"), target.get("settings") or {}
+    )
+    return replace(described, digest=target_digest(as_json(described)))
 
 
 def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
@@ -284,27 +281,14 @@ def _rated_target(workplace: Workplace, job: Job) -> Target:
     else:
         identity = {"tenant": job.tenant, "target": job.id}
         secret = workplace.vault.open_for_target(job.sealed_secret, **identity, described=job.target)
-    return keep_to_links(_build(job.target, secret, _link_secrets(workplace, job)))
+    return keep_to_links(Target.of(job.target, secret, _link_secrets(workplace, job)))
 
 
 def _author_target(workplace: Workplace, job: Job) -> Target | None:
     """Build the author from the job's snapshot; its secret belongs to its saved target."""
     if job.author is None:
         return None
-    return _build(job.author, _saved_secret(workplace, job, job.author.get("id"), job.author))
-
-
-def _build(snapshot: Mapping[str, Any], secret: str | None, links: Mapping[str, str] | None = None) -> Target:
-    return Target(
-        name=snapshot["name"],
-        kind=Kind(snapshot["kind"]),
-        protocol=snapshot["protocol"],
-        base_url=snapshot.get("base_url") or "",
-        settings=snapshot.get("settings") or {},
-        secret=secret,
-        limits=Limits(**(snapshot.get("limits") or {})),
-        link_secrets=links or {},
-    )
+    return Target.of(job.author, _saved_secret(workplace, job, job.author.get("id"), job.author))
 
 
 def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapshot: Mapping[str, Any]) -> str | None:

@@ -73,7 +73,7 @@ def _alternatives(longest_first: Sequence[str], position: int = 0) -> str:
 
 
 def _group(term: str, position: int) -> str:
-    """Return the group of a term by its character at a place, ignoring case; `GAP` for a gap, "" after the end."""
+    """Return the group of a term by its character at `position`, ignoring case; `GAP` for a gap, "" after the end."""
     if position >= len(term):
         return ""
     if _GAPS.match(term, position):

@@ -33,7 +33,7 @@ from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
 from workers.engine.tasks import open_workplace
-from workers.targets.target_validator import TargetChecker
+from workers.targets.validation import TargetChecker
 
 LITTER = 20_000
 """Number of new objects after which the garbage collector looks for cycles; few objects outlive a request."""
@@ -97,7 +97,7 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
         console.print(f"Assay listens on http://{host}:{opened.getsockname()[1]} — open it in a browser (API: /docs)")
         server.run(sockets=[opened])
     if not server.started:
-        raise RuntimeError("the service did not start; the log has the reason")
+        raise RuntimeError("the service did not start; see the log for the reason")
 
 
 def _collect_less() -> None:
@@ -147,9 +147,7 @@ def _alone(settings: Settings) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ValueError(
-                f"another assay serves from {folder}; stop it, or give this one its own --data-dir"
-            ) from None
+            raise ValueError(f"another `assay serve` uses {folder}; stop it, or set another --data-dir") from None
         yield
     finally:
         os.close(lock)

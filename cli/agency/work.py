@@ -67,8 +67,8 @@ def _work(settings: Settings, folder: str) -> None:
     from workers.engine.celery_app import make_celery
     from workers.engine.metrics_server import expose
     from workers.engine.reconciler import reconciling
-    from workers.engine.shutdown_flag import LeavingFlag
     from workers.engine.tasks import Workplaces, add_tasks
+    from workers.engine.watchdog import LeavingFlag
     from workers.engine.worker_context import import_first
     from workers.maintenance.notary import notarising
     from workers.webhooks.delivery_loop import delivering
@@ -118,7 +118,7 @@ def _watching(app: Celery, settings: Settings) -> Iterator[None]:
 
 
 def _end_deaf() -> None:
-    """Kill this process and its idle children, because a worker that receives no messages may ignore signals, too."""
+    """Kill this process and its idle children, because a worker that receives no messages may also ignore signals."""
     import billiard
 
     from workers.engine.watchdog import EXIT_DEAF

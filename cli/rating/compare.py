@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
 
+from assay.document import Json, RatingDocument
 from assay.errors import SpecificationError
-from assay.rating.comparison import comparison_document
+from assay.methods import rating_of
+from assay.methods.association.comparison import comparison_document
+from assay.rating.side_by_side import side_by_side_document
 from cli.documents import parse_json, read_text
 from cli.terminal import escape
 
@@ -46,15 +49,15 @@ def read_json(file: Path) -> Any:
     return parse_json(read_text(file, MOST_BYTES), str(file))
 
 
-def read_rating(file: Path) -> dict[str, Any]:
+def read_rating(file: Path) -> RatingDocument:
     """Read a rating document; raise `SpecificationError` if the file is not a rating."""
     document = read_json(file)
-    if not isinstance(document, dict) or "method" not in document:
+    if not isinstance(document, dict) or "method" not in document or not isinstance(document.get("components"), list):
         raise SpecificationError(f"{file} is no rating; `assay rate --json` and GET /v1/ratings/{{id}} give one")
-    return document
+    return rating_of(document)
 
 
-def _show(comparison: Mapping[str, Any]) -> None:
+def _show(comparison: Json) -> None:
     for side in ("before", "after"):
         rating = comparison[side]
         missing = f"; without a vector: {', '.join(rating['missing'])}" if rating["missing"] else ""
@@ -82,7 +85,7 @@ def _show(comparison: Mapping[str, Any]) -> None:
     console.print(_said(comparison))
 
 
-def _row(effect_row: Mapping[str, Any]) -> tuple[str, ...]:
+def _row(effect_row: Json) -> tuple[str, ...]:
     hpdi = effect_row["hpdi"]
     numbers = (f"{effect_row['before']:.3f}", f"{effect_row['after']:.3f}", f"{effect_row['mean']:+.3f}")
     interval = f"{hpdi['low']:+.3f} … {hpdi['high']:+.3f}"
@@ -94,7 +97,7 @@ def _probability(p: float) -> str:
     return "< 0.001" if p < 0.001 else "> 0.999" if p > 0.999 else f"{p:.3f}"
 
 
-def _said(comparison: Mapping[str, Any]) -> str:
+def _said(comparison: Json) -> str:
     effect = comparison["effect"]
     if effect is None:
         return "One of the ratings has no words that are associated, or none that are different: no effect to compare."
@@ -104,3 +107,43 @@ def _said(comparison: Mapping[str, Any]) -> str:
     if low > 0:
         return "Stereotypes are followed more than before."
     return "Whether stereotypes are followed more or less than before cannot be told: the interval holds zero."
+
+
+# ------------------------------------------------------------------------------- side by side
+ABSENT = "–"
+
+console = Console(highlight=False)
+
+
+def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bool, as_json: bool) -> None:
+    """Print the letters of several ratings as one table.
+
+    Raises
+    ------
+    SpecificationError
+        If a file is not a rating, or the ratings cannot be compared.
+    """
+    aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
+    comparison = side_by_side_document([read_rating(file) for file in files], without, aggregation)
+    if as_json:
+        console.file.write(json.dumps(comparison, indent=2, allow_nan=False) + "\n")
+        return
+    table = Table("Part", *(escape(service["name"]) for service in comparison["services"]), box=None)
+    for row in comparison["rows"]:
+        table.add_row(escape(row["part"]), *map(_letter, row["cells"]))
+    table.add_section()
+    table.add_row(f"Overall ({aggregation})", *map(_letter, comparison["overall"]), style="bold")
+    if comparison["without"]:
+        left_out = ", ".join(comparison["without"]["parts"])
+        table.add_row(
+            f"Overall without {escape(left_out)}", *map(_letter, comparison["without"]["overall"]), style="bold"
+        )
+    console.print(table)
+    if any("?" in _letter(cell) for row in comparison["rows"] for cell in row["cells"]):
+        console.print("A letter with a question mark is the likeliest one, and is not declared.")
+
+
+def _letter(cell: Mapping[str, Any] | None) -> str:
+    if cell is None:
+        return ABSENT
+    return "not measured" if cell["letter"] is None else cell["letter"] + ("" if cell["declared"] else "?")

@@ -17,8 +17,8 @@ from cli.request.request import method_of_request, networks, read_request
 from reports.plain import codes
 from store.core.settings import Settings
 from workers.probe import text_of_question
-from workers.targets import check_target, keep_to_links, read_target
-from workers.targets.target_validator import TargetChecker
+from workers.targets.registry import keep_to_links
+from workers.targets.validation import TargetChecker, check_target, read_target
 
 SHOWN_QUESTIONS = 5
 """Number of first questions that a plan shows."""

@@ -20,7 +20,7 @@ from store.core.settings import Settings
 from workers.egress import Egress
 from workers.job_targets import USUAL_PAIRS
 from workers.probe import Probed, probe
-from workers.targets import check_target, read_target
+from workers.targets.validation import check_target, read_target
 
 
 def probe_here(options: Asked, settings: Settings, *, examine: bool, as_json: bool) -> Exit:

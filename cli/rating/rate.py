@@ -67,13 +67,17 @@ class Shown:
             _format_for(self.report)
         for purpose, file in (("report", self.report), ("export", self.export)):
             if file is not None and not file.parent.is_dir():
-                raise SpecificationError(f"there is no folder {file.parent} for the {purpose}; make it first")
+                raise SpecificationError(f"the folder {file.parent} of the {purpose} does not exist; create it first")
 
 
 def rate_here(options: Asked, settings: Settings, display: Shown) -> Exit:
     """Rate a service, print the report, and return the exit code (`Shown.at_least`)."""
     display.check()
-    request = read_request(options)
+    return rate_request(read_request(options), settings, display, options.file)
+
+
+def rate_request(request: Mapping[str, Any], settings: Settings, display: Shown, file: Path | None = None) -> Exit:
+    """Rate the service of a request, which came from a `file`, print the report, and return the exit code."""
     configure_logs(settings.model_copy(update={"log_level": "error"}))
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         allowed = ",".join(map(str, networks(settings)))
@@ -87,13 +91,13 @@ def rate_here(options: Asked, settings: Settings, display: Shown) -> Exit:
             sys.stdout.write(ci_formats.of_failure(display.format, request["target"]["name"], error))
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
-    _show(document, small, options, display)
+    _show(document, small, file, display)
     if display.at_least is None:
         return Exit.of_rating(document["letter"], document["declared"])
     return Verdict.of(document, display.at_least).exit
 
 
-def _show(document: Mapping[str, Any], small: Mapping[str, str], options: Asked, display: Shown) -> None:
+def _show(document: Mapping[str, Any], small: Mapping[str, str], file: Path | None, display: Shown) -> None:
     """Print a rating, and write the files that were asked for."""
     if display.format == "text":
         columns = min(terminal.COLUMNS, shutil.get_terminal_size().columns)
@@ -101,7 +105,7 @@ def _show(document: Mapping[str, Any], small: Mapping[str, str], options: Asked,
         sys.stdout.write(terminal.render(document, colour=colour, columns=columns, brief=not display.full))
     elif display.format in ci_formats.FORMATS:
         bar = display.at_least or ci_formats.USUAL_BAR
-        sys.stdout.write(ci_formats.of_rating(display.format, document, bar, options.file))
+        sys.stdout.write(ci_formats.of_rating(display.format, document, bar, file))
     else:
         sys.stdout.write(render(display.format, document))
     if display.format == "github" and display.summary is not None:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from rich.console import Console
 
+from assay.document import Json, RatingDocument, read_rating
 from assay.errors import CertificateError, RecordError, SpecificationError
 from assay.evidence.checkpoint import DASH
 from assay.evidence.dsse import Opened, UnknownSigner, opened
@@ -33,6 +34,7 @@ from assay.evidence.verification import (
     check_statements,
     stated_in,
 )
+from assay.methods import rating_of
 from assay.model import Observation
 from assay.rating.rerating import rerate, rules_of
 from cli.rating.compare import read_json
@@ -54,7 +56,7 @@ ONE_DOCUMENT = frozenset({"payload", "attestation", "checkpoint"})
 
 
 class NotVerified(CertificateError):
-    """A file differs from what was sealed."""
+    """A file differs from its sealed content."""
 
     code = "not-verified"
 
@@ -128,7 +130,7 @@ def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
     if log != LogRules() and not is_note and (document is None or "checkpoint" not in document):
         raise SpecificationError(
-            f"{file} is no checkpoint, and only those are cosigned and grow; GET /v1/log/checkpoint gives one"
+            f"{file} is not a checkpoint, which --witness and --checkpoint need; GET /v1/log/checkpoint returns one"
         )
     content.seek(0)
     if document is None and not is_note:
@@ -136,9 +138,9 @@ def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool
         yield from _export(read_export(lines), trusted, replay=replay)
         return
     if replay:
-        raise SpecificationError(f"{file} holds no observations to replay; GET /v1/ratings/{{id}}/export.jsonl does")
+        raise SpecificationError(f"{file} contains no observations to replay; GET /v1/ratings/{{id}}/export.jsonl does")
     if trusted is None:
-        raise SpecificationError(f"{file} brings no keys along; give the agency's with --keys FILE")
+        raise SpecificationError(f"{file} contains no keys; give those of the agency with --keys FILE")
     if document is None or "checkpoint" in document:
         yield from check_checkpoint(file, content.read(MOST_NOTE_BYTES), trusted.keys, log)
         return
@@ -148,7 +150,7 @@ def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool
 def _export(export: Export, trusted: Keys | None, *, replay: bool) -> Iterator[Check]:
     keys = trusted or Keys(read_jwks(export.keys) if export.keys["keys"] else {}, trusted=False)
     if trusted is not None and not export.envelopes:
-        yield Check("signature", "nobody has signed it", "")
+        yield Check("signature", "the export has no signature", "")
     yield from check_statements(export.rating, export.envelopes, keys.made)
     if (commitment := check_commitment(export.rating)) is not None:
         yield commitment
@@ -159,23 +161,23 @@ def _export(export: Export, trusted: Keys | None, *, replay: bool) -> Iterator[C
     if replay and evidence.ok:
         yield from check_replay(export.rating, _replayed(export.rating, map(_observation, leaves)))
     yield check_seal(export, keys.made)
-    yield Check("says", None, _face(export.rating))
+    yield Check("says", None, _summary(export.rating))
     _tell_trust(export, keys)
 
 
-def _replayed(rating: Mapping[str, Any], observations: Iterable[Observation]) -> dict[str, Any]:
+def _replayed(document: Json, observations: Iterable[Observation]) -> RatingDocument:
     """Rate the observations again, by the rules of the methodology that the rating names."""
-    experiment, methodology, seed = (rating.get(name) for name in ("experiment", "methodology", "seed"))
-    if not isinstance(experiment, dict) or not isinstance(methodology, dict) or type(seed) is not int:
+    rating = rating_of(document)
+    if not rating.experiment or rating.methodology.version is None or rating.seed is None:
         raise CertificateError("the rating in the file lacks its experiment, its methodology or its seed")
-    return rerate(rating, parse_method(experiment), observations, rules_of(rating))
+    return rerate(rating, parse_method(rating.experiment), observations, rules_of(rating))
 
 
 def _observation(leaf: Mapping[str, Any]) -> Observation:
     try:
         return Observation.from_json(leaf)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise CertificateError("an observation in the file is not of a form that this version knows") from None
+        raise CertificateError("an observation in the file has a form that this version does not know") from None
 
 
 def _single(content: BinaryIO) -> dict[str, Any] | None:
@@ -220,15 +222,11 @@ def _tell_trust(export: Export, keys: Keys) -> None:
         console.print(f"  {escape(key_id)}")
 
 
-def _face(rating: Mapping[str, Any]) -> str:
-    target = rating.get("target") or {}
-    letter = rating.get("letter")
-    if letter is None:
-        letter = "no letter"
-    elif not rating.get("declared"):
+def _summary(document: Json) -> str:
+    rating, withdrawn = read_rating(document), document.get("withdrawn")
+    letter = rating.letter or "no letter"
+    if rating.letter is not None and not rating.declared:
         letter = f"inconclusive, leaning {letter}"
-    how = f"{rating.get('method')}, {rating.get('attribute')}"
-    when = f"rated {rating.get('rated_at')}, valid until {rating.get('expires_at')}"
-    withdrawn = rating.get("withdrawn")
+    when = f"rated {rating.rated_at}, valid until {rating.expires_at}"
     since = f"; withdrawn {withdrawn.get('at')}: {withdrawn.get('reason')}" if isinstance(withdrawn, dict) else ""
-    return f"{rating.get('id')}: {target.get('name')} is {letter} ({how}); {when}{since}"
+    return f"{rating.id}: {rating.target.name} is {letter} ({rating.method}, {rating.attribute}); {when}{since}"

@@ -147,7 +147,7 @@ def _means_in_words(
 
 
 def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:
-    """Return the counted changes by what was exchanged; of records' labels, that of the value alone."""
+    """Return the counted changes by the exchanged part; for labels of records, those of the value alone."""
     if part.changes:
         return {change.what: change for change in part.changes}
     changed, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
@@ -157,7 +157,7 @@ def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, Chan
 
 
 def _counted(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
-    """Write what was counted when the value, nothing, or the person was exchanged."""
+    """Write the changes counted when the value, nothing, or the person was exchanged."""
     for comparison, (label, number) in COUNTED.items():
         row = rows.get(comparison, ChangeDocument())
         if row.changed is None or row.of is None:
@@ -266,5 +266,5 @@ def _direction(row: PairDocument | DivergenceDocument) -> str:
     return ARROW.join((row.from_ or "?", row.to or "?"))
 
 
-REPORT = MethodReport(Alternation, STEPS, LETTERS, in_words, tables, figures, room)
+REPORT: MethodReport = MethodReport(Alternation, STEPS, LETTERS, in_words, tables, figures, room)
 """Report of alternation."""

@@ -225,7 +225,7 @@ def _distances(distances: Shares) -> str:
 ALL_ASKED = Room(0, "", "words")
 """No further questions: the vector of a word is always the same."""
 
-REPORT = MethodReport(
+REPORT: MethodReport = MethodReport(
     Association, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words, lambda _: "Words"
 )
 """Report of association."""

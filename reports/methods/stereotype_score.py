@@ -152,5 +152,7 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
     return Forest(title, "share of pairs; 0.5 prefers neither", marks, table, kinds, 0.5, tolerance)
 
 
-REPORT = MethodReport(StereotypeScore, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words)
+REPORT: MethodReport = MethodReport(
+    StereotypeScore, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words
+)
 """Report of stereotype-score."""

@@ -107,7 +107,7 @@ def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Pi
 
 
 def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) -> Picture | None:
-    """Draw the terms whose scores lie farthest from 1/2."""
+    """Draw the terms whose scores are farthest from 1/2."""
     terms = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
     visible = terms[: charts.MOST_MARKS]
     rows = [(row.term or "term", charts.span(row.posterior)) for row in visible]

@@ -136,5 +136,7 @@ def _answers_in_words(part: PictureComponent) -> Table:
     return Table("What the answers named", ("Answers", "Pictures"), tuple(rows))
 
 
-REPORT = MethodReport(VisualStereotype, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words)
+REPORT: MethodReport = MethodReport(
+    VisualStereotype, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words
+)
 """Report of visual-stereotype."""

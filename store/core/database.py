@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 from store.core.errors import StoreUnavailable
 
+__all__ = ["AsyncDatabase", "Connection", "Database"]
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -140,7 +140,7 @@ def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
     engine = create_engine(target, connect_args=limits, hide_parameters=True, **pool)
 
     @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: Any) -> None:
+    def prepare(connection: sqlite3.Connection, _record: Any) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")

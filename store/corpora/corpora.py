@@ -13,11 +13,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
-from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import new_id
-from store.core.corpora_schema import corpora, corpus_items
 from store.core.rows import equal, one_row, page_of
+from store.corpora.tables import corpora, corpus_items
+from store.quota import quota
 
 PREFIX = "crp"
 """Prefix of the ids of corpora."""

@@ -12,13 +12,14 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, func, insert, or_, select
 
-from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.engines import insert_into
 from store.core.errors import UploadInUse, UploadsFull
 from store.core.rows import equal, one_row, page_of
-from store.core.schema import jobs, upload_chunks, uploads
+from store.corpora.tables import upload_chunks, uploads
+from store.jobs.tables import jobs
+from store.quota import quota
 
 CHUNK_BYTES = 1 << 20
 

@@ -74,7 +74,9 @@ def read_cell(cell: str, column: Mapping[str, Any]) -> Field:
     else:
         plain = number_text(without_typography(text), column.get("decimal", "point"))
     if plain is None:
-        raise Unreadable(f"{shown(text)} is no number, and the column has numbers", column=str(column["name"]))
+        raise Unreadable(
+            f"{shown(text)} is not a number, but the rest of the column is numbers", column=str(column["name"])
+        )
     return int(plain) if column["type"] == "integer" else float(plain)
 
 
@@ -209,8 +211,7 @@ def settle_decimals(tallies: Sequence[ColumnTally], decimal: Decimal | None, *, 
         if example is not None:
             readings = " or ".join(str(number_text(without_typography(example), style)) for style in STYLES)
             raise Unreadable(
-                f"{shown(example)} may be {readings}; say which sign separates decimals: decimal=point or "
-                "decimal=comma",
+                f"{shown(example)} may be {readings}; state the decimal sign: decimal=point or decimal=comma",
                 column=tally.name,
             )
 

@@ -97,7 +97,7 @@ def read_rows(
     columns, names = summary["columns"], [str(column["name"]) for column in summary["columns"]]
     rows = ParquetRows(file) if media_type == PARQUET else CsvRows(file, summary.get("encoding"))
     if list(rows.columns) != names:
-        raise Unreadable("the columns of this file are read in another way today; send the file again")
+        raise Unreadable("the columns of this file are read differently since an update; send the file again")
     numbered: Iterable[tuple[int, Sequence[Field]]] = rows
     selected = (row for index, (_, row) in enumerate(numbered) if chosen is None or index in chosen)
     if media_type == PARQUET:

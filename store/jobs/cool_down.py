@@ -7,7 +7,7 @@ import math
 from sqlalchemy import Connection, func, select
 
 from store.core.clock import now_ms
-from store.core.schema import jobs
+from store.jobs.tables import jobs
 
 LONGEST_JOB_MS = 86_400_000
 """Maximum duration of a job in milliseconds, so that rows of much older jobs need not be read."""

@@ -32,9 +32,9 @@ from sqlalchemy import (
 from store.core.clock import now_ms
 from store.core.columns import AnyText
 from store.core.engines import insert_into
-from store.core.schema import jobs, workers
 from store.core.settings import Settings
 from store.jobs.job import Job
+from store.jobs.tables import jobs, workers
 
 MOST_COUNTED = 200
 """Maximum number of jobs, and of tenants, that are counted, so that reading a status stays cheap with a long queue."""

@@ -13,10 +13,10 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, c
 from store.core.clock import now_ms
 from store.core.columns import take_sealed
 from store.core.errors import LeaseLost
-from store.core.schema import jobs
 from store.jobs import fair_order
 from store.jobs.fair_order import UNLIMITED, Share
 from store.jobs.job import Job, append, changed, claimable, end_cancelled, job_from
+from store.jobs.tables import jobs
 
 ENDED = ("succeeded", "failed", "cancelled")
 
@@ -178,7 +178,7 @@ def hold(c: Connection, claim: Claim) -> Job:
 def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
     """Extend the lease; return whether to cancel, and whether the claim is still valid.
 
-    The claim counts as valid if the job has ended under it: a heartbeat may come after the end.
+    The claim is valid also if the job has ended under it, because a heartbeat may arrive after the end.
     """
     beat = changed(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
     row = c.execute(beat.where(*_held(claim)).returning(jobs.c.cancel_requested)).one_or_none()

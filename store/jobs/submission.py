@@ -13,16 +13,17 @@ from sqlalchemy import BigInteger, Connection, Integer, bindparam, func, insert,
 from sqlalchemy.sql.dml import ReturningInsert
 
 from assay.canonical import described_digest, digest_of
-from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import AnyText
-from store.core.schema import events as events_table
-from store.core.schema import jobs, ratings
-from store.core.schema import outbox as outbox_table
 from store.jobs import fair_order
 from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, append, columns_of, job_from
+from store.jobs.tables import events as events_table
+from store.jobs.tables import jobs
+from store.quota import quota
+from store.ratings.tables import ratings
 from store.targets import refusals
 from store.webhooks.outbox import announce, notice_row
+from store.webhooks.tables import outbox as outbox_table
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, case, delete, func, insert, or_, select
 
-from store.core import quota
-from store.core.agency_schema import compositions
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.rows import all_rows, equal, one_row, page_of
-from store.core.schema import ratings, targets
+from store.quota import quota
 from store.ratings import standing
 from store.ratings.ratings import StoredRating
+from store.ratings.tables import compositions, ratings
 from store.targets.domains import owner_of
+from store.targets.tables import targets
 from store.targets.targets import StoredTarget, target_from
 
 CANDIDATES = 25

@@ -13,10 +13,12 @@ from sqlalchemy import Connection, and_, or_, select
 
 from assay.rating.difference import Difference, difference
 from store.core.clock import iso, now_ms
-from store.core.schema import jobs, outbox, ratings
+from store.jobs.tables import jobs
 from store.ratings.ratings import StoredRating, requester_document
 from store.ratings.standing import Description, Requester
+from store.ratings.tables import ratings
 from store.webhooks.outbox import announce
+from store.webhooks.tables import outbox
 
 EXPIRING, CHANGED = "rating.expiring", "rating.changed"
 
@@ -96,7 +98,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
     before = _predecessor(c, rating, experiment) if rating.declared else None
     if before is None or not before.declared or before.letter == rating.letter:
         return None
-    rating_difference = difference(before.document, rating.document)
+    rating_difference = difference(before.rating, rating.rating)
     if not rating_difference.changed:
         return None
     data = {

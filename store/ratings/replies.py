@@ -13,12 +13,12 @@ from typing import Literal
 
 from sqlalchemy import Connection, delete, select, update
 
-from store.core.agency_schema import replies
 from store.core.clock import read_clock
 from store.core.engines import insert_into
 from store.core.errors import NotTheOwner
 from store.core.rows import all_rows, one_row
 from store.ratings.ratings import StoredRating
+from store.ratings.tables import replies
 from store.security.rights import OPERATOR_TENANT
 from store.targets import domains
 from store.targets.domains import Domain
@@ -104,7 +104,9 @@ def remove(c: Connection, rating_id: str, tenant: str) -> bool:
 def _proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
     host = rating.host
     if host is None:
-        raise NotTheOwner(None, "the rated target has no address of its own, so nobody can prove to own it")
+        raise NotTheOwner(
+            None, "the rated target has no address of its own, so that nobody can prove that it is theirs"
+        )
     proof = domains.proof(c, tenant, host)
     if proof is None:
         raise NotTheOwner(

@@ -13,8 +13,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
-from store.core import quota
-from store.core.agency_schema import schedules
 from store.core.clock import now_ms, read_clock
 from store.core.columns import new_id, random_nonce, random_seed
 from store.core.rows import one_row, page_of
@@ -22,10 +20,12 @@ from store.corpora.materials import with_stored_material
 from store.jobs import cool_down, jobs
 from store.jobs.job import NewJob
 from store.jobs.submission import request_digest
+from store.quota import quota
 from store.ratings.experiment_json import dump_method, parse_method
 from store.suites import suites
 from store.suites.recurrence import Recurrence
 from store.suites.suites import Cell, NewSuite
+from store.suites.tables import schedules
 from store.targets.target_snapshot import TargetChanged, TargetRemoved, describe_now
 
 TEMPLATE_FIELDS = (

@@ -13,13 +13,14 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
-from store.core import quota
-from store.core.agency_schema import suite_cells, suites
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.rows import all_rows, one_row, page_of
-from store.core.schema import jobs, ratings
 from store.jobs.job import UNFINISHED
+from store.jobs.tables import jobs
+from store.quota import quota
+from store.ratings.tables import ratings
+from store.suites.tables import suite_cells, suites
 
 
 @dataclass(frozen=True)

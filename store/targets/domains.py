@@ -1,7 +1,7 @@
 """Hosts that tenants claim to own, and the proofs of their claims.
 
 The proof is a token in a file that only the operator of the host can place there. Workers check it
-(`workers.maintenance.domain_challenge`). A proof is valid for `PROOF_DAYS`, since hosts change owners.
+(`workers.maintenance.unrated_jobs`). A proof is valid for `PROOF_DAYS`, since hosts change owners.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, delete, func, select, update
 
-from store.core import quota
-from store.core.agency_schema import domains
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.engines import insert_into
 from store.core.rows import equal, one_row, page_of
+from store.quota import quota
+from store.targets.tables import domains
 
 PROOF_DAYS = 90
 """Days for which a proof is valid."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
-from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
 from store.core.rows import equal, one_row, page_of
-from store.core.schema import targets
+from store.quota import quota
+from store.targets.tables import targets
 
 DESCRIBED = ("name", "kind", "protocol", "base_url", "settings", "limits")
 

@@ -15,7 +15,6 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from store.core.agency_schema import deliveries, webhooks
 from store.core.clock import now_ms, read_clock
 from store.core.columns import new_id
 from store.core.engines import insert_into
@@ -23,6 +22,7 @@ from store.webhooks import outbox
 from store.webhooks.deliveries import Claimed
 from store.webhooks.outbox import Notice
 from store.webhooks.payloads import wrap
+from store.webhooks.tables import deliveries, webhooks
 from store.webhooks.webhooks import CHALLENGE, PING, Webhook, webhook_from
 
 BATCH = 100

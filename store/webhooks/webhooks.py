@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, insert, select, update
 
-from store.core import quota
-from store.core.agency_schema import deliveries, webhooks
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
 from store.core.errors import TooManyWebhooks
 from store.core.rows import one_row, page_of
+from store.quota import quota
 from store.security.secrets import Vault
 from store.targets.domains import host_of
+from store.webhooks.tables import deliveries, webhooks
 
 EventType = Literal[
     "job.succeeded",

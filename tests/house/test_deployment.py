@@ -25,7 +25,7 @@ from prometheus_client import CollectorRegistry
 from typer.main import get_command
 
 from cli.main import app
-from service.metrics import Meter
+from service.http.metrics import Meter
 from store.core.settings import Settings
 from web.site import AREAS
 from workers.engine.watchdog import EXIT_DEAF

@@ -53,7 +53,7 @@ CUT = "printed with two digits, some of them cut instead of rounded"
 UNEXPLAINED = "unexplained: the authors' own table gives ours"
 
 CUT_AT_MOST = 0.015
-"""Largest difference that cutting (not rounding) to two digits explains; 1 - MAC is rounded, too."""
+"""Largest difference that cutting (not rounding) to two digits explains; 1 - MAC is also rounded."""
 
 NEAREST = 10
 """Number of nearest attributes with which figures 6 and 7 are read."""

@@ -9,5 +9,6 @@ KINDS = {
     "classifier": "Classifiers",
     "regressor": "Regressors",
     "image-classifier": "Image classifiers",
+    "decision-tool": "Tools known by their decisions",
 }
 """Kinds of services as headings, in the order of all lists."""

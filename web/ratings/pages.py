@@ -137,7 +137,9 @@ async def certificate(visit: Visit) -> Response:
 @public.get(PUBLIC + "/reply")
 async def reply(visit: Visit) -> Response:
     """Show the reply of the service's owner."""
-    return shown(visit, await found(visit), "reply", wrong=None, text="", link="", answer="")
+    text, link = visit.typed.get("text", ""), visit.typed.get("link", "")
+    texts = {"text": "", "answer": text} if visit.url_path.endswith("/answer") else {"text": text, "answer": ""}
+    return shown(visit, await found(visit), "reply", wrong=visit.refused, link=link, **texts)
 
 
 @pages.get(OWN + "/files/{name}")

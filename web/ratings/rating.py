@@ -13,7 +13,7 @@ from starlette.responses import Response
 from assay.explain import LETTERS, TOO_FEW_CODE, headline
 from assay.model import Letter
 from reports.reading import RatingView, read
-from service.dependencies import service_of
+from service.container import service_of
 from web.frame import Visit
 
 TABS = (

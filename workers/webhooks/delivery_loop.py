@@ -1,15 +1,18 @@
 """Deliverer of webhooks: fans notices out to endpoints and makes the delivery attempts that are due.
 
 Attempts are leased in the database, so any number of processes may deliver. If a process dies, another repeats
-its attempts when their leases have expired.
+its attempts when their leases have expired. Notices are signed as Standard Webhooks 1.0 over ``id.timestamp.body``:
+``v1`` is an HMAC with a secret shared with the receiver, ``v1a`` an Ed25519 signature with the agency's key.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hmac
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, closing, contextmanager
 
 import numpy as np
@@ -25,7 +28,7 @@ from store.security.signing import SigningKey
 from store.webhooks import callbacks, deliveries, fan_out, webhooks
 from store.webhooks.deliveries import Claimed, Outcome
 from store.webhooks.payloads import body_of, content_type_of
-from store.webhooks.webhooks import CHALLENGE
+from store.webhooks.webhooks import CHALLENGE, SECRET_PREFIX
 from workers.calls.host_limits import HostLimits
 from workers.calls.shared_rate_limits import Traffic, TrafficHere
 from workers.egress import CallFailed, GuardedTransport
@@ -40,7 +43,6 @@ from workers.webhooks.delivery_attempt import (
     open_transport,
     what_follows,
 )
-from workers.webhooks.signing import signed_headers
 
 log = structlog.get_logger()
 
@@ -247,3 +249,36 @@ def delivering(settings: Settings) -> Iterator[None]:
         workplace = Workplace(database, vault, settings)
         with Deliverer(database, vault, settings, workplace.meter, any_generator(), traffic=workplace.traffic):
             yield
+
+
+# ------------------------------------------------------------------------------- signatures
+def sign_with_secret(secret: str, message: bytes) -> str:
+    """Sign with a ``whsec_…`` secret: ``v1,`` and the base64 of HMAC-SHA256."""
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    return "v1," + base64.b64encode(hmac.digest(key, message, "sha256")).decode()
+
+
+def sign_with_key(sign: Callable[[bytes], bytes], message: bytes) -> str:
+    """Sign with an Ed25519 key: ``v1a,`` and the base64 of 64 bytes."""
+    return "v1a," + base64.b64encode(sign(message)).decode()
+
+
+def signed_headers(
+    message_id: str, timestamp_s: int, body: bytes, secrets: Sequence[str], sign: Callable[[bytes], bytes]
+) -> dict[str, str]:
+    """Return the three headers of Standard Webhooks.
+
+    Parameters
+    ----------
+    message_id : str
+        Webhook id, the same for every attempt.
+    timestamp_s : int
+        Time of this attempt, in seconds since 1970; receivers refuse messages older than five minutes.
+    secrets : sequence of str
+        All valid ``whsec_…`` secrets: two after a rotation, none for a ``callback_url``.
+    sign : callable
+        Signs with the agency's key.
+    """
+    message = b"%s.%d.%s" % (message_id.encode(), timestamp_s, body)
+    signatures = [*(sign_with_secret(secret, message) for secret in secrets), sign_with_key(sign, message)]
+    return {"webhook-id": message_id, "webhook-timestamp": str(timestamp_s), "webhook-signature": " ".join(signatures)}

@@ -12,22 +12,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from numpy.typing import NDArray
 
 from assay.bounds import Bounded
-from assay.document import ComponentDocument
+from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.alternation.detail import AlternationComponent
 from assay.methods.alternation.judged import TIMES, Judged, Rules
-from assay.methods.shared.answer_tally import Asking, ask_in_batches
-from assay.methods.shared.answers import Answers
+from assay.methods.shared.answers.of_profiles import Answers
+from assay.methods.shared.answers.tally import Asking, ask_in_batches
+from assay.methods.shared.detail import ProfilesAggregation, ProfilesLook
 from assay.methods.shared.profiles import (
     MOST_STRATA,
     Case,
@@ -122,6 +123,7 @@ class Alternation(Bounded, Method):
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     COMPONENT: ClassVar[type[ComponentDocument]] = AlternationComponent
+    AGGREGATION: ClassVar[type[AggregationDocument]] = ProfilesAggregation
 
     def __post_init__(self) -> None:
         """Fill in the catalog's profiles and check the fields."""
@@ -133,7 +135,7 @@ class Alternation(Bounded, Method):
         if self.answers == "numbers" and self.labels:
             raise SpecificationError("a regressor has no labels; leave them out", "labels")
         if self.records is None and self.strata:
-            raise SpecificationError("sentences have their own strata; columns are named for records only", "strata")
+            raise SpecificationError("strata can be named for records only; sentences have their own", "strata")
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -147,7 +149,7 @@ class Alternation(Bounded, Method):
         """Expect numbers of a regressor and labels of a classifier; refuse a request for the other kind of answers."""
         expected: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, expected}:
-            raise SpecificationError(f"a {kind} answers with {expected}, not with {self.answers}", "answers")
+            raise SpecificationError(f"a {kind} returns {expected}, not {self.answers}", "answers")
         return replace(self, answers=expected)
 
     def references(self) -> References:
@@ -200,7 +202,7 @@ class Alternation(Bounded, Method):
         answers = Answers((), self.values, numbers=self.answers == "numbers")
         repeated_answers = Answers((), self.values, numbers=answers.numbers, spellings=answers.spellings)
         components: list[Component] = []
-        looks: list[dict[str, Any]] = []
+        looks: list[ProfilesLook] = []
         for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
             yield from self._ask(answers, cases[:size], ordering)
             if self.repeats and not repeated_answers.cases:
@@ -210,7 +212,7 @@ class Alternation(Bounded, Method):
             components = self._judge(
                 answers, repeated_answers, interim_rng, 1.0 if last else EARLY, letter_only=not last
             )
-            looks.append({"profiles": size, "letters": {component.name: component.letter for component in components}})
+            looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if answers.unasked or all(
                 component.declared or (component.letter is None and not has_too_few(component))
                 for component in components
@@ -220,7 +222,9 @@ class Alternation(Bounded, Method):
                     components if last else self._judge(answers, repeated_answers, final_rng, EARLY, letter_only=False)
                 )
                 break
-        return replace(self.finding(components, {"looks": looks}), reasons=answers.spellings.reasons())
+        return replace(
+            self.finding(components, ProfilesAggregation(looks=tuple(looks))), reasons=answers.spellings.reasons()
+        )
 
     def _judge(
         self,

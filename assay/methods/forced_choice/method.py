@@ -23,7 +23,7 @@ from assay.methods.forced_choice import words as spoken
 from assay.methods.forced_choice.choice_trials import Questions, Trials, ask_choices
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
 from assay.methods.forced_choice.psychophysics import Replicates, judge_choices, judge_vectors
-from assay.methods.shared.coverage import Vectors, ask_vectors
+from assay.methods.shared.answers.vectors import Vectors, ask_vectors
 from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Kind, Probe, Reply

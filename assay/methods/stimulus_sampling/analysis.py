@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.document import EffectDocument, read_json
 from assay.errors import EvidenceError
-from assay.methods.shared.answer_tally import Tally
+from assay.methods.shared.answers.tally import Tally
+from assay.methods.stimulus_sampling.detail import SamplingComponent, TiedDocument, ValueDocument, Weights, YesRates
 from assay.methods.stimulus_sampling.texts import TextsHeard
 from assay.methods.stimulus_sampling.vectors import CellsHeard
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
-from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
+from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_replies
 from assay.statistics.bayes.importance import HEAVY
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.strata import share_effects
@@ -29,7 +30,7 @@ class Rules:
     """Fields of `StimulusSampling` that decide what is computed.
 
     `tie` is the share of one side of the contents that a value has in a tied prior. `rarer`: either of two labels may
-    count as yes, so within a side, inputs without a yes are judged, too, if they are rarer.
+    count as yes, so within a side, inputs without the positive class are also judged if they are rarer.
     """
 
     tie: float
@@ -39,13 +40,13 @@ class Rules:
 
 
 LEAST_YES = 20
-"""Minimum effective number of inputs that get a yes."""
+"""Minimum effective number of inputs of the positive class."""
 
 LEAST_RATE, LEAST_PART = 0.02, 0.1
-"""A side with a smaller share of yes, which is also a smaller part of the other side's, is not judged by itself."""
+"""A side with a smaller positive rate, also as a part of the other side's, is not judged separately."""
 
 LEAST_OF_CELL = 10
-"""Minimum effective number of inputs that get a yes for each cell of the prior of vectors, on average (since 1.3.0)."""
+"""Minimum effective number of positive inputs for each cell of the prior of vectors, on average (since 1.3.0)."""
 
 
 def judge(
@@ -53,18 +54,19 @@ def judge(
     tally: Tally,
     tolerance: Tolerance,
     rules: Rules,
-    detail: dict[str, Any],
+    detail: SamplingComponent,
     rng: np.random.Generator,
     *,
     letter_only: bool,
 ) -> Component:
     """Judge sentences or vectors; if `letter_only`, leave out the details beside the letter."""
     drawing, showing = rng.spawn(2)
-    detail = detail | {
-        "weights": answered_inputs.weights.as_json(),
-        **answered_inputs.clusters,
-        "estimand": answered_inputs.estimand,
-    }
+    detail = replace(
+        detail,
+        weights=read_json(Weights, answered_inputs.weights.as_json()),
+        clusters=answered_inputs.clusters,
+        estimand=answered_inputs.estimand,
+    )
     measurement = Measurement(answered_inputs.label, tally.counts, tolerance, detail)
     try:
         effects = answered_inputs.effects(
@@ -72,21 +74,25 @@ def judge(
         )
     except EvidenceError as error:
         return measurement.impossible(error)
-    measurement.detail |= _distribution(effects, answered_inputs)
+    measurement.detail = _distribution(detail, effects, answered_inputs)
     if not letter_only:
-        measurement.detail |= answered_inputs.resemblance.as_json(showing)
+        measurement.detail = answered_inputs.resemblance.describe(measurement.detail, showing)
     if (reason := _too_little(answered_inputs, strata=rules.strata)) is not None:
         return measurement.give_up(reason, measured_effects=effects.intervals())
     child_rng = rng.spawn(1)[0]
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, child_rng)
     if effects.within:
         hidden += _within_sides(answered_inputs, effects, rules, tolerance.delta, child_rng)
-    measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group, rules.delta_loss)
+    measurement.detail = replace(
+        measurement.detail,
+        hidden=hidden_documents(hidden),
+        by_group=losses_document(tally.by_group, rules.delta_loss),
+    )
     even, tied = effects.even.drawn, np.hstack(effects.halves)
     evidence = Evidence(
         effects.step_1, effects.step_2, hidden=hidden, chance_1=may_be_chance(even), chance_2=may_be_chance(tied)
     )
-    # how much a value's share of the yes answers would grow if every lost reply were a yes for that value
+    # how much a value's share of the positive answers would grow if every lost reply were positive for that value
     share = tally.lost / max(1, tally.counts.asked)
     largest_shift = share / (share + float(answered_inputs.rates.mean(axis=1).sum()))
     return measurement.conclude(
@@ -98,9 +104,9 @@ def judge(
 
 
 def _judged_sides(answered_inputs: TextsHeard | CellsHeard) -> list[int]:
-    """Return the sides where a yes is not negligible; elsewhere next to nobody gets one, whatever the group.
+    """Return the sides where the positive rate is not negligible; elsewhere hardly any input of any group is positive.
 
-    What counts is the largest yes rate of a value on that side: an upper limit of it, as of a Poisson distribution.
+    The largest positive rate of a value on that side counts: an upper limit of it, as of a Poisson distribution.
     """
     largest = answered_inputs.rates.max(axis=0)
     judged_sides = []
@@ -119,10 +125,10 @@ def _within_sides(
     delta: float,
     rng: np.random.Generator,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effect within each side of the contents; if yes is common there, also among inputs without a yes.
+    """Draw the effect within each side of the contents; if the positive class is common, also outside it.
 
-    A side with few inputs that get a yes can only prevent a letter: if two yeses are about the same group, resampling
-    shows no error. If nearly all inputs get a yes, they hardly show who gets it less (docs/decisions/0082).
+    A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
+    shows no error. If nearly all inputs are positive, they hardly show differences (docs/decisions/0082).
     """
     hidden = _effects_of_sides(answered_inputs, effects.within, delta, rng)
     common = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
@@ -154,12 +160,12 @@ def _effects_of_sides(
 
 
 def _too_little(answered_inputs: TextsHeard | CellsHeard, *, strata: bool) -> Reason | None:
-    """Return a reason if the inputs that got a yes are too few; otherwise ``None``.
+    """Return a reason if the inputs of the positive class are too few; otherwise ``None``.
 
-    A few inputs can share a property by chance, and resampling them cannot show that: a single yes is always about one
-    group. In simulations without any effect, five inputs of equal weight were found biased in .23 of cases, twelve in
-    .017, and twenty in none of 60. Vectors of each value and side are different inputs: if yes lies in both tails, 20
-    inputs in all were found biased in 6 of 48 cases.
+    A few inputs can share a property by chance, and resampling them cannot show that: a single positive always
+    belongs to one group. In simulations without any effect, five inputs of equal weight were found biased in .23 of
+    cases, twelve in .017, and twenty in none of 60. Vectors of each value and side are different inputs: if positives
+    are in both tails, 20 inputs in all were found biased in 6 of 48 cases.
     """
     name, weights = answered_inputs.label, answered_inputs.weights
     if weights.heavy:
@@ -174,21 +180,20 @@ def _too_little(answered_inputs: TextsHeard | CellsHeard, *, strata: bool) -> Re
     return None
 
 
-def _distribution(effects: SamplingEffects, answered_inputs: TextsHeard | CellsHeard) -> dict[str, Any]:
-    """Return the attribute's distribution under each prior, before and after conditioning on a yes."""
+def _distribution(
+    detail: SamplingComponent, effects: SamplingEffects, answered_inputs: TextsHeard | CellsHeard
+) -> SamplingComponent:
+    """Add the attribute's distribution under each prior, before and after conditioning on a yes."""
     values, sides = answered_inputs.values, answered_inputs.sides
-    return {
-        "distribution": _shares(effects.even, values),
-        "tied": [
-            {
-                "favoured": values[deviations.prior.favoured or 0],
-                "side": sides[_side(deviations)],
-                "values": _shares(deviations, values),
-            }
+    return replace(
+        detail,
+        distribution=_shares(effects.even, values),
+        tied=tuple(
+            TiedDocument(values[deviations.prior.favoured or 0], sides[_side(deviations)], _shares(deviations, values))
             for deviations in effects.tied
-        ],
-        "yes_rates": {"values": list(values), "sides": list(sides), "rates": answered_inputs.rates.tolist()},
-    }
+        ),
+        yes_rates=YesRates(tuple(values), tuple(sides), tuple(map(tuple, answered_inputs.rates.tolist()))),
+    )
 
 
 def _side(deviations: Deviations) -> int:
@@ -196,16 +201,12 @@ def _side(deviations: Deviations) -> int:
     return int(deviations.prior.sides[deviations.prior.favoured or 0].argmax())
 
 
-def _shares(deviations: Deviations, values: Sequence[str]) -> list[dict[str, Any]]:
-    return [
-        {
-            "value": name,
-            "prior": 1 / len(values),
-            "posterior": asdict(interval_of(deviations.share_draws[:, index]))
-            | {"estimate": float(deviations.shares[index])},
-        }
-        for index, name in enumerate(values)
-    ]
+def _shares(deviations: Deviations, values: Sequence[str]) -> tuple[ValueDocument, ...]:
+    intervals = [EffectDocument.of(interval_of(draws)) for draws in deviations.share_draws.T]
+    return tuple(
+        ValueDocument(name, 1 / len(values), replace(interval, estimate=float(share)))
+        for name, interval, share in zip(values, intervals, deviations.shares, strict=True)
+    )
 
 
 def _why(letter: Letter, answered_inputs: TextsHeard | CellsHeard, effects: SamplingEffects) -> Reason:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.document import NO_EFFECT, EffectDocument
+from assay.document import NO_EFFECT, NO_ITEMS, EffectDocument, always
 from assay.methods.shared.detail import ProfilesComponent
 
 
 @dataclass(frozen=True)
 class ValueDocument:
-    """Share of a value among all inputs (`prior`) and among those that get a yes (`posterior`)."""
+    """Share of a value among all inputs (`prior`) and among those of the positive class (`posterior`)."""
 
     value: str | None = None
     prior: float | None = None
@@ -19,26 +19,40 @@ class ValueDocument:
 
 @dataclass(frozen=True)
 class TiedDocument:
-    """The same, when one value comes mostly with one kind of content."""
+    """The distribution if one value comes mostly with content of one side."""
 
     favoured: str | None = None
     side: str | None = None
-    values: tuple[ValueDocument, ...] = ()
+    values: tuple[ValueDocument, ...] = NO_ITEMS
 
 
 @dataclass(frozen=True)
 class Weights:
     """Numbers about the weights of the inputs."""
 
-    inputs: float | None = None
+    inputs: int | None = None
     effective: float | None = None
+    efficiency: float | None = None
     mean: float | None = None
-    tail: float | None = None
+    tail: float | None = always(None)
+
+
+NO_WEIGHTS = Weights()
+"""Weights that were not computed."""
+
+
+@dataclass(frozen=True)
+class YesRates:
+    """Share of a yes by value and by side of the content."""
+
+    values: tuple[str, ...] = NO_ITEMS
+    sides: tuple[str, ...] = NO_ITEMS
+    rates: tuple[tuple[float, ...], ...] = NO_ITEMS
 
 
 @dataclass(frozen=True)
 class WordRow:
-    """A word near to, or distant from, the inputs that get a yes."""
+    """A word near to, or distant from, the inputs of the positive class."""
 
     word: str | None = None
     slot: str | None = None
@@ -50,7 +64,7 @@ class WordRow:
 
 @dataclass(frozen=True)
 class NumberRow:
-    """A number of the inputs, and its mean among those that get a yes."""
+    """A number of the inputs, and its mean among those of the positive class."""
 
     name: str | None = None
     prior: float | None = None
@@ -60,7 +74,7 @@ class NumberRow:
 
 @dataclass(frozen=True)
 class InputRow:
-    """An input with its probability of a yes."""
+    """An input with its probability of the positive class."""
 
     asked: str | None = None
     yes: float | None = None
@@ -69,7 +83,7 @@ class InputRow:
 
 @dataclass(frozen=True)
 class DistanceRow:
-    """Distance of a group to the inputs that get a yes."""
+    """Distance of a group to the inputs of the positive class."""
 
     value: str | None = None
     distance: float | None = None
@@ -79,22 +93,30 @@ class DistanceRow:
 class Projection:
     """Inputs on their two principal components."""
 
-    prior: tuple[tuple[float, float], ...] = ()
-    posterior: tuple[tuple[float, float], ...] = ()
+    explained: tuple[float, ...] = NO_ITEMS
+    prior: tuple[tuple[float, float], ...] = NO_ITEMS
+    posterior: tuple[tuple[float, float], ...] = NO_ITEMS
+    why: str | None = None
+
+
+NO_PROJECTION = Projection()
+"""A projection that was not made."""
 
 
 @dataclass(frozen=True)
 class SamplingComponent(ProfilesComponent):
     """A label, and what the inputs that get it are like."""
 
+    route: str | None = None
     label: str | None = None
-    distribution: tuple[ValueDocument, ...] = ()
-    tied: tuple[TiedDocument, ...] = ()
-    weights: Weights = Weights()
-    nearest_words: tuple[WordRow, ...] = ()
-    most_distant_words: tuple[WordRow, ...] = ()
-    numbers: tuple[NumberRow, ...] = ()
-    nearest_inputs: tuple[InputRow, ...] = ()
-    most_distant_inputs: tuple[InputRow, ...] = ()
-    group_distances: tuple[DistanceRow, ...] = ()
-    projection: Projection = Projection()
+    distribution: tuple[ValueDocument, ...] = NO_ITEMS
+    tied: tuple[TiedDocument, ...] = NO_ITEMS
+    yes_rates: YesRates | None = None
+    weights: Weights = NO_WEIGHTS
+    nearest_words: tuple[WordRow, ...] = NO_ITEMS
+    most_distant_words: tuple[WordRow, ...] = NO_ITEMS
+    numbers: tuple[NumberRow, ...] = NO_ITEMS
+    nearest_inputs: tuple[InputRow, ...] = NO_ITEMS
+    most_distant_inputs: tuple[InputRow, ...] = NO_ITEMS
+    group_distances: tuple[DistanceRow, ...] = NO_ITEMS
+    projection: Projection = NO_PROJECTION

@@ -34,7 +34,7 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
     """
     densities = np.asarray(density, dtype=float)
     if not count > 0:
-        raise OutOfBounds(f"a sample takes a positive number, not {count}", "count")
+        raise OutOfBounds(f"the size of a sample must be positive, not {count}", "count")
     if densities.ndim != 1 or not densities.size or not (np.isfinite(densities) & (densities > 0)).all():
         raise EvidenceError("members of a pool are wanted with positive, finite densities")
     if count >= densities.size:

@@ -1,7 +1,7 @@
-"""Stimulus sampling: which inputs make a classifier say yes, and which group they are about (P1).
+"""Stimulus sampling: which inputs a classifier puts into the positive class, and which group they are about (P1).
 
-``p(s | yes) ~ p(s) P(yes | s)``: inputs are generated from a stated prior, and each is weighted by the service's
-probability of yes. This is at most 1, so no Markov chain is needed, and the inputs stay readable. If yes is rare, and
+``p(s | +) ~ p(s) P(+ | s)``: inputs are generated from a stated prior, and each is weighted by the service's
+probability of the positive class. It is at most 1, so no Markov chain is needed. If the positive class is rare, and
 for vectors of numbers, a logit that is fitted to some replies (the surrogate) chooses the inputs; the service is asked
 about these, and its answers correct the errors of the logit (docs/methods/stimulus-sampling.md).
 """
@@ -12,16 +12,17 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.bounds import Bounded
-from assay.document import ComponentDocument
+from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
-from assay.methods.shared.answer_tally import Asking, Tally, ask_in_batches
+from assay.methods.shared.answers.tally import Asking, Tally, ask_in_batches
+from assay.methods.shared.detail import Profiles, ProfilesAggregation, ProfilesLook
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.methods.stimulus_sampling import words as spoken
 from assay.methods.stimulus_sampling.analysis import Rules, judge
@@ -54,7 +55,7 @@ MOST_VECTORS = 20_000
 
 @dataclass(frozen=True)
 class StimulusSampling(Bounded, Method):
-    """Ask a classifier about generated inputs, and find out which groups the inputs with a yes are about.
+    """Ask a classifier about generated inputs, and find out which groups the inputs of the positive class are about.
 
     Parameters
     ----------
@@ -65,15 +66,15 @@ class StimulusSampling(Bounded, Method):
     vectors : VectorStimuli, optional
         Vectors of numbers instead of sentences.
     label : str, optional
-        Label that counts as yes. If it is left out: of two labels, the one that is rarer in the replies of the first
+        Label of the positive class. If it is left out: of two labels, the one that is rarer in the replies of the first
         look; of a single label with a score, its opposite if that is rarer.
     route : str
-        ``weights``: inputs from the prior are weighted by their probability of yes. ``surrogate``: a logit chooses the
-        inputs to ask about. ``auto``: weights for sentences, if their effective number is at least a tenth of all.
+        ``weights``: inputs from the prior are weighted by their positive probability. ``surrogate``: a logit chooses
+        the inputs to ask about. ``auto``: weights for sentences, if their effective number is at least a tenth of all.
     tie : float
         Share of one side of the contents that a value holds in a tied prior; the other values hold the rest.
     delta : float
-        Largest distance (total variation) between the attribute's distribution among the inputs with a yes and an
+        Largest distance (total variation) between the attribute's distribution in the positive class and an
         even distribution that still counts as none.
     confidence : float
         Probability from which a letter is declared.
@@ -102,11 +103,12 @@ class StimulusSampling(Bounded, Method):
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER})
-    summary: ClassVar[str] = "Are the inputs that make the service say yes those of one group?"
+    summary: ClassVar[str] = "Which groups do positively classified inputs come from?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     COMPONENT: ClassVar[type[ComponentDocument]] = SamplingComponent
+    AGGREGATION: ClassVar[type[AggregationDocument]] = ProfilesAggregation
 
     def __post_init__(self) -> None:
         """Fill in the catalog's sentences and check the fields."""
@@ -146,14 +148,16 @@ class StimulusSampling(Bounded, Method):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask about generated inputs, and judge the attribute's distribution among those with a yes."""
-        looks: list[dict[str, Any]] = []
+        looks: list[ProfilesLook] = []
         reply_log = Heard()
         ask = self._by_texts if self.vectors is None else self._by_vectors
         component = yield from ask(reply_log, rng, looks)
-        return replace(self.finding([component], {"looks": looks}), reasons=reply_log.spellings.reasons())
+        return replace(
+            self.finding([component], ProfilesAggregation(looks=tuple(looks))), reasons=reply_log.spellings.reasons()
+        )
 
     # ------------------------------------------------------------------------ texts
-    def _by_texts(self, reply_log: Heard, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
+    def _by_texts(self, reply_log: Heard, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.texts is not None  # noqa: S101
         writing, picking, numbers = rng.spawn(3)
         cases = text_cases(self.texts, writing)
@@ -176,7 +180,7 @@ class StimulusSampling(Bounded, Method):
             component = self._judge(
                 reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
             )
-            looks.append({"profiles": len(profiles), "letters": {component.name: component.letter}})
+            looks.append(ProfilesLook(len(profiles), {component.name: component.letter}))
             if component.declared or _hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
@@ -195,7 +199,7 @@ class StimulusSampling(Bounded, Method):
         return Picking(cases, density, rng.random(len(cases)))
 
     # ------------------------------------------------------------------------ vectors
-    def _by_vectors(self, reply_log: Heard, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
+    def _by_vectors(self, reply_log: Heard, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.vectors is not None  # noqa: S101
         drawing, numbers = rng.spawn(2)
         cells = len(self.vectors.priors)
@@ -220,7 +224,7 @@ class StimulusSampling(Bounded, Method):
             component = self._judge(
                 reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
             )
-            looks.append({"profiles": sum(map(len, replies.values())), "letters": {component.name: component.letter}})
+            looks.append(ProfilesLook(sum(map(len, replies.values())), {component.name: component.letter}))
             if last or component.declared or _hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
@@ -229,7 +233,7 @@ class StimulusSampling(Bounded, Method):
     def _trained(
         self, reply_log: Heard, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
-        """Ask about vectors of the unbiased prior; return the fitted surrogate and the label of yes, or a reason."""
+        """Ask about vectors of the unbiased prior; return the fitted surrogate and the positive label, or a reason."""
         assert self.vectors is not None  # noqa: S101
         count = -(-TRAINING // len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
@@ -258,7 +262,7 @@ class StimulusSampling(Bounded, Method):
 
     # ------------------------------------------------------------------------ shared by texts and vectors
     def _label(self, outcome: TextsHeard | CellsHeard | Reason) -> str | None:
-        """Return the label of yes for later looks: the rarer label stays, although a surrogate then favours it."""
+        """Return the positive label for later looks: the rarer label stays, although a surrogate then favours it."""
         return self.label if isinstance(outcome, Reason) else outcome.label
 
     def _sizes(self, max_size: int) -> Iterator[tuple[int, bool]]:
@@ -294,28 +298,28 @@ class StimulusSampling(Bounded, Method):
     ) -> Component:
         """Judge the letter only; if that decides the job, judge again with the same draws and with all details."""
         tally = reply_log.tally(self.values)
-        detail = {
-            "values": list(self.values),
-            "route": route,
-            "profiles": {"asked": len(reply_log.replies), "whole": complete_count},
-            "failed_why": dict(tally.failed_why),
-            "unusable_why": dict(tally.unusable_why),
-            "unasked": tally.unasked,
-        }
+        detail = SamplingComponent(
+            values=tuple(self.values),
+            route=route,
+            profiles=Profiles(len(reply_log.replies), complete_count),
+            failed_why=dict(tally.failed_why),
+            unusable_why=dict(tally.unusable_why),
+            unasked=tally.unasked,
+        )
         if isinstance(outcome, Reason):
             tolerance = Tolerance.around(self.delta, self.confidence)
             return Measurement(outcome.component or OUTPUT, tally.counts, tolerance, detail).give_up(outcome)
         confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
         rules = Rules(self.tie, self.strata, self.delta_loss, self.label is None)
-        judge_inputs = partial(judge, outcome, tally, tolerance, rules, detail | {"label": outcome.label})
+        judge_inputs = partial(judge, outcome, tally, tolerance, rules, replace(detail, label=outcome.label))
         replay_rng = deepcopy(rng)
         component = judge_inputs(rng, letter_only=not last)
         return judge_inputs(replay_rng, letter_only=False) if component.declared and not last else component
 
 
 def _hopeless(outcome: object, tally: Tally) -> bool:
-    """Return whether more questions are useless; if there was no yes so far, a first yes may still come."""
+    """Return whether more questions are useless; if no input was positive so far, a later one may be."""
     if tally.unasked:
         return True
     return isinstance(outcome, Reason) and outcome.code not in {"never-yes", "constant-answers"}

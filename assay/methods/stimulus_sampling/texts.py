@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
+from assay.document import Shares
+from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
 from assay.methods.stimulus_sampling.inclusion_probability import inclusion
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible, probability
@@ -31,13 +32,13 @@ See docs/methods/stimulus-sampling.md.
 
 @dataclass(frozen=True)
 class TextsHeard:
-    """Profiles that were answered with a probability of yes under every value."""
+    """Profiles that were answered with a probability of the positive class under every value."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]
     label: str
     yes: Floats
-    """Probability of the label that counts as yes; shape (profiles, values)."""
+    """Probability of the label of the positive class; shape (profiles, values)."""
     taken: Floats
     """Probability with which each profile was taken from the pool; shape (profiles,)."""
 
@@ -64,7 +65,7 @@ class TextsHeard:
 
     @cached_property
     def carried_by(self) -> dict[str, float]:
-        """Effective number of clusters (Kish) behind the yes answers, by kind; frames may be few and are left out."""
+        """Effective number of clusters (Kish) of the positive answers, by kind; frames may be few and are left out."""
         of_profile = self.weights.shares.reshape(self.yes.shape).sum(axis=1)
         return {
             kind: float(1 / (np.bincount(ids, weights=of_profile) ** 2).sum())
@@ -73,21 +74,21 @@ class TextsHeard:
         }
 
     def others(self) -> TextsHeard:
-        """Return the same profiles with every other answer counted as yes: each probability p becomes 1 - p."""
+        """Return the same profiles with every other answer counted as positive: each probability p becomes 1 - p."""
         return replace(self, yes=1 - self.yes)
 
     def effective_of(self, side: int) -> float:
-        """Return the effective number of inputs (Kish) behind the yes answers of a side."""
+        """Return the effective number of inputs (Kish) behind the positive answers of a side."""
         return effective((self.yes / self.taken[:, None])[self.paired.side == side])
 
     def surrogate(self) -> WordLogit:
-        """Fit a logit in the profiles' words to the mean probability of yes over the values."""
+        """Fit a logit in the profiles' words to the mean probability of the positive class over the values."""
         return WordLogit.fit(self.cases[:TRAINING], self.yes[:TRAINING].mean(axis=1))
 
     @property
-    def clusters(self) -> dict[str, dict[str, int]]:
+    def clusters(self) -> Shares:
         """Number of clusters of each kind, for the detail of a component."""
-        return {"clusters": {kind: int(ids.max()) + 1 for kind, ids in self.paired.profiles.clusters.items()}}
+        return {kind: int(ids.max()) + 1 for kind, ids in self.paired.profiles.clusters.items()}
 
     @property
     def estimand(self) -> str:
@@ -96,7 +97,7 @@ class TextsHeard:
 
     @property
     def rates(self) -> Floats:
-        """Yes rate by value and side, shape (values, 2)."""
+        """Positive rate by value and side, shape (values, 2)."""
         return self.paired.rates
 
     def inputs_of(self, side: int) -> int:
@@ -109,7 +110,7 @@ class TextsHeard:
 
     @property
     def resemblance(self) -> Texts:
-        """Every text with its share among the inputs that get a yes."""
+        """Every text with its share among the inputs of the positive class."""
         places = [(case, value) for case in self.cases for value in range(len(self.values))]
         prior = np.repeat(1 / self.taken, len(self.values))
         return Texts(
@@ -145,7 +146,7 @@ def hear_texts(answers: Answers, taken: Floats, requested_label: str | None) -> 
 
 @dataclass(frozen=True)
 class WordLogit:
-    """Surrogate of the service: a logit with the log odds of yes for each word in a slot of a profile.
+    """Surrogate of the service: a logit with the log odds of the positive class for each word in a slot of a profile.
 
     `constant` is the log odds of a profile without any known word.
     """
@@ -155,7 +156,7 @@ class WordLogit:
 
     @classmethod
     def fit(cls, cases: Sequence[Case], yes: Floats) -> WordLogit:
-        """Fit the logit to the probability of yes of some profiles."""
+        """Fit the logit to the probability of the positive class of some profiles."""
         fitted = fit_surrogate(indicators([case.clusters for case in cases]), yes)
         words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
         return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
@@ -163,7 +164,7 @@ class WordLogit:
     def wanted(self, cases: Sequence[Case]) -> Floats:
         """Compute the relative sampling density of each profile of a pool, 1 on average; shape (pool,).
 
-        A tenth of the density is uniform, so that inputs that the logit overlooks are sampled, too.
+        A tenth of the density is uniform, so that inputs that the logit overlooks are also sampled.
         """
         score = [self.constant + sum(self.weights.get(word, 0.0) for word in case.clusters.items()) for case in cases]
         expected = special.expit(np.array(score))

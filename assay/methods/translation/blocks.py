@@ -208,7 +208,7 @@ class NeutralWriter(_Writer):
         frames = construction("neutral").frames
         for name in attribute.value_names:
             if not _on_side(name):
-                raise SpecificationError(f"no occupation is known to be mostly done by {name!r}", "attribute")
+                raise SpecificationError(f"the catalogue has no occupation held mostly by {name!r}", "attribute")
         decks = {name: _shuffled_contents(_on_side(name), frames, rng) for name in attribute.value_names}
         super().__init__(specs, decks, 1, rng)
 

@@ -3,7 +3,7 @@
 A neutral sentence ("The nurse is here.") is translated into a language whose articles or pronouns
 mark gender, and the mark is read. The *row* of the transition matrix is the labour side of the
 occupation (mostly men, mostly women), so that step 2 asks whether the output follows a biased mix
-of occupations (docs/methods/round-trip.md, "one-hop"). A sentence that leaves the gender open on purpose, such as
+of occupations (docs/methods/one-hop.md). A sentence that leaves the gender open on purpose, such as
 one with both forms ("El/la enfermero/a"), is harmless: effects are taken over the marked sentences only,
 weighted by their share. A sentence whose gender cannot be read ("L'infirmière") is counted as lost.
 """

@@ -1,7 +1,7 @@
-"""Importance weights of generated inputs: the posterior of inputs that the service answers with yes.
+"""Importance weights of generated inputs: the posterior of inputs of the positive class.
 
-The posterior is ``p(s | yes) ~ p(s) P(yes | s)`` (P1). Inputs drawn from ``p(s)`` follow the posterior if each is
-weighted by the service's own probability of yes, which is at most 1: the weights are bounded
+The posterior is ``p(s | +) ~ p(s) P(+ | s)`` (P1). Inputs drawn from ``p(s)`` follow the posterior if each is
+weighted by the service's own probability of the positive class, which is at most 1: the weights are bounded
 (docs/methods/stimulus-sampling.md).
 """
 
@@ -40,7 +40,7 @@ class Weights:
     """Effective sample size, ``(sum w)**2 / sum w**2`` (Kish)."""
     mean: float
     """Mean of the weights before they were normalised. With the service's probabilities as weights, and inputs drawn
-    from the prior, it estimates how often the service says yes."""
+    from the prior, it estimates the rate of the positive class."""
     tail: float | None
     """Shape k of a generalised Pareto tail of the weights. Above .7, a few inputs dominate. ``None`` if too few weights
     differ to estimate it."""
@@ -77,12 +77,12 @@ def effective(weights: Floats) -> float:
 
 
 def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
-    """Weigh inputs by the service's probability of yes.
+    """Weigh inputs by the service's probability of the positive class.
 
     Parameters
     ----------
     probability : array_like, shape (n,)
-        The service's probability of yes for each input.
+        The service's probability of the positive class for each input.
     proposed : array_like, shape (n,), optional
         If inputs were not drawn from the prior: the density that they were drawn with, divided by the prior's,
         up to a constant; positive. For inputs from a surrogate's posterior, this is the surrogate's probability.
@@ -95,7 +95,7 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
         If a probability is outside [0, 1], or `proposed` has another length.
     EvidenceError
         If a number is not finite, a proposed density is not positive, or every probability is zero, so that
-        the service says yes to no input.
+        no input is positive.
     """
     probabilities = np.asarray(probability, dtype=float)
     if probabilities.ndim != 1 or probabilities.size == 0:
@@ -106,7 +106,8 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
         )
     if probabilities.min() < -SLACK or probabilities.max() > 1 + SLACK:
         raise OutOfBounds(
-            f"probabilities lie in [0, 1], not from {probabilities.min():g} to {probabilities.max():g}", "probability"
+            f"probabilities must be in [0, 1]; they range from {probabilities.min():g} to {probabilities.max():g}",
+            "probability",
         )
     raw = np.clip(probabilities, 0.0, 1.0) / _proposed(proposed, probabilities.size)
     if (largest := float(raw.max())) == 0:

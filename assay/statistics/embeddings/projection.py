@@ -59,7 +59,7 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:
     matrix = as_vectors(vectors, "the vectors", least=2)
     largest = min(len(matrix) - 1, matrix.shape[1])
     if not 1 <= components <= largest:
-        raise OutOfBounds(f"vectors of this shape have 1 to {largest} components, not {components}", "components")
+        raise OutOfBounds(f"the number of components must be 1 to {largest}, not {components}", "components")
     centre = matrix.mean(axis=0)
     if (matrix == matrix[0]).all():
         raise ZeroVariance(f"all {len(matrix)} vectors are the same; there is no direction in which they differ")

@@ -53,7 +53,7 @@ def null_check(effect: float, words: int) -> NullCheck:
     if words < 2:
         raise OutOfBounds(f"each set of target words must hold at least 2, not {words}", "words")
     if not abs(effect) <= LARGEST:  # `not <=` also refuses NaN
-        raise OutOfBounds(f"an effect size lies between -{LARGEST:g} and {LARGEST:g}, not at {effect}", "effect")
+        raise OutOfBounds(f"an effect size must be between -{LARGEST:g} and {LARGEST:g}, not {effect}", "effect")
     ddof0, ddof1 = (_beyond(words / 2 * effect**2 / (2 * words - ddof), words) for ddof in (0, 1))
     # for single words, the contrast has a squared length of 2 instead of 2 / words
     return NullCheck(effect, words, ddof0, ddof1, _beyond(effect**2 / 2 / (2 * words - 1), words))

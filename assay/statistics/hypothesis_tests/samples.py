@@ -17,7 +17,7 @@ def as_sample(values: ArrayLike, least: int = 1) -> Floats:
     """
     sample = np.asarray(values, dtype=float)
     if sample.ndim != 1:
-        raise OutOfBounds(f"a sample is a row of numbers, not an array of shape {sample.shape}")
+        raise OutOfBounds(f"a sample must be a one-dimensional array, not one of shape {sample.shape}")
     if sample.size < least:
         raise TooFewObservations(f"{sample.size} values are too few; at least {least} are needed")
     if not np.isfinite(sample).all():
@@ -28,4 +28,4 @@ def as_sample(values: ArrayLike, least: int = 1) -> Floats:
 def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
     """Raise `OutOfBounds` if two samples differ in length."""
     if x.shape != y.shape:
-        raise OutOfBounds(f"pairs need two samples of one length, not of {x.size} and {y.size} values")
+        raise OutOfBounds(f"pairs need two samples of the same length, not of {x.size} and {y.size} values")

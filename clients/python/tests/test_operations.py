@@ -78,9 +78,22 @@ def test_generated_modules_are_up_to_date():
     spec = importlib.util.spec_from_file_location("build_operations", ROOT / "build_operations.py")
     generator = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generator)
-    for name, source in generator.modules(json.loads((ROOT / "openapi.json").read_text("utf-8"))).items():
-        installed = Path(documents.__file__).with_name(name).read_text("utf-8")
-        assert installed == source, f"{name} is not generated from openapi.json as it is now: run `make client`"
+    package = Path(documents.__file__).parent
+    async_client = (package / "async_client.py").read_text("utf-8")
+    generated = generator.modules(json.loads((ROOT / "openapi.json").read_text("utf-8")), async_client)
+    for name, source in generated.items():
+        assert (package / name).read_text("utf-8") == source, f"{name} is not as generated now: run `make client`"
+
+
+def test_the_generated_client_is_synchronous_and_documented_like_the_asynchronous_one():
+    source = Path(inspect.getfile(Client)).read_text("utf-8")
+    assert not re.search(r"\basync(?!hronous)|await", source)
+    for name in ("rate", "wait_for_job", "wait_for_suite", "request", "close"):
+        method, async_method = getattr(Client, name), getattr(AsyncClient, name)
+        assert inspect.signature(method) == inspect.signature(async_method)
+        assert method.__doc__ == async_method.__doc__
+        assert inspect.iscoroutinefunction(async_method)
+        assert not inspect.iscoroutinefunction(method)
 
 
 def test_every_operation_has_a_method_and_every_method_has_an_operation(described):
@@ -188,7 +201,7 @@ def test_the_options_of_rate_are_the_remaining_fields_of_a_rating_request():
 
 @pytest.mark.parametrize("bad", ["", ".", ".."])
 def test_an_id_that_would_name_another_resource_is_refused(bad):
-    with pytest.raises(ValueError, match="names no resource"):
+    with pytest.raises(ValueError, match="does not name a resource"):
         Calls().get_rating(bad)
 
 

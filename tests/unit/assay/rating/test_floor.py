@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from assay.document import ServiceDocument, as_json
 from assay.explain import Vocabulary, explain
 from assay.methods import RoundTrip
 from assay.model import Evidence, Finding, HiddenEffect, Letter, Reason
@@ -41,17 +42,18 @@ def rating_of(*components):
 
 
 def document_of(rating):
-    return rating_document(
+    document = rating_document(
         rating,
         vocabulary=VOCABULARY,
         experiment={"method": "round-trip", "attribute": "gender"},
-        target={"name": "service", "kind": "translator"},
+        target=ServiceDocument("service", "translator"),
         seed=1,
         calls=24,
         failed_calls=0,
         evidence_digest="sha256:0",
         visibility="public",
     )
+    return as_json(document)
 
 
 def test_a_component_with_too_few_units_has_no_letter_however_clear_its_effects_are():
@@ -84,7 +86,7 @@ def test_a_smaller_tolerance_needs_more_answers():
     assert [answers_needed(delta) for delta in (0.5, 0.1, 0.05, 0.01)] == [30, 60, 240, 6000]
 
 
-def test_a_rating_of_too_few_units_leans_to_no_letter_in_any_report():
+def test_a_rating_of_too_few_units_has_no_leading_letter_in_any_report():
     document = document_of(rating_of(component_of(Units("text", 12, 30))))
     assert (document["letter"], document["declared"], document["probabilities"]) == (None, False, None)
     assert {reason["code"] for reason in document["reasons"]} == {TOO_FEW, "component-unmeasured"}

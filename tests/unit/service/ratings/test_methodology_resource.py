@@ -10,7 +10,7 @@ from sqlalchemy import event
 
 from assay.rating.methodology import Methodologies, shipped
 from service.app import create_app
-from service.ratings.annotations import read_annotations
+from service.ratings.service import read_annotations
 from store.ratings import ratings, rerated
 
 pytestmark = pytest.mark.anyio

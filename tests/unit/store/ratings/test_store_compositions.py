@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from store.core.schema import ratings
 from store.ratings import compositions
 from store.ratings.compositions import NewComposition
+from store.ratings.tables import ratings
 from store.targets import targets
 from store.targets.targets import NewTarget
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from store.core.schema import ratings
 from store.jobs import cool_down, jobs
 from store.ratings import expiry
+from store.ratings.tables import ratings
 from store.webhooks import outbox
 
 SURE = {"BS": {"BS": 0.98, "DSBS": 0.01, "UCS": 0.01}, "DSBS": {"BS": 0.01, "DSBS": 0.98, "UCS": 0.01}}

@@ -5,22 +5,21 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from store.core.agency_schema import schedules as table
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.dispatch import reconciler_lock
 from store.jobs.jobs import NewJob
 from store.ratings import expiry
-from store.ratings.ratings import NewRating
 from store.suites import schedules
 from store.suites.recurrence import Recurrence
 from store.suites.schedules import NewSchedule, Orders, job_template
+from store.suites.tables import schedules as table
 from store.webhooks import outbox
 from tests.support.jobs import new_job
-from workers.engine import due_schedules as scheduler
-from workers.engine.due_schedules import run_due, tell_expiring
-from workers.engine.reconciler import Reconciler
+from tests.support.new_ratings import new_rating
+from workers.engine import reconciler as scheduler
+from workers.engine.reconciler import Reconciler, run_due, tell_expiring
 
 TARGET = {"name": "M", "kind": "translator", "protocol": "x", "base_url": "http://mirror", "settings": {}, "limits": {}}
 
@@ -123,7 +122,7 @@ def rate(database: Database, url: str) -> None:
     with database.write() as c:
         claim = jobs.claim(c, jobs.add(c, acme_job()).id, "test")
         assert claim is not None
-        rating = NewRating(
+        rating = new_rating(
             tenant="acme",
             target_id=None,
             target=target,

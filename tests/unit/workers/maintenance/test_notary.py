@@ -20,16 +20,16 @@ from assay.evidence.dsse import opened, signer_of
 from assay.evidence.jwks import thumbprint
 from assay.evidence.merkle import proves_growth
 from assay.evidence.statement import RATING
-from store.core.agency_schema import certificates as certificate_rows
-from store.core.agency_schema import unsigned_ratings
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.ratings import certificates, log, witnessing
-from store.ratings.ratings import NewRating
+from store.ratings.tables import certificates as certificate_rows
+from store.ratings.tables import unsigned_ratings
 from store.security import signing
 from store.security.secrets import Vault
 from tests.support.jobs import new_job
+from tests.support.new_ratings import new_rating
 from tests.support.signing import private_pem, public_pem, signing_program, stated_document
 from workers.maintenance.notary import Notary, sign_due
 
@@ -52,7 +52,7 @@ def finished(database) -> Callable[..., str]:
 
     def finished(**changes) -> str:
         document = DOCUMENT | changes
-        new = NewRating(
+        new = new_rating(
             tenant="default",
             target_id=None,
             target=document["target"],

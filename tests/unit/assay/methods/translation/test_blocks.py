@@ -320,6 +320,6 @@ def test_neutral_texts_are_the_same_for_the_same_seed_and_at_most_as_many_as_can
 
 
 def test_only_gender_has_occupations_that_are_typical_of_a_value():
-    with pytest.raises(SpecificationError, match="mostly done by 'black'"):
+    with pytest.raises(SpecificationError, match="held mostly by 'black'"):
         NeutralWriter(attribute("race"), usual(attribute("race")), generator(0))
     assert neutral_capacity(attribute("race"), usual(attribute("race"))) == 0

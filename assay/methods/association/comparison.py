@@ -1,0 +1,241 @@
+"""Comparison of two ratings of the same words, such as before and after debiasing (P2, section 5.2).
+
+A rating document holds the distances and not the posterior. So both posteriors are fitted again, in the same way, to
+the word pairs that both ratings have. A difference is therefore due to the embeddings and never to the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import cast
+
+from assay.document import NO_ENTRIES, NO_ITEMS, ComponentDocument, Json, RatingDocument, as_json, read_json
+from assay.errors import EvidenceError, SpecificationError
+from assay.experiment import generator
+from assay.methods.association.detail import AssociationComponent
+from assay.model import Floats
+from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
+from assay.statistics.embeddings.posterior_comparison import Difference, compare, effect_draws
+
+METHOD = "association"
+"""The only method whose ratings hold the raw distances for a new posterior."""
+
+DRAWS = 4000
+"""Draws of each posterior, regardless of the number of draws in the ratings."""
+
+SEED = 0
+"""Seed of both fits: a comparison is reproducible, and swapping the ratings mirrors the result."""
+
+NAMED = 5
+"""Maximum number of words of a list that a message names; of the other words, it gives only the number."""
+
+Pair = tuple[str, str]
+
+
+class NotComparable(SpecificationError):
+    """The two ratings cannot be compared."""
+
+    code = "not-comparable"
+
+
+def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
+    """Compare two association ratings of the same words.
+
+    Parameters
+    ----------
+    before, after : RatingDocument
+        Ratings with components of the type `AssociationComponent`. Differences are *after* less *before*, in cosine
+        distance.
+
+    Returns
+    -------
+    dict
+        ``before`` and ``after`` (facts of the ratings), ``fit`` (how both were fitted), ``pairs`` (word pairs that both
+        have) and ``pairs_left_out``, ``mass`` (probability of each interval), and the differences: ``connections``,
+        ``effect`` (``different`` minus ``associated``; if it falls, stereotypes are followed less) and ``words``, the
+        same effect for each protected word. Every difference has ``before`` and ``after``, the two means.
+
+    Raises
+    ------
+    NotComparable
+        If a rating is by another method than association or has no distances, if the words or the fits of the
+        ratings differ, or if they share too few pairs for a posterior.
+    """
+    _check_methods(before, after)
+    first, second = _Measured.of(before), _Measured.of(after)
+    _check_alike(first, second)
+    shared = [pair for pair in first.rows if pair in second.rows]
+    if not shared:
+        raise NotComparable("the ratings have no distance between the same two words; each lacks the other's words")
+    try:
+        first_posterior, second_posterior = first.fitted(shared), second.fitted(shared)
+        comparison = compare(first_posterior, second_posterior)
+    except EvidenceError as error:
+        raise NotComparable(f"the measurements of both ratings cannot be compared: {error}") from None
+    return {
+        "method": METHOD,
+        "attribute": before.attribute,
+        "before": first.summary,
+        "after": second.summary,
+        "fit": {"residual": first.residual, "prior": first.prior, "draws": DRAWS},
+        "pairs": len(shared),
+        "pairs_left_out": len({*first.rows, *second.rows}) - len(shared),
+        "mass": comparison.mass,
+        "connections": [
+            _told(connection, first_posterior.mean(connection.name), second_posterior.mean(connection.name))
+            for connection in comparison.connections
+        ],
+        "effect": None
+        if comparison.effect is None
+        else _told(comparison.effect, effect_draws(first_posterior), effect_draws(second_posterior)),
+        "words": [
+            _told(word, effect_draws(first_posterior, word.name), effect_draws(second_posterior, word.name))
+            for word in comparison.words
+        ],
+    }
+
+
+# ---------------------------------------------------------------------------- contents of a rating
+@dataclass(frozen=True)
+class _Words:
+    """The words of a request."""
+
+    protected: Mapping[str, tuple[str, ...]] = NO_ENTRIES
+    attributes: Mapping[str, tuple[str, ...]] = NO_ENTRIES
+    human: tuple[str, ...] = NO_ITEMS
+    neutral: tuple[str, ...] = NO_ITEMS
+
+    @property
+    def lists(self) -> dict[str, frozenset[str]]:
+        """Every list of words by its name."""
+        by_group = {
+            f"{group} ({role})": frozenset(words)
+            for role, lists in (("protected", self.protected), ("stereotype", self.attributes))
+            for group, words in lists.items()
+        }
+        return by_group | {"human": frozenset(self.human), "neutral": frozenset(self.neutral)}
+
+
+@dataclass(frozen=True)
+class _Experiment:
+    """The request of a rating by association."""
+
+    words: _Words | None = None
+    residual: str | None = None
+    prior: str | None = None
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Measurements of one rating: `rows` has the connection and the distance of each pair of words."""
+
+    summary: Json
+    lists: Mapping[str, frozenset[str]]
+    residual: str
+    prior: str
+    rows: Mapping[Pair, tuple[str, float]]
+
+    @classmethod
+    def of(cls, rating: RatingDocument) -> _Measured:
+        """Read a rating."""
+        experiment = read_json(_Experiment, rating.experiment)
+        if experiment.words is None:
+            raise NotComparable(f"{_name(rating)} is no complete rating: its 'experiment' has no words")
+        if len(rating.components) != 1:
+            raise NotComparable(f"{_name(rating)} is no complete rating: an association has one entry in 'components'")
+        (component,) = rating.components
+        return cls(
+            summary={
+                **{name: getattr(rating, name) for name in ("id", "letter", "declared", "rated_at", "evidence_digest")},
+                "target": rating.target.name,
+                "missing": sorted(component.missing),
+                "hidden": as_json(component.hidden),
+            },
+            lists=experiment.words.lists,
+            residual=str(experiment.residual),
+            prior=str(experiment.prior),
+            rows=_rows(rating, component),
+        )
+
+    def fitted(self, pairs: Sequence[Pair]) -> Posterior:
+        """Fit the posterior to some of the pairs."""
+        rows = [self.rows[pair] for pair in pairs]
+        return fit_hierarchy(
+            [distance for _, distance in rows],
+            [connection for connection, _ in rows],
+            [protected for protected, _ in pairs],
+            generator(SEED),
+            draws=DRAWS,
+            residual=cast("Residual", self.residual),
+            prior=self.prior,
+        )
+
+
+def _rows(rating: RatingDocument, component: ComponentDocument) -> dict[Pair, tuple[str, float]]:
+    """Return the connection and the distance of each protected word and attribute word."""
+    raw = component.raw if isinstance(component, AssociationComponent) else {}
+    if raw != component.json.get("raw", {}):
+        raise NotComparable(
+            f"{_name(rating)} has something in 'raw' that is no number, or that is not nested by protected word, "
+            "connection and attribute word"
+        )
+    rows = {
+        (word, attribute_word): (connection, distance)
+        for word, connections in raw.items()
+        for connection, distances in connections.items()
+        for attribute_word, distance in distances.items()
+    }
+    if not rows:
+        codes = f" ({', '.join(component.reason_codes)})" if component.reasons else ""
+        raise NotComparable(f"{_name(rating)} has no distances to compare: nothing could be measured{codes}")
+    return rows
+
+
+def _name(rating: RatingDocument) -> str:
+    return f"the rating {rating.id or 'without an id'}"
+
+
+# ---------------------------------------------------------------------------- checks
+def _check_methods(before: RatingDocument, after: RatingDocument) -> None:
+    methods = [str(rating.method) for rating in (before, after)]
+    if methods == [METHOD, METHOD]:
+        return
+    same = methods[0] == methods[1]
+    methods_text = f"both ratings are by {methods[0]}" if same else f"they are by {' and '.join(methods)}"
+    raise NotComparable(
+        f"only ratings by {METHOD} can be compared: only they contain the distances that the comparison needs; "
+        f"{methods_text}"
+    )
+
+
+def _check_alike(first: _Measured, second: _Measured) -> None:
+    """Raise `NotComparable` if the ratings differ in their words or in the settings of the fit."""
+    differing = [
+        f"{name} ({'; '.join(_only_in(first.lists.get(name), second.lists.get(name)))})"
+        for name in dict.fromkeys((*first.lists, *second.lists))
+        if first.lists.get(name) != second.lists.get(name)
+    ]
+    if differing:
+        raise NotComparable(f"the ratings are of different words: {', '.join(differing)}; rate both with the same")
+    for name in ("residual", "prior"):
+        first_setting, second_setting = getattr(first, name), getattr(second, name)
+        if first_setting != second_setting:
+            raise NotComparable(
+                f"the {name} is {first_setting!r} in one rating and {second_setting!r} in the other; "
+                "rate both with the same"
+            )
+
+
+def _only_in(first: frozenset[str] | None, second: frozenset[str] | None) -> list[str]:
+    differences = []
+    for position, mine, others in (("first", first, second), ("second", second, first)):
+        if only := sorted((mine or frozenset()) - (others or frozenset())):
+            more = f" and {len(only) - NAMED} more" if len(only) > NAMED else ""
+            differences.append(f"only in the {position}: {', '.join(only[:NAMED])}{more}")
+    return differences
+
+
+# ---------------------------------------------------------------------------- result
+def _told(difference: Difference, before: Floats, after: Floats) -> Json:
+    return {"name": difference.name, "before": float(before.mean()), "after": float(after.mean()), **asdict(difference)}
