@@ -42,11 +42,20 @@ SHEETS = (
     ),
     Sheet(
         "numbers",
-        "What the inputs that make it say yes are like",
-        {"Number": "name", "Mean of inputs": "prior", "Mean of yes": "posterior", "Shift, in sd": "shift"},
+        "Numbers of the positive class",
+        {
+            "Number": "name",
+            "Mean of inputs": "prior",
+            "Mean in the positive class": "posterior",
+            "Shift, in sd": "shift",
+        },
     ),
     *(
-        Sheet(key, title, {"Asked": "asked", "Probability of yes": "yes", "Distance, in slots": "distance"})
+        Sheet(
+            key,
+            title,
+            {"Asked": "asked", "Probability of the positive class": "yes", "Distance, in slots": "distance"},
+        )
         for key, title in (
             ("nearest_inputs", "Most probable inputs of the positive class"),
             ("most_distant_inputs", "Least probable inputs of the positive class"),
