@@ -57,7 +57,7 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
 async def reading_of(service: Service, tenant: str, rows: NamedRows) -> dict[str, Any]:
     """Return as ``reading`` what the sender of an experiment's table said about its form, or nothing.
 
-    The same bytes can be sent again with other words, and are then another table.
+    The same bytes with another declared form are another table.
     """
     upload = await service.database.read(uploads.find, rows.upload, tenant, "table")
     return {"reading": upload.summary["reading"]} if upload and upload.summary.get("reading") else {}

@@ -126,7 +126,7 @@ class Deliverer(BackgroundThread):
                 handed = fan_out.hand_over(connection, base_url)
             closed = handed.closed
             for notice in handed.malformed:
-                log.error("notice given up", why="its row holds no notice", notice=notice.id, job=notice.job_id)
+                log.error("notice given up", why="its row has no notice", notice=notice.id, job=notice.job_id)
         with self._database.read() as connection:
             ids = deliveries.choose(connection, room)
         if not ids:

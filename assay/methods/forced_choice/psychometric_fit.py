@@ -116,7 +116,7 @@ def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tu
     if not levels.shape == chose.shape == totals.shape or levels.ndim != 1:
         raise OutOfBounds("levels, choices and trials must be equally many", "trials")
     if not (np.isfinite(levels).all() and ((chose >= 0) & (chose <= totals)).all()):
-        raise OutOfBounds("levels must be finite, and the choices at a level must not exceed its trials", "trials")
+        raise OutOfBounds("levels must be finite, and choices from 0 to the trials of their level", "trials")
     has_trials = totals > 0
     distinct, where = np.unique(levels[has_trials], return_inverse=True)
     if len(distinct) < 2:

@@ -47,7 +47,7 @@ class LabelSpellings:
         return {self.first(label): score for label, score in scores.items()}
 
     def first(self, label: str) -> str:
-        """Return the first spelling of a label, without outer blanks and marks; the label itself if it never came."""
+        """Return the first spelling of a label, without outer spaces and marks; the label itself if it has none."""
         spellings = self.by_key.get(label_key(label))
         return plain_label(next(iter(spellings))) if spellings else label
 

@@ -33,8 +33,8 @@ def test_a_chain_has_the_kind_of_its_last_link(kinds):
 @pytest.mark.parametrize(
     ("kinds", "place", "why"),
     [
-        ((T, E), 1, "vectors"),
-        ((E, T), 1, "vectors"),
+        ((T, E), 1, "single words"),
+        ((E, T), 1, "single words"),
         ((T, C, T), 2, "a class"),
         ((R, C), 1, "a number"),
         ((T, T, Kind.IMAGE_CLASSIFIER), 2, "cannot take the text"),

@@ -319,7 +319,7 @@ def test_one_observation_can_be_verified_without_the_others(rated, file, keys):
     assert "the hashes do not lead" in wrong_with(file(json.dumps(proof | {"leaf_index": 2}).encode()), keys)
     elsewhere = proof | {"evidence_digest": "sha256:00"}
     assert "the certificate states" in wrong_with(file(json.dumps(elsewhere).encode()), keys)
-    assert "no proof of an observation" in wrong_with(file(json.dumps(proof | {"proof": [7]}).encode()), keys)
+    assert "not the proof of an observation" in wrong_with(file(json.dumps(proof | {"proof": [7]}).encode()), keys)
 
 
 def test_unreadable_keys_are_reported(rated, file, tmp_path):
