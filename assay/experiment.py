@@ -322,8 +322,6 @@ def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bo
     )
     while session.finding is None:
         for probe in session.missing if more else ():
-            session.accept(
-                probe, Reply(failure=Failure(BUDGET, "the recorded experiment does not contain this question"))
-            )
+            session.accept(probe, Reply(failure=Failure(BUDGET, "this question was not recorded")))
         session.advance()
     return session

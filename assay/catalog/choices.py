@@ -110,9 +110,7 @@ class AssociationWords(Bounded):
         if not self.human and not self.neutral:
             raise SpecificationError("control words are needed: human, neutral or both", "neutral")
         if twice := repeated(word for words in self.protected.values() for word in words):
-            raise SpecificationError(
-                f"{twice[0]!r} belongs to two groups; a protected word must belong to one", "protected"
-            )
+            raise SpecificationError(f"{twice[0]!r} belongs to two groups; it may have one", "protected")
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:

@@ -106,9 +106,7 @@ def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
         raise unknown
     if not envelope.signatures:
         raise CertificateError("the envelope has no signature")
-    raise CertificateError(
-        f"the signature by the key {' or '.join(envelope.key_ids)} does not match the content of the envelope"
-    )
+    raise CertificateError(f"the signature by the key {' or '.join(envelope.key_ids)} does not match its content")
 
 
 def _signature(raw: Any) -> tuple[str, bytes]:

@@ -92,9 +92,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     """
     parts = urlsplit(call.url)
     if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise SpecificationError(
-            f"{call.url[:80]!r} is not the address of a service; it must begin with http:// or https://"
-        )
+        raise SpecificationError(f"{call.url[:80]!r} is not an address; it must begin with http:// or https://")
     if parts.username or parts.password:
         raise SpecificationError(
             "the address contains a user name or password: write --user NAME:PASSWORD in the curl command instead",

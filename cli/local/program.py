@@ -185,7 +185,7 @@ class LocalProgram(Adapter):
             return language_model.accept_worded(language_model.Said(output), ask, PLACE)
         if not isinstance(output, str) or not isinstance(ask, Translate):
             return Reply(
-                failure=Failure("wrong-shape", f"{PLACE} gave {type(output).__name__} ; expected a translated text")
+                failure=Failure("wrong-shape", f"{PLACE} gave {type(output).__name__}; expected a translation")
             )
         return accept_text(output, ask, PLACE)
 

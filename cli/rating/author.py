@@ -22,9 +22,7 @@ AUTHOR_ID = "tgt_author"
 def check_author(method: AnyMethod, author: Mapping[str, Any] | None, settings: Settings) -> None:
     """Raise `SpecificationError` if the experiment lacks its author, or the author cannot be asked or is not needed."""
     if method.needs_author and author is None:
-        raise SpecificationError(
-            "this experiment needs an author, which writes or draws its material: describe it in [author]", "author"
-        )
+        raise SpecificationError("this experiment needs an author for its material: describe it in [author]", "author")
     if author is None:
         return
     if not method.needs_author:

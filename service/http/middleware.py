@@ -204,9 +204,7 @@ def foreign_origin(scope: Scope, hosts: frozenset[str]) -> Problem | None:
         return None
     if site not in {"none", "same-origin"} or (origin is not None and not _is_same(origin, host, hosts)):
         source = f"a page of {origin[:200]!r}" if origin else f"a page of another site ({site[:20]})"
-        return Problem(
-            "foreign-origin", f"{source} sent this request; requests from elsewhere need a key and ASSAY_AUTH=keys"
-        )
+        return Problem("foreign-origin", f"{source} sent this request; it needs a key and ASSAY_AUTH=keys")
     return None
 
 

@@ -117,9 +117,7 @@ def chosen_rows(
 async def _with_trials(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
     if not method.takes_trials:
         able = " or ".join(method_name(method_class) for method_class in every_method() if method_class.takes_trials)
-        raise SpecificationError(
-            f"uploaded answers can be rated by {able}; {method.method} asks its own questions", "kind"
-        )
+        raise SpecificationError(f"uploaded answers are for {able}; {method.method} asks its own questions", "kind")
     trials = await trials_of(service, tenant, target["settings"]["upload"], field="settings.upload")
     fields = ("concept", "level", "chose_second", "trials")
     return method.with_references(Found(trials=tuple({name: row[name] for name in fields} for row in trials)))

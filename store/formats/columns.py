@@ -88,9 +88,7 @@ def read_cell(cell: str, column: Mapping[str, Any]) -> Field:
     else:
         plain = number_text(without_typography(text), column.get("decimal", "point"))
     if plain is None:
-        raise Unreadable(
-            f"{shown(text)} is not a number, but the rest of the column is numbers", column=str(column["name"])
-        )
+        raise Unreadable(f"{shown(text)} is not a number, unlike the rest of the column", column=str(column["name"]))
     return int(plain) if column["type"] == "integer" else float(plain)
 
 

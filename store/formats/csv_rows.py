@@ -82,9 +82,7 @@ class CsvRows:
             if len(cells) != len(self._header):
                 raise Unreadable(f"{len(cells)} cells, and the header has {len(self._header)}", line=line)
             if cells == self._header:
-                raise Unreadable(
-                    "the header is repeated; send the files separately, or join them without their headers", line=line
-                )
+                raise Unreadable("repeats the header; send files one by one, or join them without it", line=line)
             rows += 1
             if rows > self._most_rows:
                 raise Unreadable(f"more than {self._most_rows:,} rows; send a random part of them", line=line)

@@ -104,9 +104,7 @@ def remove(c: Connection, rating_id: str, tenant: str) -> bool:
 def _proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
     host = rating.host
     if host is None:
-        raise NotTheOwner(
-            None, "the rated target has no address of its own, so that nobody can prove that it is theirs"
-        )
+        raise NotTheOwner(None, "the rated target has no address of its own, so nobody can prove to own it")
     proof = domains.proof(c, tenant, host)
     if proof is None:
         raise NotTheOwner(

@@ -106,9 +106,7 @@ class SigningProgram:
             raise SigningUnavailable(f"{AT_ONCE} other signatures are in progress, and none finished in time")
         try:
             if time.monotonic() < self._rests_until:
-                raise SigningUnavailable(
-                    f"the signing command failed less than {self._rest_s:g} s ago; it is not tried again yet"
-                )
+                raise SigningUnavailable(f"the signing command failed less than {self._rest_s:g} s ago")
             try:
                 return self._signature(self._run(message), message)
             except SigningUnavailable:

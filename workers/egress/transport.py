@@ -157,9 +157,7 @@ class GuardedConnector(aiohttp.BaseConnector):
             reason = untrusted.verify_message or "it cannot be verified"
             failure = CallFailed("tls", f"the certificate of {origin} was rejected: {reason.rstrip('.')}")
         except ssl.SSLError:
-            failure = CallFailed(
-                "tls", f"no TLS connection could be negotiated with {origin}; is it an http:// address?"
-            )
+            failure = CallFailed("tls", f"no TLS could be negotiated with {origin}; is it an http:// address?")
         except OSError as refused:
             failure = CallFailed("connect", f"{origin} cannot be reached ({type(refused).__name__})")
         if failure is not None:  # raised outside the `except` blocks, so that it has no `__context__`

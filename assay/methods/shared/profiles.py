@@ -137,9 +137,7 @@ def check_profiles(profiles: TextProfiles) -> None:
         sizes = ", ".join(f"{name} {len(words)}" for name, words in profiles.people.items())
         raise SpecificationError(f"each value needs the same number of people, in pairs; got {sizes}", "texts.people")
     if len(profiles.contents) != 2:
-        raise SpecificationError(
-            f"contents must have exactly two sides, not {len(profiles.contents)}", "texts.contents"
-        )
+        raise SpecificationError(f"contents must have two sides, not {len(profiles.contents)}", "texts.contents")
     check_frames(profiles.frames, "texts.frames")
     for group, by_name in (("people", profiles.people), ("contents", profiles.contents)):
         for name, words in by_name.items():

@@ -90,17 +90,13 @@ class VectorStimuli(Bounded):
 
     def _check_rows(self) -> None:
         if self.sides or self.sd:
-            raise SpecificationError(
-                "sides and sd can be given with centres only; with rows they are computed", "vectors.sides"
-            )
+            raise SpecificationError("sides and sd need centres; from rows they are computed", "vectors.sides")
         columns = tuple(self.rows[0])
         for name, at in ((self.column, "column"), (self.side, "side")):
             if name is None or name not in columns:
                 raise UnknownName("column", str(name), columns, f"vectors.{at}")
         if self.column == self.side or {self.column, self.side} & set(self.names):
-            raise SpecificationError(
-                "the attribute, the side and the numbers must be different columns", "vectors.side"
-            )
+            raise SpecificationError("attribute, side and numbers must be different columns", "vectors.side")
         for index, row in enumerate(self.rows):
             if not all(_sound(row.get(name)) for name in self.names):
                 raise SpecificationError(UNSOUND, f"vectors.rows.{index}")

@@ -76,9 +76,7 @@ class Methodologies:
     def __post_init__(self) -> None:
         statuses = [methodology.status for methodology in self.versions]
         if statuses.count("current") != 1 or statuses.count("next") > 1:
-            raise ValueError(
-                f"exactly one version must be current and at most one next; the statuses are {', '.join(statuses)}"
-            )
+            raise ValueError(f"one version must be current, and at most one next, not {', '.join(statuses)}")
         names = [methodology.version for methodology in self.versions]
         if len(set(names)) != len(names) or CURRENT in names:
             raise ValueError(f"each version needs a number of its own; the numbers are {', '.join(names)}")

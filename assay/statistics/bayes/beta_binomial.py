@@ -153,9 +153,7 @@ def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Cou
     won, lost = (np.atleast_1d(np.asarray(counts, dtype=float)) for counts in (successes, failures))
     tied = np.atleast_1d(np.asarray(ties, dtype=float))
     if won.ndim != 1 or won.shape != lost.shape or tied.shape not in {won.shape, (1,)}:
-        raise OutOfBounds(
-            f"successes, failures and ties must have the same shape, not {won.shape}, {lost.shape}, {tied.shape}"
-        )
+        raise OutOfBounds(f"successes, failures, ties need the same shape, not {won.shape}, {lost.shape}, {tied.shape}")
     tied = np.broadcast_to(tied, won.shape)
     table = np.stack([won, lost, tied])
     if not np.isfinite(table).all() or (table < 0).any() or (table != np.floor(table)).any():

@@ -106,8 +106,7 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
         )
     if probabilities.min() < -SLACK or probabilities.max() > 1 + SLACK:
         raise OutOfBounds(
-            f"probabilities must be in [0, 1]; they range from {probabilities.min():g} to {probabilities.max():g}",
-            "probability",
+            f"probabilities must be in [0, 1], not {probabilities.min():g} to {probabilities.max():g}", "probability"
         )
     raw = np.clip(probabilities, 0.0, 1.0) / _proposed(proposed, probabilities.size)
     if (largest := float(raw.max())) == 0:

@@ -189,8 +189,7 @@ def _probabilities(probability: ArrayLike, count: int) -> Floats:
         )
     if probabilities.min() < 0 or probabilities.max() > 1:
         raise OutOfBounds(
-            f"probabilities must be in [0, 1]; they range from {probabilities.min():g} to {probabilities.max():g}",
-            "probability",
+            f"probabilities must be in [0, 1], not {probabilities.min():g} to {probabilities.max():g}", "probability"
         )
     if (probabilities == 0).all() or (probabilities == 1).all():
         raise ZeroVariance(

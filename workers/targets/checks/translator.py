@@ -117,11 +117,7 @@ class TranslatorExamination(Examination):
         if reply.failure is not None:
             self._notes.append(f"the way back could not be seen ({reply.failure.code})")
         elif not str(reply.value).strip():
-            raise TargetUnfit(
-                "empty",
-                "the translation back returned an empty text",
-                f"check that the service translates {back} to {there}",
-            )
+            raise TargetUnfit("empty", "the translation back is empty", f"check that it translates {back} to {there}")
 
     async def _numbered(self) -> bool | None:
         """Translate several texts in one call; return whether their answers came in order, or ``None`` if unknown."""

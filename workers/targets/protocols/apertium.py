@@ -72,10 +72,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         body = response.json()
         status = body.get("responseStatus", 200) if isinstance(body, dict) else 200
         if status != 200:
-            raise CallFailed(
-                "wrong-shape",
-                f"{response.origin} answered with status 200, but with an error in the body{response.quote()}",
-            )
+            raise CallFailed("wrong-shape", f"{response.origin} answered 200, but with an error{response.quote()}")
         return texts_of(
             [dig(body, "responseData", "translatedText", origin=response.origin)], 1, origin=response.origin
         )

@@ -165,9 +165,7 @@ def read_tensor(output: Any, expected: int, origin: str) -> Tensor:
         raise CallFailed("wrong-count", f"{origin} gave an output of {shape[0]} rows for {expected} questions")
     data = flattened(listed(dig(output, "data", origin=origin), origin=origin), len(shape))
     if len(data) != math.prod(shape):
-        raise CallFailed(
-            "wrong-shape", f"{origin} gave an output of {len(data)} values, which does not match its shape"
-        )
+        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(data)} values, unlike its shape")
     if len(shape) == 1:
         return Tensor(str(datatype), data)
     width = math.prod(shape[1:])

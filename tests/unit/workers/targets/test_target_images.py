@@ -289,7 +289,7 @@ def test_labels_about_an_image_are_recognised_in_any_spelling(ask):
 
 
 def test_error_in_a_response_with_status_200_fails_the_call(ask):
-    with pytest.raises(CallFailed, match="with an error in the body"):
+    with pytest.raises(CallFailed, match="but with an error"):
         ask("hf-inference", ZERO_SHOT, answer={"error": "Model is too busy"})
 
 

@@ -125,9 +125,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
                     status := found(Expression(poll.status), json_of(response), origin, "poll.status")
                 ) not in poll.done:
                     if status in poll.failed:
-                        raise CallFailed(
-                            "declined", f"{origin} declined to answer: {str(status)[:60]}{response.quote()}"
-                        )
+                        raise CallFailed("declined", f"{origin} gave no answer: {str(status)[:60]}{response.quote()}")
                     await asyncio.sleep(poll.interval_s)
                     response = await self._fetched(fetch, response)
         except TimeoutError:

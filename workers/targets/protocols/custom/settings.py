@@ -171,19 +171,13 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         else:
             strange |= used & set(PICTURED)
         if strange:
-            raise SpecificationError(
-                f"{{{min(strange)}}} cannot be filled in for a service of kind {kind}", "settings.body"
-            )
+            raise SpecificationError(f"{{{min(strange)}}} cannot be filled in for a {kind}", "settings.body")
         if self.scale is not None and kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
-            raise SpecificationError(
-                f"scale is for a service that returns numbers, and a {kind} does not", "settings.scale"
-            )
+            raise SpecificationError(f"a {kind} returns no numbers to scale", "settings.scale")
         if self.number in FORMS and kind is not Kind.REGRESSOR:
             raise SpecificationError("number is for a regressor only", "settings.number")
         if self.number == "probability" and (kind is not Kind.CLASSIFIER or len(self.labels) != 2):
-            raise SpecificationError(
-                "a single number is read as a probability only with two labels: name them", "settings.labels"
-            )
+            raise SpecificationError("a number is a probability only with two labels: name them", "settings.labels")
         if kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":
             raise SpecificationError("a call carries one image: set batch to none", "settings.batch")
         if kind is Kind.IMAGE_CLASSIFIER and "image_b64" not in used:
@@ -262,8 +256,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             where = f"headers.{name}"
             if name.lower() in _SECRET_HEADERS:
                 raise SpecificationError(
-                    f"{name} contains a key, but settings are public: give the key as the target's secret, with auth",
-                    where,
+                    f"{name} contains a key, but settings are public: put it into the target's secret, with auth", where
                 )
             schemes.check_header_name(name, where)
             if not schemes.VISIBLE.fullmatch(value):

@@ -103,10 +103,7 @@ def indexed(items: list[Any], expected: int, answers: str, questions: str, *, or
 def refuse_error(body: Any, response: Response) -> None:
     """Raise `CallFailed` ``wrong-shape`` for a JSON object with a member ``error``, which came with status 200."""
     if isinstance(body, dict) and "error" in body:
-        raise CallFailed(
-            "wrong-shape",
-            f"{response.origin} answered with status 200, but with an error in the body{response.quote()}",
-        )
+        raise CallFailed("wrong-shape", f"{response.origin} answered 200, but with an error{response.quote()}")
 
 
 class HttpAdapter(Adapter, ABC, Generic[S, A]):
@@ -186,7 +183,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         # answers are published as evidence, so they must not contain the secret
         if self._credentials is not None and any(secret in words for secret in _searched(self._credentials.spoken)):
             return Reply(
-                failure=Failure("wrong-shape", f"{origin} returned the key that was sent to it; is it an echo service?")
+                failure=Failure("wrong-shape", f"{origin} returned the key it was sent; is it an echo service?")
             )
         return reply
 

@@ -96,9 +96,7 @@ def accept_text(translation: str, ask: Translate, origin: str) -> Reply:
     longest = LONGEST_FOR_NOTHING + LONGEST_PER_CHARACTER * len(ask.text)
     if len(translation) <= longest:
         return Reply(translation)
-    message = (
-        f"{origin} answered {len(ask.text):,} characters with {len(translation):,}; at most {longest:,} are allowed"
-    )
+    message = f"{origin} answered {len(ask.text):,} characters with {len(translation):,}; the maximum is {longest:,}"
     return Reply(failure=Failure("too-large", message))
 
 
