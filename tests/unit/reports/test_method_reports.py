@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -30,6 +31,7 @@ def install(tmp_path, monkeypatch):
         (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: their-method-report\nVersion: 1\n")
         (folder / "entry_points.txt").write_text("[assay.method_reports]\ntheirs = their_method_report:REPORT\n")
         monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "their_method_report", raising=False)  # that of another test
 
     return installed
 
