@@ -16,7 +16,7 @@ from reports.view import Table
 MOST_ROWS = 60
 """Maximum number of rows of a table in a report; the JSON has all."""
 
-EVENLY = "at even steps; the JSON and the CSV export have all"
+EVENLY = " ({} of {:,} shown, at even steps; the JSON and the CSV export have all)"
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ def sampled(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
     table = sheet.read(chosen)
     if table is None:
         return None
-    return Table(table.title + some_of(chosen, rows, f", {EVENLY}"), table.columns, table.rows)
+    return Table(table.title + some_of(chosen, rows, EVENLY), table.columns, table.rows)
 
 
-def some_of(chosen: Sequence[Any], rows: Sequence[Any], how: str = "") -> str:
-    """Return the end of a title with the number of shown rows and `how` they were chosen; empty if all are shown."""
-    return f" ({len(chosen)} of {len(rows):,} shown{how})" if len(chosen) < len(rows) else ""
+def some_of(chosen: Sequence[Any], rows: Sequence[Any], template: str = " ({} of {:,} shown)") -> str:
+    """Return the end of a title with the numbers of shown rows and of all rows; empty if all are shown."""
+    return template.format(len(chosen), len(rows)) if len(chosen) < len(rows) else ""

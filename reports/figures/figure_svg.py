@@ -43,14 +43,14 @@ def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
 
 # ---------------------------------------------------------------------------- forests
 def _forest(forest: Forest, key: str, across: float) -> Figure:
-    left = _names_width((mark.label for mark in forest.marks), across)
-    scale = Axis(_ends(forest), left, across - RIGHT)
+    margin = _names_width((mark.label for mark in forest.marks), across)
+    scale = Axis(_ends(forest), margin, across - RIGHT)
     row, top = (DOUBLE, LEGEND) if len(forest.kinds) > 1 else (SINGLE, 2)
     bottom = top + row * len(forest.marks) + 3
-    shapes = [*_reference(forest, scale, top, bottom), *_legend(forest.kinds, left, across)]
+    shapes = [*_reference(forest, scale, top, bottom), *_legend(forest.kinds, margin, across)]
     for index, mark in enumerate(forest.marks):
         middle = top + (index + 0.5) * row
-        shapes.append(label(0, middle + 4, _short(mark.label, left), "s"))
+        shapes.append(label(0, middle + 4, _short(mark.label, margin), "s"))
         shapes += _spans(mark, middle, scale)
     return draw(
         key,
@@ -109,17 +109,17 @@ def _estimate(span: Span | None) -> float:
 
 # ---------------------------------------------------------------------------- strips
 def _strip(strip: Strip, key: str, across: float) -> Figure:
-    left = _names_width((row.label for row in strip.rows), across)
-    scale = Axis((value for row in strip.rows for values in row.values for value in values), left, across - RIGHT)
+    margin = _names_width((row.label for row in strip.rows), across)
+    scale = Axis((value for row in strip.rows for values in row.values for value in values), margin, across - RIGHT)
     two_kinds = len(strip.kinds) > 1
     row, top = (DOUBLE, LEGEND) if two_kinds else (SINGLE, 2)
     bottom = top + row * len(strip.rows) + 3
-    shapes = _legend(strip.kinds, left, across, dots=False) if two_kinds else []
+    shapes = _legend(strip.kinds, margin, across, dots=False) if two_kinds else []
     for index, dots in enumerate(strip.rows):
         middle = top + (index + 0.5) * row
         shapes += [
-            label(0, middle + 4, _short(dots.label, left), "s"),
-            stroke("rule", (left, middle), (across - RIGHT, middle)),
+            label(0, middle + 4, _short(dots.label, margin), "s"),
+            stroke("rule", (margin, middle), (across - RIGHT, middle)),
             *_numbers(dots, middle, scale),
         ]
     mark_meaning = (
@@ -154,20 +154,20 @@ def _run(values: Iterable[float], y: float, scale: Axis, step: str, class_: str)
 
 # ---------------------------------------------------------------------------- scatters
 def _scatter(scatter: Scatter, key: str, wide: float) -> Figure:
-    left, top, bottom = 36, 20, 214
-    across = Axis([point.x for point in scatter.points], left, wide - RIGHT)
+    margin, top, bottom = 36, 20, 214
+    across = Axis([point.x for point in scatter.points], margin, wide - RIGHT)
     level = [] if scatter.level is None else [scatter.level]
     up = Axis([*(point.y for point in scatter.points), *level], bottom, top)
-    shapes = up.upright(left, wide - RIGHT, scatter.up)
+    shapes = up.upright(margin, wide - RIGHT, scatter.up)
     if scatter.level is not None:
-        shapes.append(stroke("limit", (left, up(scatter.level)), (wide - RIGHT, up(scatter.level))))
+        shapes.append(stroke("limit", (margin, up(scatter.level)), (wide - RIGHT, up(scatter.level))))
     if scatter.slope is not None and scatter.intercept is not None:
         ends = (min(point.x for point in scatter.points), max(point.x for point in scatter.points))
         shapes.append(stroke("curve k1", *((across(x), up(scatter.intercept + scatter.slope * x)) for x in ends)))
     for kind in range(max(1, len(scatter.kinds))):
         dots = "".join(f"M{across(p.x):.1f} {up(p.y):.1f}h0" for p in scatter.points if p.kind == kind)
         shapes.append(tag("path", d=dots, class_=f"dots k{kind}"))
-    shapes += _legend(scatter.kinds, left, wide) or [
+    shapes += _legend(scatter.kinds, margin, wide) or [
         _named(point, across, up, wide) for point in _extremes(scatter.points)
     ]
     line = "" if scatter.slope is None else f" The line rises by {number(scatter.slope)} over one unit."
@@ -192,9 +192,9 @@ def _names_width(names: Iterable[str], wide: float) -> float:
     return min(WIDEST * wide / UNITS["narrow"], max(width(name) for name in names) * LETTER + GAP)
 
 
-def _short(name: str, left: float) -> str:
+def _short(name: str, margin: float) -> str:
     """Shorten a name to the width of its column; a name with an arrow keeps both ends."""
-    room = int((left - GAP) / LETTER)
+    room = int((margin - GAP) / LETTER)
     ends = name.split(ARROW)
     if width(name) <= room or len(ends) != 2:
         return clip(name, room)
@@ -203,12 +203,12 @@ def _short(name: str, left: float) -> str:
     return ARROW.join(clip(end, half + spare) for end in ends)
 
 
-def _legend(kinds: Sequence[str], left: float, wide: float, *, dots: bool = True) -> list[Markup]:
+def _legend(kinds: Sequence[str], margin: float, wide: float, *, dots: bool = True) -> list[Markup]:
     """Draw the legend of the two kinds of marks above the picture."""
     if len(kinds) < 2:
         return []
     shapes: list[Markup] = []
-    for index, (kind, x) in enumerate(zip(kinds, (min(left, 60), wide / 2 + 20), strict=False)):
+    for index, (kind, x) in enumerate(zip(kinds, (min(margin, 60), wide / 2 + 20), strict=False)):
         dot = tag("circle", cx=x + 4, cy=8, r=3, class_=f"spot k{index}")
         tick = tag("path", d=f"M{coordinate(x + 4)} {4 + 4 * index}v7", class_=f"ticks k{index}")
         shapes += [dot if dots else tick, label(x + 12, 12, clip(kind, 24), "s")]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from assay.document import Absent, RatingDocument, Shares
 from assay.explain import listed
@@ -28,6 +27,9 @@ LETTERS: Mapping[str, str] = {
 
 NAMED = 40
 """Maximum number of distances in a cell of a table."""
+
+SOME_WORDS = " ({} of {} words)"
+"""End of the title of a figure that shows some words only."""
 
 OWN, OTHERS = "own stereotypes", "others' stereotypes"
 """Names of P2's connections `associated` and `different` in figures."""
@@ -176,13 +178,9 @@ def _by_word(part: AssociationComponent) -> Picture | None:
     visible = tuple(mark for mark in rows if any(mark.spans))
     if not visible:
         return None
-    title = "Mean distances of each protected word, with 89 % HPDIs" + _some(visible, part.protected)
+    title = "Mean distances of each protected word, with 89 % HPDIs" + some_of(visible, part.protected, SOME_WORDS)
     twin = charts.twin(title, "Word", visible, (OWN, OTHERS))
     return Forest(title, "cosine distance", visible, twin, (OWN, OTHERS))
-
-
-def _some(visible: Sequence[Any], rows: Sequence[Any]) -> str:
-    return f" ({len(visible)} of {len(rows)} words)" if len(visible) < len(rows) else ""
 
 
 def _densities(part: AssociationComponent) -> Picture | None:
@@ -210,7 +208,7 @@ def _raw(part: AssociationComponent) -> Picture | None:
             cells_of.append((word, _distances(associated), _distances(different)))
     if not rows:
         return None
-    title = "Single distances of each protected word" + _some(rows, list(part.raw))
+    title = "Single distances of each protected word" + some_of(rows, list(part.raw), SOME_WORDS)
     kinds = (OWN, OTHERS)
     return Strip(title, "cosine distance", tuple(rows), kinds, Table(title, ("Word", *kinds), tuple(cells_of)))
 

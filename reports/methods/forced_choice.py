@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from assay.document import RatingDocument
 from assay.methods.forced_choice.detail import ForcedChoiceComponent, WordDocument
@@ -192,7 +191,7 @@ def _spread_out(rows: Sequence[WordDocument]) -> list[WordDocument]:
 def _points(part: ForcedChoiceComponent) -> Picture | None:
     """The point of subjective equality of each word."""
     rows = [(_word(row), charts.span(row.pse)) for row in _farthest(part.words)]
-    title = "Points of subjective equality" + _of(rows, part.words)
+    title = "Points of subjective equality" + some_of(rows, part.words, ": the {} farthest of {} words")
     first, second = sides(part)
     return charts.forest(title, f"below 0.5 nearer to {second}, above to {first}", rows, reference=0.5, head="Word")
 
@@ -200,16 +199,12 @@ def _points(part: ForcedChoiceComponent) -> Picture | None:
 def _jnds(part: ForcedChoiceComponent) -> Picture | None:
     """The just noticeable difference of each word."""
     rows = [(_word(row), None if row.jnd is None else Span(row.jnd)) for row in _farthest(part.words)]
-    title = "Just noticeable differences" + _of(rows, part.words)
+    title = "Just noticeable differences" + some_of(rows, part.words, ": the {} farthest of {} words")
     return charts.forest(title, "sd, in shares of the mixture", rows, head="Word")
 
 
 def _farthest(rows: Sequence[WordDocument]) -> list[WordDocument]:
     return [row for row in foremost(rows, charts.MOST_MARKS) if row.place is not None]
-
-
-def _of(visible: Sequence[Any], rows: Sequence[Any]) -> str:
-    return f": the {len(visible)} farthest of {len(rows)} words" if len(visible) < len(rows) else ""
 
 
 def _word(row: WordDocument) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from assay.document import Shares
 from assay.explain import Vocabulary
@@ -13,7 +12,7 @@ from assay.methods.shared.detail import CaseDocument, Source, TermsComponent, Te
 from reports import cells, charts
 from reports.method_report import Room
 from reports.methods.material import sides
-from reports.sheets import Sheet
+from reports.sheets import Sheet, some_of
 from reports.view import Case, CaseWords, Picture, Squares, Table
 
 LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
@@ -111,7 +110,9 @@ def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) 
     terms = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
     visible = terms[: charts.MOST_MARKS]
     rows = [(row.term or "term", charts.span(row.posterior)) for row in visible]
-    return charts.forest(title + _some_terms(visible, terms), axis, rows, reference=0.5, head="Term")
+    return charts.forest(
+        title + some_of(visible, terms, ": the {} farthest of {}"), axis, rows, reference=0.5, head="Term"
+    )
 
 
 def squares_figure(
@@ -170,10 +171,6 @@ def _in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
     lines += [f"labelled {label}"] if label else []
     lines += [f"score of “{first}”: {score:.3g}"] if image and score is not None else []
     return CaseWords((term, *lines), texts[0] if texts else image or term, image or "")
-
-
-def _some_terms(visible: Sequence[Any], terms: Sequence[Any]) -> str:
-    return f": the {len(visible)} farthest of {len(terms)}" if len(visible) < len(terms) else ""
 
 
 # ---------------------------------------------------------------------------- words
