@@ -26,14 +26,12 @@ from workers.targets.protocols.deep_translator import DeepTranslator
 from workers.targets.protocols.deepl import DeepL
 from workers.targets.protocols.google import Google
 from workers.targets.protocols.huggingface.images import HfImages
-from workers.targets.protocols.huggingface.inference import HfInference
-from workers.targets.protocols.huggingface.language import HfLanguageModel
+from workers.targets.protocols.huggingface.inference import HfInference, HfLanguageModel
 from workers.targets.protocols.kserve import Kserve
 from workers.targets.protocols.libretranslate import LibreTranslate
 from workers.targets.protocols.mlflow import Mlflow
 from workers.targets.protocols.ollama import Ollama, OllamaModel
-from workers.targets.protocols.openai.chat import ChatModel, OpenAIChat
-from workers.targets.protocols.openai.chat_images import ChatLooker
+from workers.targets.protocols.openai.chat import ChatLooker, ChatModel, OpenAIChat
 from workers.targets.protocols.openai.completions import OpenAICompletions
 from workers.targets.protocols.openai.embeddings import OpenAIEmbeddings
 from workers.targets.protocols.openai.images import OpenAIImages
