@@ -489,7 +489,7 @@ def _common(answers: Answers, complete: Sequence[int], not_within: Sequence[str]
 
 
 def _sign_flip_p(differences: Floats, clusters: Integers | None, rng: np.random.Generator) -> float | Absent:
-    return number_or_why(lambda: sign_flip_test(differences, rng, clusters=clusters).p)
+    return number_or_why(lambda: sign_flip_test(differences, rng, clusters=clusters))
 
 
 def _kl_interval(first: Floats, second: Floats) -> EffectDocument:

@@ -98,12 +98,7 @@ def judge_vectors(
         estimand="models, cue pairs, templates and words like these",
     )
     mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
-    measurement.units = _units(words, concepts, controls)
-    return measurement.conclude(
-        effects.evidence(),
-        lambda letter: _why(letter, words, concepts, mean, effects),
-        effects.intervals(),
-    )
+    return _concluded(measurement, words, concepts, controls, mean, effects)
 
 
 def _measurement_of(
@@ -261,25 +256,30 @@ def judge_choices(
         estimand="words like these",
     )
     mean = np.array([judgements.fits[word].pse.estimate for word in concepts])
-    measurement.units = _units(words, concepts, controls)
-    return measurement.conclude(
-        effects.evidence(),
-        lambda letter: _why(letter, words, concepts, mean, effects),
-        effects.intervals(),
-    )
+    return _concluded(measurement, words, concepts, controls, mean, effects)
 
 
 GROUPS = {"concepts": "concept", "controls": "control"}
 
 
-def _units(words: ChoiceWords, concepts: Sequence[str], controls: Sequence[str]) -> tuple[Units, ...]:
-    """Count the independent units: control words, and concepts (of the smaller side, if sides are declared)."""
+# ---------------------------------------------------------------------------- shared by vectors and choices
+def _concluded(
+    measurement: Measurement[Any],
+    words: ChoiceWords,
+    concepts: Sequence[str],
+    controls: Sequence[str],
+    mean: Floats,
+    effects: ChoiceEffects,
+) -> Component:
+    """Decide the letter; the units are control words, and concepts (of the smaller side, if sides are declared)."""
     sides = _sides(words, concepts)
     kind = "concept" if len(sides) == 1 else "smaller-side concept"
-    return Units("control word", len(controls)), Units(kind, min(map(len, sides)))
+    measurement.units = (Units("control word", len(controls)), Units(kind, min(map(len, sides))))
+    return measurement.conclude(
+        effects.evidence(), lambda letter: _why(letter, words, concepts, mean, effects), effects.intervals()
+    )
 
 
-# ---------------------------------------------------------------------------- shared by vectors and choices
 def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
     """Return the indices of each side's concepts, by their shares; of all concepts if a side has fewer than three."""
     shares = [words.concepts.get(word) for word in concepts]

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations, UnknownName, ZeroVariance
 from assay.model import Floats, Integers
-from assay.statistics.bayes.cell_integrals import Cells, Priors
-from assay.statistics.bayes.spread_grid import SpreadGrid
+from assay.statistics.bayes.spread_grid import Cells, Priors, SpreadGrid
 
 Residual = Literal["per-connection", "shared"]
 """Whether every connection has its own residual sigma, or all share one."""
