@@ -37,7 +37,7 @@ MUTATED = (
     "assay/rating/decision.py",
 )
 TESTS = (
-    *("tests/unit/assay", "tests/papers"),
+    *("tests/unit/assay", "tests/unit/reports", "tests/papers"),
     "tests/house/test_pinned_ratings.py",
 )
 FLAGS = frozenset({"frozen", "slots", "strict"})

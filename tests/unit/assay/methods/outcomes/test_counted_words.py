@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from assay.reports.in_words import in_words
 
 from assay.experiment import run
 from assay.explain import Vocabulary, explain
 from assay.methods import Outcomes
 from assay.rating.decision import rate
+from reports.reading import in_words
 from tests.support.reports import document_of
 from tests.support.simulated.recorded_decisions import counted, never_asked
 
@@ -45,8 +45,8 @@ def share(columns, sex, **alike):
 
 
 def test_counts_of_people_in_the_paragraph_are_those_of_the_file(rated):
-    method, finding, columns = rated
-    paragraph = " ".join(in_words(document_of(finding), type(method)))
+    _, finding, columns = rated
+    paragraph = " ".join(in_words(document_of(finding)))
     told = re.findall(r"([\d,]+) of ([\d,]+) (?:people )?of “(\w+)”", paragraph)
     assert {sex for _, _, sex in told} == {"woman", "man"}
     for yes, total, sex in told:
