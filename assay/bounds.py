@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
 from inspect import cleandoc
@@ -15,7 +16,7 @@ from typing import Any, ClassVar, get_type_hints
 
 import annotated_types as at
 
-from assay.errors import OutOfBounds
+from assay.errors import OutOfBounds, SpecificationError
 
 
 def check_bounds(specification: Any) -> None:
@@ -47,6 +48,15 @@ class Bounded:
 
 _PARAMETERS = "\n\nParameters\n----------\n"
 _ENTRY = re.compile(r"\n(?=\S)")
+
+
+def refuse_repeats(field: str, names: Sequence[str]) -> None:
+    """Raise `SpecificationError` if a list is empty or contains a name twice."""
+    if not names:
+        raise SpecificationError(f"{field} must name at least one", field)
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise SpecificationError(f"{field} names {name!r} twice", f"{field}.{index}")
 
 
 @cache

@@ -32,7 +32,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 from tests.support.reference_ratings import reference_ratings
 from workers.engine.celery_app import make_celery
-from workers.engine.celery_dispatcher import Doorbell
+from workers.engine.tasks import Doorbell
 
 TIMES = 200
 MOST = 100_000

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -124,35 +125,15 @@ class SourceTree:
         return [name for name in self.files if sum(outside(each, name) for each in self.importers.get(name, ())) == 1]
 
     def circles(self) -> list[list[str]]:
-        """List the groups of modules that import each other in a circle, by Tarjan's algorithm.
+        """Return a circle of modules that import each other; an empty list if there is none.
 
-        An import inside a function counts, too: it hides a circular import, but does not remove it.
+        An import inside a function also counts: it hides a circular import, but does not remove it.
         """
-        index: dict[str, int] = {}
-        low: dict[str, int] = {}
-        stack: list[str] = []
-        found: list[list[str]] = []
-
-        def visit(name: str) -> None:
-            index[name] = low[name] = len(index)
-            stack.append(name)
-            for other in sorted(self.imports[name]):
-                if other not in index:
-                    visit(other)
-                    low[name] = min(low[name], low[other])
-                elif other in stack:
-                    low[name] = min(low[name], index[other])
-            if low[name] == index[name]:
-                group = stack[stack.index(name) :]
-                del stack[stack.index(name) :]
-                if len(group) > 1:
-                    found.append(sorted(group))
-
-        sys.setrecursionlimit(10_000)
-        for name in self.files:
-            if name not in index:
-                visit(name)
-        return found
+        try:
+            TopologicalSorter(self.imports).prepare()
+        except CycleError as circular:
+            return [circular.args[1]]
+        return []
 
     def functions(self) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
         """Yield every function and method with the name of its module."""

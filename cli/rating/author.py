@@ -22,14 +22,14 @@ AUTHOR_ID = "tgt_author"
 def check_author(method: AnyMethod, author: Mapping[str, Any] | None, settings: Settings) -> None:
     """Raise `SpecificationError` if the experiment lacks its author, or the author cannot be asked or is not needed."""
     if method.needs_author and author is None:
-        raise SpecificationError("the experiment has its material made; describe the service in [author]", "author")
+        raise SpecificationError("this experiment needs an author for its material: describe it in [author]", "author")
     if author is None:
         return
     if not method.needs_author:
-        raise SpecificationError("this experiment has nothing made; leave [author] out", "author")
+        raise SpecificationError("this experiment has no author; remove [author]", "author")
     described = _described(author)
     if described["kind"] != Kind.LANGUAGE_MODEL:
-        raise SpecificationError("an author is a language-model: it writes or draws", "author.kind")
+        raise SpecificationError("the kind of an author must be language-model", "author.kind")
     check_target({**described, "secret": author.get("secret")}, settings.egress_networks)
 
 

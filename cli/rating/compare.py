@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from rich.console import Console
 from rich.table import Table
 
 from assay.document import Json, RatingDocument
@@ -16,9 +14,7 @@ from assay.methods import rating_of
 from assay.methods.association.comparison import comparison_document
 from assay.rating.side_by_side import side_by_side_document
 from cli.documents import parse_json, read_text
-from cli.terminal import escape
-
-console = Console(highlight=False)
+from cli.terminal import console, escape, print_json
 
 MOST_BYTES = 64 << 20
 """Maximum size of a rating document in bytes; its tables may be long."""
@@ -39,7 +35,7 @@ def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
     """
     comparison = comparison_document(read_rating(before), read_rating(after))
     if as_json:
-        console.file.write(json.dumps(comparison, indent=2, allow_nan=False) + "\n")
+        print_json(comparison)
         return
     _show(comparison)
 
@@ -112,8 +108,6 @@ def _said(comparison: Json) -> str:
 # ------------------------------------------------------------------------------- side by side
 ABSENT = "–"
 
-console = Console(highlight=False)
-
 
 def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bool, as_json: bool) -> None:
     """Print the letters of several ratings as one table.
@@ -126,7 +120,7 @@ def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bo
     aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
     comparison = side_by_side_document([read_rating(file) for file in files], without, aggregation)
     if as_json:
-        console.file.write(json.dumps(comparison, indent=2, allow_nan=False) + "\n")
+        print_json(comparison)
         return
     table = Table("Part", *(escape(service["name"]) for service in comparison["services"]), box=None)
     for row in comparison["rows"]:

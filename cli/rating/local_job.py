@@ -19,7 +19,7 @@ from assay.evidence.replay_order import Unrolling
 from assay.methods import AnyMethod
 from assay.model import Observation
 from cli.rating.author import TENANT, check_author, described_author, keep_author
-from cli.rating.exchanges import exchange_lines
+from cli.rating.probe import exchange_lines
 from cli.request.request import method_of_request
 from cli.terminal import escape
 from reports.formats.html import thumbnails_wanted
@@ -36,7 +36,6 @@ from store.ratings.ratings import StoredRating
 from store.security.secrets import Vault
 from workers.egress import Exchange, show_exchange
 from workers.engine.tasks import open_workplace, owner
-from workers.engine.worker_context import Leaving
 from workers.run_job import run_job
 from workers.targets.validation import check_target
 
@@ -78,7 +77,7 @@ def run_here(
         with workplace.database.read() as connection:
             ended = jobs.find(connection, job.id, TENANT)
             if ended is None:
-                raise RuntimeError("the job's row is gone")
+                raise RuntimeError("the job is no longer in the database")
             stored = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
             small = images.thumbnails(connection, thumbnails_wanted(stored.document), TENANT) if stored else {}
         rating = stored and _by_no_agency(stored)
@@ -161,7 +160,7 @@ def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], N
     yield lambda answered, total: state.update(asked=answered, total=total), tick
 
 
-def _in_thread(work: Any, leaving: Leaving, tick: Callable[[], None]) -> None:
+def _in_thread(work: Any, leaving: Any, tick: Callable[[], None]) -> None:
     """Run `work` in a thread, so that Ctrl-C is handled at once and the job can stop in an orderly way."""
     thread = threading.Thread(target=work, name="job")
     thread.start()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from cli.request.asked import Asked
 from cli.request.request import networks, read_request
 from cli.terminal import escape
 from reports.formats import installed_formats, render, terminal
+from reports.regulators import AUDIT_FILES, write_audit
 from store.core.settings import Settings
 
 FORMATS = ("text", "json", "markdown", *ci_formats.FORMATS)
@@ -64,10 +66,10 @@ class Shown:
         if self.at_least is not None and self.at_least not in BEST_FIRST:
             raise UnknownName("letter", self.at_least, BEST_FIRST, "at-least")
         if self.report is not None:
-            _format_for(self.report)
+            _writer(self.report)
         for purpose, file in (("report", self.report), ("export", self.export)):
             if file is not None and not file.parent.is_dir():
-                raise SpecificationError(f"there is no folder {file.parent} for the {purpose}; make it first")
+                raise SpecificationError(f"the folder {file.parent} of the {purpose} does not exist; create it first")
 
 
 def rate_here(options: Asked, settings: Settings, display: Shown) -> Exit:
@@ -112,17 +114,19 @@ def _show(document: Mapping[str, Any], small: Mapping[str, str], file: Path | No
         with display.summary.open("a", encoding="utf-8") as summary:
             summary.write(render("markdown", document) + "\n")
     if display.report is not None:
-        form = _format_for(display.report)
-        content = {**document, "thumbnails": small} if form == "html" else document
-        display.report.write_text(render(form, content), encoding="utf-8")
+        report = _writer(display.report)({**document, "thumbnails": small} if small else document)
+        display.report.write_text(report, encoding="utf-8")
         notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
     if display.export is not None:
         notes.print(f"export written to {escape(str(display.export))}, without a signature", soft_wrap=True)
 
 
-def _format_for(report: Path) -> str:
-    suffix = report.suffix.lstrip(".").lower()
+def _writer(report: Path) -> Callable[[Mapping[str, Any]], str]:
+    """Return the writer of a report; the end of the file's name says which: ``.html``, ``ll144.csv``."""
+    for audit in AUDIT_FILES:
+        if report.name.lower().endswith(audit.name):
+            return partial(write_audit, audit.name)
     for form in (forms := installed_formats().values()):
-        if form.suffix.lstrip(".") == suffix:
-            return form.name
+        if form.suffix == report.suffix.lower():
+            return form.render
     raise UnknownName("report format", report.suffix, [form.suffix for form in forms])

@@ -53,7 +53,7 @@ def take_upload(file: Path, request: dict[str, Any], **reading: str | None) -> N
         return
     able = [method_name(method) for method in every_method() if "records" in {field.name for field in fields(method)}]
     if (name := request["experiment"]["method"]) not in able:
-        raise SpecificationError(f"{name} asks about no records; of the methods {', '.join(able)} does", "upload")
+        raise SpecificationError(f"{name} takes no records; use {', '.join(able)}", "upload")
     try:
         request["experiment"]["records"] = _records(file, media_type, request, reading if media_type == CSV else {})
     except SpecificationError as refused:
@@ -64,7 +64,7 @@ def keep_upload(connection: Connection, tenant: str, request: Mapping[str, Any])
     """Store the vectors of a request, where the worker reads them."""
     file, media_type = request["upload"]
     if request["target"]["kind"] != Kind.EMBEDDER:
-        raise SpecificationError("--upload of the protocol uploaded takes the vectors of an embedder", "upload")
+        raise SpecificationError("with the protocol uploaded, --upload must be the vectors of an embedder", "upload")
     digest, size = request["target"]["settings"]["upload"], file.stat().st_size
     with file.open("rb") as content:
         summary = inspect(content, "embedding", media_type)

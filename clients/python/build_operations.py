@@ -115,7 +115,7 @@ class Schemas:
         # this also fills self._unions, which the next line reads
         classes = "".join(map(self._class, sorted(self._schemas, key=self._names.__getitem__)))
         unions = "".join(f"\n{name}: TypeAlias = {types}\n" for name, types in sorted(self._unions.items()))
-        return head + classes + unions
+        return head + classes + self._options("RatingRequest", ("target", "experiment")) + unions
 
     def used_in(self, source: str) -> list[str]:
         """Return the names of `documents.py` that `source` contains."""
@@ -135,6 +135,13 @@ class Schemas:
             lines += [f"    # {line}" for line in textwrap.wrap(value.get("description", ""), COMMENT)]
             lines += [f"    {field}: {type_ if field in required else f'NotRequired[{type_}]'}"]
         return "\n".join([*lines, ""])
+
+    def _options(self, name: str, without: Sequence[str]) -> str:
+        """Return the source of a class with the optional fields of a request, for keyword arguments."""
+        python, fields = self._names[name], self._schemas[name]["properties"].items()
+        lines = [f"    {field}: {self.type_of(value)}\n" for field, value in fields if field not in without]
+        head = f"class {python.removesuffix('Request')}Options(TypedDict, total=False):"
+        return f'\n\n{head}\n    """Fields of a `{python}` besides {" and ".join(without)}."""\n\n{"".join(lines)}'
 
     def _union(self, types: list[str], name: str | None) -> str:
         constants = [one.removeprefix("Literal[").removesuffix("]") for one in types if one.startswith("Literal[")]

@@ -8,6 +8,7 @@ from assay.document import RatingDocument, read_json
 from assay.methods.outcomes.detail import GroupOutcome, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.method import Outcomes
 from reports import cells
+from reports.in_words import hundredths
 from reports.method_report import MethodReport
 from reports.view import Table
 
@@ -45,13 +46,18 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
         flags = sum(bool(row.flagged) for row in compared)
         yield (
             f"The four-fifths rule flags {flags} of {len(compared)} groups. It would flag a perfectly even service "
-            f"with these numbers of people in an estimated {100 * part.even_flagged:.0f} of 100 audits."
+            f"with these numbers of people in an estimated {_of_audits(part.even_flagged)}."
         )
     if "truth" in _columns(document):
         yield (
             "Step 1 takes the recorded truth as it is: where yesterday's decisions shaped it, or were biased, step 1 "
             "cannot see that."
         )
+
+
+def _of_audits(chance: float) -> str:
+    """Write the estimated chance of a flag; it is never 0, because the number of simulated audits is finite."""
+    return f"{hundredths(max(chance, 1e-4))} of 100 audits"
 
 
 def _count(row: GroupOutcome) -> str:
@@ -115,7 +121,7 @@ def _tests(part: OutcomesComponent) -> Table | None:
         cells.p_values([row.holm for row in rows]),
         cells.p_values([row.below_four_fifths for row in rows]),
     )
-    chance = "" if part.even_flagged is None else f" (an even service is flagged in {part.even_flagged:.0%} of audits)"
+    chance = "" if part.even_flagged is None else f" (an even service: flagged in {_of_audits(part.even_flagged)})"
     title = f"Compared with {part.reference}{chance}"
     heads = ("Group", "Difference", "Shortfall", "z", "p", "p (Holm)", "P(ratio < .8)")
     return Table(title, heads, tuple(zip(*columns, strict=True)))

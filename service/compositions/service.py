@@ -10,8 +10,8 @@ from typing import Any
 from assay.canonical import described_digest
 from assay.composition.compatibility import MOST, Incompatible
 from assay.composition.document import MEASURED, check_chain, composition_document
-from assay.composition.notes import note
 from assay.composition.prediction import read_evidence
+from assay.composition.wording import note
 from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.model import Kind, Observation
@@ -28,6 +28,7 @@ from store.jobs import observations
 from store.ratings import compositions
 from store.ratings.compositions import NewComposition
 from store.ratings.ratings import StoredRating
+from store.targets import targets
 from store.targets.targets import StoredTarget
 
 SEED = 0
@@ -81,10 +82,10 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
 def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[Chosen], int]:
     """Read the ratings of all links, in four queries."""
     rated = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
-    saved = compositions.targets_named(c, tenant, [link.target for link in request.chain if link.target is not None])
+    saved = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
     attribute = request.attribute or next((rating.attribute for rating in rated.values()), None)
     if saved and attribute is None:
-        raise _refused("name the attribute of the targets' ratings", "attribute")
+        raise _refused("name the attribute whose ratings are to be used", "attribute")
     newest = compositions.latest_of_targets(
         c,
         tenant,
@@ -212,7 +213,7 @@ async def verification(service: Service, tenant: str, parts: Parts) -> dict[str,
         for rating, target in parts
         if target is None and rating.tenant == tenant and rating.target_id is not None
     }
-    saved = await service.database.read(compositions.targets_named, tenant, owned)
+    saved = await service.database.read(targets.named, tenant, owned)
     links: list[dict[str, Any]] = []
     for index, (rating, target) in enumerate(parts):
         last = index == len(parts) - 1

@@ -90,7 +90,7 @@ async def _readable_sentences(service: Service, tenant: str, body: CorpusRequest
     if source is None:
         raise SpecificationError("no corpus that you may read has this id", "items_of")
     if {source.kind, body.kind} != {"sentences"}:
-        raise SpecificationError("only sentences are copied; send pictures as files", "items_of")
+        raise SpecificationError("only sentences can be copied; send pictures as files", "items_of")
 
 
 def _agreed(field: str, requested: str | None, specified: str, name: str) -> str:

@@ -37,7 +37,7 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
         limit = MOST_ITEMS // len(words.roles)
         if body.per_term > limit:
             raise OutOfBounds(
-                f"{body.per_term} sentences for each of {len(words.roles)} terms are more than a corpus holds; "
+                f"{body.per_term} sentences for each of {len(words.roles)} terms are too many for a corpus; "
                 f"at most {limit} per term are allowed",
                 "per_term",
             )

@@ -19,8 +19,7 @@ from service.http.parts import HttpParts, parts_of
 from service.http.problems import Problem, scope_missing
 from service.http.rate_limit import DOWNLOADS, address_of
 from store.security import keys
-from store.security.local_peer import is_local
-from store.security.rights import OPERATOR_TENANT
+from store.security.rights import OPERATOR_TENANT, is_local
 
 _bearer = HTTPBearer(
     scheme_name="ApiKey",

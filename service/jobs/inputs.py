@@ -57,7 +57,7 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
 async def reading_of(service: Service, tenant: str, rows: NamedRows) -> dict[str, Any]:
     """Return as ``reading`` what the sender of an experiment's table said about its form, or nothing.
 
-    The same bytes can be sent again with other words, and are then another table.
+    The same bytes with another declared form are another table.
     """
     upload = await service.database.read(uploads.find, rows.upload, tenant, "table")
     return {"reading": upload.summary["reading"]} if upload and upload.summary.get("reading") else {}
@@ -117,7 +117,7 @@ def chosen_rows(
 async def _with_trials(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
     if not method.takes_trials:
         able = " or ".join(method_name(method_class) for method_class in every_method() if method_class.takes_trials)
-        raise SpecificationError(f"uploaded answers are rated by {able}; {method.method} asks its own", "kind")
+        raise SpecificationError(f"uploaded answers are for {able}; {method.method} asks its own questions", "kind")
     trials = await trials_of(service, tenant, target["settings"]["upload"], field="settings.upload")
     fields = ("concept", "level", "chose_second", "trials")
     return method.with_references(Found(trials=tuple({name: row[name] for name in fields} for row in trials)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ from assay.methods.association.comparison import comparison_document
 from assay.model import MODEL_SETTINGS
 from assay.rating.difference import difference
 from reports.formats.html import thumbnails_wanted
+from reports.regulators import AUDIT_FILES, AuditFile
 from service.container import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader, Writer
 from service.http.conditional import not_modified
@@ -40,6 +42,7 @@ from service.ratings.schemas import (
 )
 from service.ratings.service import (
     Annotations,
+    audit_report,
     caching,
     dated,
     headers_of,
@@ -265,6 +268,26 @@ async def download_sentences_csv(rating: FoundRating) -> Response:
     Only ratings by `stereotype-score` have them. Cells that a spreadsheet would run as a formula begin with `'`.
     """
     return await asyncio.to_thread(sentence_table, rating, dated(rating))
+
+
+def _audit_file(file: AuditFile) -> None:
+    """Add the route of a file for regulators."""
+
+    async def download_audit(rating: FoundRating) -> Response:
+        return await asyncio.to_thread(audit_report, file, rating, dated(rating))
+
+    router.add_api_route(
+        f"/{{rating_id}}/{file.name}",
+        download_audit,
+        operation_id="download" + "".join(part.capitalize() for part in re.split(r"[.-]", file.name)),
+        summary=f"Download {file.name}",
+        description=f"{file.title}. Only ratings by `outcomes` have it; counts of fewer than 5 people are masked.",
+        **download(file.media_type.partition(";")[0]),
+    )
+
+
+for _file in AUDIT_FILES:
+    _audit_file(_file)
 
 
 @router.get("/{rating_id}/comparison", response_model=ComparisonView, dependencies=DOWNLOAD, responses=TAGGED)

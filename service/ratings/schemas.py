@@ -183,7 +183,7 @@ class RatingView(ResponseModel):
 class RatingSummary(ResponseModel):
     """The main fields of a rating.
 
-    With `fields=full` a list has the other fields of `GET /v1/ratings/{id}`, too, but without parts of `experiment`
+    With `fields=full` a list also has the other fields of `GET /v1/ratings/{id}`, but without parts of `experiment`
     with more than 100 entries; `left_out` has the names and sizes of these parts.
     """
 

@@ -19,6 +19,8 @@ from assay.rating.methodology import Methodology
 from reports.formats import format_named, html, installed_formats
 from reports.pages import MEDIA_TYPES, PageFormat, render_page
 from reports.reading import in_words
+from reports.regulators import METHOD as AUDITED
+from reports.regulators import AuditFile, write_audit
 from service.http.problems import Problem
 from service.jobs.ledger import csv_lines, inert
 from service.replies.schemas import ReplyView
@@ -133,6 +135,13 @@ def report_formats() -> list[str]:
     return list(installed_formats())
 
 
+def audit_report(file: AuditFile, rating: StoredRating, headers: Mapping[str, str]) -> Response:
+    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings by other methods."""
+    if rating.method != AUDITED:
+        raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")
+    return _response(write_audit(file.name, rating.document), file.media_type, headers)
+
+
 COLUMNS = (
     *("component", "id", "term", "list", "first", "second", "first_score", "second_score", "words"),
     *("prefers", "towards", "source"),
@@ -144,9 +153,7 @@ def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response
     """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
     rows = list(_rows(rating.rating))
     if not rows:
-        raise Problem(
-            "not-found", f"the rating {rating.id} compared no sentences; those by stereotype-score do, with replies"
-        )
+        raise Problem("not-found", f"the rating {rating.id} compared no sentences; choose a rating by stereotype-score")
     disposition = {"Content-Disposition": f'attachment; filename="{rating.id}-sentences.csv"'}
     return Response(
         csv_lines([COLUMNS, *rows]), headers={**headers, **disposition}, media_type="text/csv; charset=utf-8"

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.bounds import refuse_repeats
 from assay.catalog import attributes
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import AnyMethod, every_method, method_name
-from assay.methods.shared.distributions import refuse_repeats
 from assay.model import Kind
 from service.container import Service
 from service.http.authentication import Caller
@@ -86,7 +86,7 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
             refuse_repeats(field, names)
     requested = [body.target] if body.targets is None else body.targets
     if recurring and body.targets is not None:
-        raise SpecificationError("a schedule takes one target; make one for each", "targets")
+        raise SpecificationError("a schedule has one target; create a schedule for each", "targets")
     targets: list[ResolvedTarget] = []
     orders: list[PlannedCell] = []
     omitted: list[Omitted] = []
@@ -208,7 +208,7 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
     for method, settings in body.settings.items():
         with located("settings", method):
             if method not in planned:
-                raise SpecificationError(f"the suite has no cell by {method!r}; it has {', '.join(sorted(planned))}")
+                raise SpecificationError(f"the suite has no cell for {method!r}; it has {', '.join(sorted(planned))}")
             for name in SET_BY_THE_SUITE:
                 if name in settings:
                     raise SpecificationError(f"{name} is set by the suite, for each cell", name)

@@ -20,7 +20,6 @@ from service.http.authentication import Caller
 from service.http.json import located
 from service.targets.schemas import TargetDescription, TargetReference
 from service.uploads.service import UPLOADED, found
-from store.ratings import compositions
 from store.targets import targets
 from store.targets.domains import host_of
 from store.targets.targets import StoredTarget, descriptor
@@ -145,7 +144,7 @@ async def with_links(
     if not isinstance(links, list) or not any(map(_names_target, links[:MOST])):
         return dict(target)  # malformed links are refused later, when the settings are validated
     ids = {link["id"] for link in links[:MOST] if _names_target(link)}
-    saved_targets = await service.database.read(compositions.targets_named, tenant, ids)
+    saved_targets = await service.database.read(targets.named, tenant, ids)
     filled = [
         _filled(link, saved_targets, index, saved) if _names_target(link) else link for index, link in enumerate(links)
     ]

@@ -86,7 +86,7 @@ def _reading(request: Request, form: UploadForm, media_type: str) -> dict[str, s
     charset = str(message.get_param("charset", "utf-8"))
     if form.purpose != "table" or media_type != CSV:
         if form.decimal is not None:
-            raise SpecificationError("only tables in CSV have a decimal sign that can be named", "decimal")
+            raise SpecificationError("a decimal sign can be given for CSV only", "decimal")
         return {}
     encoding = encoding_named(charset)
     return ({} if encoding == "utf-8" else {"encoding": encoding}) | ({"decimal": form.decimal} if form.decimal else {})

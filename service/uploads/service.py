@@ -184,7 +184,7 @@ async def found(service: Service, tenant: str, reference: str, purpose: str, *, 
 async def _with_content(service: Service, upload: StoredUpload, task: str, **arguments: Any) -> Any:
     with await asyncio.to_thread(_temporary) as file:
         if not await service.database.read(uploads.copy_to, upload.id, file):
-            raise SpecificationError(f"the upload {upload.id} was removed a moment ago", "upload")
+            raise SpecificationError(f"the upload {upload.id} has just been removed", "upload")
         return await _reading(task, file, **arguments)
 
 

@@ -12,7 +12,7 @@ from service.http.rows import PageQuery
 from service.targets.schemas import hint
 from store.security.signing import PublicKey
 from store.webhooks.delivery_log import Delivery
-from store.webhooks.payloads import Envelope
+from store.webhooks.fan_out import Envelope
 from store.webhooks.webhooks import EventType, Webhook
 
 DeliveryState = Literal["waiting", "delivered", "given-up"]

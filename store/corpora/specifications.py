@@ -138,7 +138,7 @@ def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredS
             return None
         if newest.kind != new.kind:
             raise SpecificationError(
-                f"{new.name} is of kind {newest.kind}, not {new.kind}; choose another name for the new one", "kind"
+                f"{new.name} is of kind {newest.kind}, not {new.kind}; choose another name", "kind"
             )
         if newest.digest == _digest(new):
             return newest, False

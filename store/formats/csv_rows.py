@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from assay.bounds import invisible_in
+from store.formats.columns import NUMBER
 from store.formats.csv_dialect import lines_of, recognise
-from store.formats.numerals import NUMBER
 from store.formats.refusal import Unreadable, shown
 
 LONGEST_CELL = 10_000

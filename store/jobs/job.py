@@ -31,12 +31,9 @@ class Event:
     at: int
 
 
-_APPEND = insert(event_rows).values(at=now_ms())
-
-
 def append(c: Connection, job_id: str, type: str, data: Mapping[str, Any], *, fence: int) -> None:  # noqa: A002
     """Append an event. The caller has locked the job's row, so that the ids of a job are committed in order."""
-    c.execute(_APPEND, {"job_id": job_id, "type": type, "data": dict(data), "fence": fence})
+    c.execute(insert(event_rows).values(job_id=job_id, type=type, data=dict(data), fence=fence, at=now_ms()))
 
 
 def events(c: Connection, job_id: str, after: int, limit: int = 500) -> list[Event]:

@@ -12,15 +12,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, bindparam, func, literal, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Connection, Table, func, literal, select
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.types import BigInteger, Integer
+from sqlalchemy.types import Integer
 
-from store.core.columns import AnyText
-from store.core.engines import BACKENDS
+from store.core.engines import insert_into, lock_transaction
 from store.core.errors import QuotaExceeded
 from store.quota.tables import stored_bytes
 
@@ -90,36 +87,26 @@ def size_of_jobs(new: Iterable[Mapping[str, Any]]) -> int:
 
 def add_jobs(c: Connection, tenant: str, size: int) -> None:
     """Count new jobs of `size` bytes that are added in this transaction; raise `QuotaExceeded` as `added`."""
-    lock(c, tenant)
-    _count(c, tenant, "jobs", size)
+    is_small = size <= SMALL_BYTES
+    if not is_small:
+        lock(c, tenant)
+    _count(c, tenant, "jobs", size, own_shard=is_small)
     check(c, tenant)
-
-
-def with_count(insert: ReturningInsert[Any]) -> ReturningInsert[Any]:
-    """Return a statement of Postgres that inserts a job and counts it, for which `count_of` has the parameters.
-
-    It also returns the bytes that the tenant stored before, in the column `stored`.
-    """
-    return insert.add_cte(_ADDED["postgresql", True].cte("counted")).returning(_used.label("stored"))
-
-
-def check_sum(c: Connection, tenant: str, used: int) -> None:
-    """Raise `QuotaExceeded` as `check`, given the bytes that the tenant stores."""
-    quota = c.get_execution_options().get(OPTION)
-    if quota is not None and used > quota:
-        raise QuotaExceeded(used, quota, by_kind(c, tenant))
 
 
 def lock(c: Connection, tenant: str) -> None:
     """Lock a tenant's counts until the transaction ends."""
-    if c.dialect.name == "postgresql":  # SQLite serialises all writes
-        c.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"stored:{tenant}", 0))))
+    lock_transaction(c, f"stored:{tenant}")
 
 
 def check(c: Connection, tenant: str) -> None:
     """Raise `QuotaExceeded` if a tenant stores more than its quota, and the connection enforces it."""
-    if c.get_execution_options().get(OPTION) is not None:
-        check_sum(c, tenant, int(c.execute(select(_used), {"by_tenant": tenant}).scalar_one()))
+    quota = c.get_execution_options().get(OPTION)
+    if quota is None:
+        return
+    total = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == tenant)
+    if (used := int(c.execute(total).scalar_one())) > quota:
+        raise QuotaExceeded(used, quota, by_kind(c, tenant))
 
 
 def by_kind(c: Connection, tenant: str) -> dict[str, int]:
@@ -127,13 +114,6 @@ def by_kind(c: Connection, tenant: str) -> dict[str, int]:
     size = func.sum(stored_bytes.c.bytes)
     query = select(stored_bytes.c.kind, size).where(stored_bytes.c.tenant == tenant).group_by(stored_bytes.c.kind)
     return {row[0]: int(row[1]) for row in c.execute(query.order_by(size.desc(), stored_bytes.c.kind)) if row[1]}
-
-
-_used = (
-    select(func.coalesce(func.sum(stored_bytes.c.bytes), 0))
-    .where(stored_bytes.c.tenant == bindparam("by_tenant", type_=AnyText()))
-    .scalar_subquery()
-)
 
 
 def _size_of(c: Connection, table: Table, *where: ColumnElement[bool]) -> int:
@@ -145,27 +125,8 @@ def _written(value: Any) -> int:
     return 0 if value is None else len(json.dumps(value, separators=(",", ":")))
 
 
-def _count(c: Connection, tenant: str, kind: str, size: int) -> None:
-    c.execute(_ADDED[c.dialect.name, False], count_of(tenant, kind, size))
-
-
-def count_of(tenant: str, kind: str, size: int) -> dict[str, Any]:
-    """Return the parameters of a count."""
-    return {"by_tenant": tenant, "of_kind": kind, "size": size}
-
-
-def _adding(dialect: str, own_shard: bool) -> postgresql.Insert | sqlite.Insert:
-    new = sqlite.insert(stored_bytes) if dialect == "sqlite" else postgresql.insert(stored_bytes)
-    shard: Any = func.pg_backend_pid() % SHARDS if own_shard and dialect == "postgresql" else 0
-    new = new.values(
-        tenant=bindparam("by_tenant", type_=AnyText()),
-        kind=bindparam("of_kind", type_=AnyText()),
-        shard=shard,
-        bytes=bindparam("size", type_=BigInteger),
-    )
+def _count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
+    shard = func.pg_backend_pid() % SHARDS if own_shard and c.dialect.name == "postgresql" else 0
+    new = insert_into(c, stored_bytes).values(tenant=tenant, kind=kind, shard=shard, bytes=size)
     total = {"bytes": stored_bytes.c.bytes + new.excluded.bytes}
-    return new.on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=total)
-
-
-# built once, because building a statement takes longer than executing it
-_ADDED = {(name, own_shard): _adding(name, own_shard) for name in BACKENDS for own_shard in (False, True)}
+    c.execute(new.on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=total))

@@ -21,9 +21,9 @@ from assay.catalog.shipped import shipped_words
 from assay.experiment import run
 from assay.methods import ForcedChoice
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
+from assay.methods.stimulus_sampling.resemblance import principal_components
 from assay.model import Component, Embed, Failure, Probe, Reply
 from assay.statistics.bayes.surrogate import NormalPrior, Surrogate, fit_surrogate, sample_posterior
-from assay.statistics.embeddings.projection import principal_components
 from reports.methods.forced_choice import figures, tables
 from reports.view import Table
 from tools.papers import printed

@@ -128,7 +128,7 @@ class Api:
         Refused
             If the status is 400 or above.
         ClientDisconnect
-            If the caller is gone before the whole file has arrived.
+            If the caller disconnects before the whole file has arrived.
         """
         sent = content if content is not None else b"" if body is None else json.dumps(body).encode()
         more = {"content-type": "application/json", **(headers or {})} if sent else dict(headers or {})

@@ -248,7 +248,7 @@ class Fields(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         """Raise ``invalid-request``, which names the missing field."""
-        raise Problem("invalid-request", f"the form lacks the field {name!r}")
+        raise Problem("invalid-request", f"the field {name!r} of the form is missing")
 
 
 POLICY = (

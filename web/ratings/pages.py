@@ -11,6 +11,7 @@ from starlette.responses import Response
 from assay.explain import Vocabulary
 from assay.methods import method_of
 from reports import outline
+from reports.regulators import AUDIT_FILES
 from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.finding import part_of
@@ -33,6 +34,7 @@ FILES = frozenset(
         *("rating.json", "report.html", "report.md", "observations.csv", "sentences.csv", "export.jsonl"),
         *("attestation.json", "badge.svg", "badge.json", "overlay.yaml", "linkset.json", "backstage.yaml", "apis.json"),
         *("azure-api-center.json", "huggingface.yaml", "jsonld.json"),
+        *(file.name for file in AUDIT_FILES),
     }
 )
 """Files about a rating that the API makes."""

@@ -72,4 +72,4 @@ async def _signed_in(visit: Visit, provider: Provider) -> Response:
             log.info("person signed in", subject=subject, tenant=rule.tenant, scopes=rule.scopes)
             return await begun(visit, following, rule=mark, subject=subject)
     log.warning("person without a rule", subject=subject, claims=sorted(claims)[:MOST_NAMES])
-    raise Problem("no-access", f"no rule of this agency holds for the account {subject!r}")
+    raise Problem("no-access", f"no rule of this agency applies to the account {subject!r}")

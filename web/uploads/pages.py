@@ -44,7 +44,7 @@ async def send_upload(visit: Visit) -> Response:
         query["decimal"] = decimal
     if kind == TYPES["csv"] and (encoding := typed.get("encoding", "").strip()):
         if not ENCODING.fullmatch(encoding):
-            raise Problem("invalid-request", "name the encoding in letters and digits, such as windows-1252")
+            raise Problem("invalid-request", "an encoding has letters and digits in its name, such as windows-1252")
         kind = f"{kind}; charset={encoding}"
     await visit.api.ask("POST", "/v1/uploads", query=query, file=file, headers={"content-type": kind})
     return visit.redirect("/uploads")

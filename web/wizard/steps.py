@@ -121,7 +121,7 @@ class ConfirmStep(Step):
         return [field.name for field in MORE]
 
     async def context(self, state: WizardState) -> dict[str, Any]:
-        """Plan the request in the chosen size, and name it, so that it is not sent twice."""
+        """Plan the request in the chosen size, and give it an idempotency key."""
         return {**await _plans(state, all_sizes=False), "request": uuid4().hex}
 
 

@@ -286,7 +286,7 @@ class Egress:
         """Return the failure for an unsuccessful status."""
         status, origin = response.status, response.origin
         if status == PARTIAL:
-            return CallFailed("truncated", f"{origin} answered with a part of what was asked for (HTTP {status})")
+            return CallFailed("truncated", f"{origin} answered with a part of the content only (HTTP {status})")
         if status < 400:
             return CallFailed(
                 "redirect", f"{origin} redirects elsewhere (HTTP {status}); give the address it leads to", status=status

@@ -82,7 +82,7 @@ def _fail(workplace: Workplace, claim: Claim, error: dict[str, Any]) -> str:
 def _rest_or_fail(
     workplace: Workplace, claim: Claim, unavailable: TargetUnavailable | TargetResting | HostCoolingDown, rest_s: float
 ) -> str:
-    """Release the job until its target may be called again; fail a probe, and a job whose deadline is earlier."""
+    """Release the job until its target may be called again; fail it if it is a probe, or its deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= rest_s:
         return _fail(workplace, claim, problem(unavailable))
     if not _release(workplace, claim, rest_s, waits_why(unavailable)):

@@ -26,7 +26,7 @@ from store.ratings import expiry
 from store.suites import schedules
 from store.suites.schedules import Bounds
 from workers.engine.celery_app import make_celery
-from workers.engine.celery_dispatcher import Doorbell
+from workers.engine.tasks import Doorbell
 from workers.engine.worker_context import BackgroundThread
 
 log = structlog.get_logger()

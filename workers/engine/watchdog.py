@@ -6,7 +6,6 @@ detects this: jobs were announced long ago, but the worker is idle and has recei
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable
 
 import structlog
@@ -119,18 +118,3 @@ def broker_answers(app: Celery) -> bool:
         except errors:
             return False
     return True
-
-
-class LeavingFlag:
-    """Flag that a parent process sets; children that were forked after its creation can read it."""
-
-    def __init__(self) -> None:
-        self._shared = mmap.mmap(-1, 1)
-
-    def set(self) -> None:
-        """Set the flag: the worker is shutting down."""
-        self._shared[0] = 1
-
-    def is_set(self) -> bool:
-        """Whether the worker is shutting down."""
-        return self._shared[0] == 1

@@ -12,28 +12,25 @@ import base64
 import hmac
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 
 import numpy as np
 import structlog
 
 from assay.experiment import generator
-from store.core.database import Database
 from store.core.errors import RatingsRefused, SecretLost, SecretMoved, SigningUnavailable, StoreUnavailable
-from store.core.settings import Settings
 from store.security import signing
-from store.security.secrets import Vault
 from store.security.signing import SigningKey
 from store.webhooks import callbacks, deliveries, fan_out, webhooks
 from store.webhooks.deliveries import Claimed, Outcome
-from store.webhooks.payloads import body_of, content_type_of
+from store.webhooks.fan_out import body_of, content_type_of
 from store.webhooks.webhooks import CHALLENGE, SECRET_PREFIX
 from workers.calls.host_limits import HostLimits
-from workers.calls.shared_rate_limits import Traffic, TrafficHere
+from workers.calls.shared_rate_limits import Traffic
 from workers.egress import CallFailed, GuardedTransport
 from workers.egress.guard import place_of
-from workers.engine.worker_context import BackgroundThread, WorkMeter, Workplace
+from workers.engine.worker_context import BackgroundThread, Workplace
 from workers.webhooks.delivery_attempt import (
     CHALLENGE_ATTEMPTS,
     SCHEDULE_S,
@@ -62,32 +59,24 @@ TURN_S = 20.0
 
 
 class Deliverer(BackgroundThread):
-    """Thread that delivers notices, with its own event loop; `transport` is called in that thread."""
+    """Thread that delivers notices, with its own event loop."""
 
     name = "deliverer"
 
-    def __init__(
-        self,
-        database: Database,
-        vault: Vault,
-        settings: Settings,
-        meter: WorkMeter,
-        rng: np.random.Generator,
-        transport: Callable[[Settings], GuardedTransport] = open_transport,
-        traffic: Callable[[], Traffic] = TrafficHere,
-    ) -> None:
+    def __init__(self, workplace: Workplace, rng: np.random.Generator | None = None) -> None:
         super().__init__()
-        self._database, self._vault, self._settings, self._meter = database, vault, settings, meter
-        self._rng, self._transport, self._traffic = rng, transport, traffic
+        self._database, self._vault, self._settings = workplace.database, workplace.vault, workplace.settings
+        self._meter, self._traffic = workplace.meter, workplace.traffic
+        self._rng = rng or generator(int.from_bytes(os.urandom(8)))
         self._tidied = 0.0
-        self.join_s = 2 * GRACE_S + settings.webhook_poll_s
+        self.join_s = 2 * GRACE_S + workplace.settings.webhook_poll_s
 
     def run(self) -> None:
         """Deliver until closed; attempts that do not end in time are repeated by another process."""
         asyncio.run(self._run())
 
     async def _run(self) -> None:
-        transport, tasks = self._transport(self._settings), set[asyncio.Task[None]]()
+        transport, tasks = open_transport(self._settings), set[asyncio.Task[None]]()
         async with self._traffic() as traffic:
             try:
                 while not self._done.is_set():
@@ -137,7 +126,7 @@ class Deliverer(BackgroundThread):
                 handed = fan_out.hand_over(connection, base_url)
             closed = handed.closed
             for notice in handed.malformed:
-                log.error("notice given up", why="its row holds no notice", notice=notice.id, job=notice.job_id)
+                log.error("notice given up", why="its row has no notice", notice=notice.id, job=notice.job_id)
         with self._database.read() as connection:
             ids = deliveries.choose(connection, room)
         if not ids:
@@ -234,21 +223,6 @@ class Deliverer(BackgroundThread):
             left=state or "overtaken",
             elapsed_ms=answered.outcome.elapsed_ms,
         )
-
-
-def any_generator() -> np.random.Generator:
-    """Return a generator with a random seed."""
-    return generator(int.from_bytes(os.urandom(8)))
-
-
-@contextmanager
-def delivering(settings: Settings) -> Iterator[None]:
-    """Deliver while the block runs, with a separate database connection, for worker processes."""
-    vault = Vault.from_settings(settings)
-    with closing(Database(settings.resolved_database_url)) as database:
-        workplace = Workplace(database, vault, settings)
-        with Deliverer(database, vault, settings, workplace.meter, any_generator(), traffic=workplace.traffic):
-            yield
 
 
 # ------------------------------------------------------------------------------- signatures

@@ -135,7 +135,7 @@ class Alternation(Bounded, Method):
         if self.answers == "numbers" and self.labels:
             raise SpecificationError("a regressor has no labels; leave them out", "labels")
         if self.records is None and self.strata:
-            raise SpecificationError("sentences have their own strata; columns are named for records only", "strata")
+            raise SpecificationError("strata can be named for records only; sentences have their own", "strata")
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ class Alternation(Bounded, Method):
         """Expect numbers of a regressor and labels of a classifier; refuse a request for the other kind of answers."""
         expected: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, expected}:
-            raise SpecificationError(f"a {kind} answers with {expected}, not with {self.answers}", "answers")
+            raise SpecificationError(f"a {kind} returns {expected}, not {self.answers}", "answers")
         return replace(self, answers=expected)
 
     def references(self) -> References:

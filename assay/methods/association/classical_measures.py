@@ -27,8 +27,7 @@ from assay.statistics.embeddings.embedding_bias import (
     relative_norm_distance,
 )
 from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
-from assay.statistics.embeddings.weat import cosines, weat
-from assay.statistics.embeddings.weat_null import null_check
+from assay.statistics.embeddings.weat import cosines, null_check, weat
 
 Matrix = Floats
 

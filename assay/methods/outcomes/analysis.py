@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -19,6 +20,7 @@ from assay.methods.outcomes.effects import (
     DRAWS,
     Missing,
     Sample,
+    chance_of,
     differences,
     stratified_means,
     within_strata,
@@ -33,11 +35,10 @@ from assay.rating.component import (
     Measurement,
     Tolerance,
     Units,
-    answers_needed,
     insufficient,
 )
 from assay.rating.losses import hidden_documents, lost_replies
-from assay.statistics.hidden.chance import may_be_chance
+from assay.statistics.hidden.chance import CLEAR, may_be_chance
 from assay.statistics.hidden.strata import fitted_together
 from assay.statistics.intervals.worst_block import largest_interval
 
@@ -47,6 +48,8 @@ LEAST_PEOPLE = 30
 LEAST_CLUSTERS = 8
 """Minimum number of clusters in which each compared group has people."""
 
+NOT_COMPARED = f"fewer than {LEAST_PEOPLE} people, or {LEAST_PEOPLE} of a kind of truth"
+
 MOST_UNKNOWN = 0.2
 """Largest share of people whose group, decision or truth may be unknown for a letter."""
 
@@ -55,6 +58,9 @@ MOST_GROUPS = 50
 
 MOST_STRATA = 12
 """Maximum number of strata within which groups are compared by themselves: the largest."""
+
+LARGEST_ERROR = 2 / 3
+"""Largest standard error of a group's outcome, in tolerances, with which an undeclared letter leads."""
 
 CLASSES = ((1.0, "all proved right"), (0.0, "all proved wrong"))
 """Kinds of truth, with what people of a kind have in common."""
@@ -132,13 +138,35 @@ def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
 
 @dataclass(frozen=True)
 class _Family:
-    """Differences between groups that step 1 compares: among people with the same truth, or within strata."""
+    """Outcomes of groups that a step compares: as people came, of people with the same truth, or within strata."""
 
     alike: str
-    gaps: Floats
-    """Draws of every difference, with its sign; shape (draws, pairs)."""
+    means: Floats
+    """Draws of each group's outcome; within strata, of its deviation from the common one; shape (draws, groups)."""
     rates: Floats | None = None
     """Observed outcome of each group, if it is a rate."""
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """Draws of every difference, with its sign; shape (draws, pairs)."""
+        return differences(self.means)
+
+    @property
+    def error(self) -> float:
+        """Largest standard error of a group's outcome."""
+        return float(self.means.std(axis=0).max())
+
+
+def _may_be_chance(families: Sequence[_Family]) -> bool:
+    """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
+
+    Of three or more groups the equality of all must be refused as well: with 14 even groups of 100 people, the interval
+    of the largest of their differences excludes 0 in 2 of 100 files.
+    """
+    if may_be_chance(np.hstack([family.gaps for family in families])):
+        return True
+    several = families[0].means.shape[1] > 2
+    return several and min(chance_of(family.means) for family in families) * len(families) > 1 - CLEAR
 
 
 @dataclass(frozen=True)
@@ -175,8 +203,8 @@ class _Comparison:
                 *measurement.units,
                 Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS),
             ]
-        came = differences(sample.draw_means(first, DRAWS))
-        intervals: dict[str, Interval | None] = {"step_1": None, "step_2": largest_interval(came)}
+        came = _Family("", sample.draw_means(first, DRAWS), sample.means)
+        intervals: dict[str, Interval | None] = {"step_1": None, "step_2": largest_interval(came.gaps)}
         if task.truth is None and task.strata is None:
             reason = Reason("only-outcomes-known", {}, self.name)
             return self._noted(measurement.give_up(reason, measured_effects=intervals))
@@ -184,41 +212,39 @@ class _Comparison:
             families, hidden = self._alike(second), self._within_strata(third)
         except EvidenceError as error:
             return self._noted(measurement.give_up(insufficient(error, self.name), measured_effects=intervals))
-        alike = np.hstack([family.gaps for family in families])
-        intervals["step_1"] = largest_interval(alike)
-        scale = output.delta
+        intervals["step_1"] = largest_interval(np.hstack([family.gaps for family in families]))
         evidence = Evidence(
-            np.max([self._largest(family.gaps, scale, second) for family in families], axis=0),
-            self._largest(came, scale, first),
+            np.max([self._largest(family, second) for family in families], axis=0),
+            self._largest(came, first),
             hidden=hidden,
-            chance_1=may_be_chance(alike),
-            chance_2=may_be_chance(came),
+            chance_1=_may_be_chance(families),
+            chance_2=_may_be_chance([came]),
         )
         conditional = ", ".join(dict.fromkeys(family.alike for family in families))
         measurement.detail = replace(measurement.detail, conditional=conditional, hidden=hidden_documents(hidden))
         component = measurement.conclude(
             evidence,
-            lambda letter: self._why(letter, families, _Family("", came, sample.means), evidence),
+            lambda letter: self._why(letter, families, came, evidence),
             intervals,
             lost=self._lost(sample),
         )
-        if not component.declared and (few := self._too_few_to_lean()):
+        if not component.declared and (few := self._too_few_to_lean([came, *families])):
             return self._noted(measurement.give_up(few, measured_effects=intervals))
         return self._noted(self._with_theorem(component, third))
 
-    def _too_few_to_lean(self) -> Reason | None:
+    def _too_few_to_lean(self, families: Sequence[_Family]) -> Reason | None:
         """Return the reason that an undeclared letter does not even lead: chance alone exceeds the tolerance.
 
-        A large difference shows in few people, so that a letter can be declared nevertheless.
+        The limit of an error is that of `answers_needed`. A large difference shows in few people, so that a letter can
+        be declared nevertheless.
         """
-        smallest = min(float(counts[self._compared].min()) for counts in self._counts)
-        needed = answers_needed(self.output.delta if self.output.binary else self.output.delta / 2)
-        if smallest >= needed:
+        excess = max(family.error for family in families) / (LARGEST_ERROR * self.output.delta)
+        if excess <= 1:
             return None
+        smallest = min(float(counts[self._compared].min()) for counts in self._counts)
         usable = f"{smallest:,.0f} people of the smallest group compared"
-        return Reason(
-            TOO_FEW, {"unit": "person", "count": int(smallest), "needed": needed, "usable": usable}, self.name
-        )
+        facts = {"unit": "person", "count": int(smallest), "needed": math.ceil(smallest * excess**2), "usable": usable}
+        return Reason(TOO_FEW, facts, self.name)
 
     # ------------------------------------------------------------------------ people who are compared
     @cached_property
@@ -296,14 +322,13 @@ class _Comparison:
         if task.truth is not None:
             for truth, alike in CLASSES:
                 sample = self._sample(output.values, self._known & (task.truth == truth), binary=output.binary)
-                gaps = differences(sample.draw_means(rng.spawn(1)[0], DRAWS))
-                families.append(_Family(alike, gaps, sample.means))
+                families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), sample.means))
         if task.strata is not None:
             selected = self._known & (task.strata >= 0)
             strata = task.strata[selected & (self._narrowed.codes >= 0)]
             sample = self._sample(output.values, selected, binary=output.binary)
-            gaps = differences(stratified_means(sample, strata, rng.spawn(1)[0], DRAWS))
-            families.append(_Family(f"with the same {task.strata_by}", gaps))
+            means = stratified_means(sample, strata, rng.spawn(1)[0], DRAWS)
+            families.append(_Family(f"with the same {task.strata_by}", means))
         return families
 
     def _within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
@@ -318,9 +343,9 @@ class _Comparison:
         limits = {"least": LEAST_PEOPLE, "most": MOST_STRATA}
         return within_strata(sample, strata, names, self._labels, self.output.delta, rng, **limits)
 
-    def _largest(self, gaps: Floats, scale: float, rng: np.random.Generator) -> Floats:
+    def _largest(self, family: _Family, rng: np.random.Generator) -> Floats:
         """Draw the largest difference; those between three or more groups are fitted together."""
-        return np.asarray(np.abs(fitted_together(gaps, scale, rng.spawn(1)[0])).max(axis=1))
+        return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
 
     def _lost(self, sample: Sample) -> Lost:
         """Return the largest changes that unknown decisions and truths can make."""
@@ -331,10 +356,13 @@ class _Comparison:
             return np.bincount(narrowed.codes[inside & selected], people[inside & selected], size).astype(float)
 
         undecided = np.isnan(self.output.values)
+        not_proved = np.zeros_like(undecided) if task.truth is None else np.isnan(task.truth)
         lost_counts, total = count(undecided), count(~undecided)
         by_group = {
             label: Counter(usable=int(usable), failed=int(lost))
-            for label, usable, lost in zip(narrowed.labels, total, lost_counts, strict=True)
+            for label, usable, lost in zip(
+                narrowed.labels, count(~undecided & ~not_proved), count(undecided | not_proved), strict=True
+            )
         }
         if not self.output.binary:
             low, high = np.quantile(sample.values, (0.025, 0.975))
@@ -346,7 +374,7 @@ class _Comparison:
         alike = came
         for truth, _ in CLASSES if task.truth is not None else ():
             assert task.truth is not None  # noqa: S101  the loop is empty without a truth
-            mine, not_proved = task.truth == truth, np.isnan(task.truth)
+            mine = task.truth == truth
             missing = Missing(count(undecided & mine), count(yes & not_proved), count(~yes & ~undecided & not_proved))
             alike = max(alike, missing.largest_change(count(yes & mine), count(~undecided & mine)))
         if not came and not alike:
@@ -402,7 +430,7 @@ class _Comparison:
     def _tables(self, rng: np.random.Generator) -> OutcomesComponent:
         """Return the component's own part of the rating document."""
         task, output = self.task, self.output
-        outcomes = Outcomes(output.favourable, task.truth, task.scores)
+        outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
         result = outcome_table(task.table, self.grouping, outcomes, self._excluded, task.confidence, rng)
         compared = set(self._labels)
         return OutcomesComponent(
@@ -418,13 +446,3 @@ class _Comparison:
             clusters=task.table.clusters or None,
             **output.facts,
         )
-
-
-NOT_COMPARED = f"fewer than {LEAST_PEOPLE} people, or {LEAST_PEOPLE} of a kind of truth"
-
-
-def columns_in_words(parts: Mapping[str, str | Sequence[str] | None]) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a request that name columns, with the columns joined."""
-    for part, names in parts.items():
-        if names:
-            yield part, names if isinstance(names, str) else ", ".join(names)

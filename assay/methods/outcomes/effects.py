@@ -142,6 +142,18 @@ def differences(means: Floats) -> Floats:
     return np.stack([means[:, b] - means[:, a] for a, b in combinations(range(count), 2)], axis=1)
 
 
+def chance_of(means: Floats) -> float:
+    """Return the p-value of the differences between groups, by a Wald test that all groups are equal.
+
+    `means` are draws of each group's outcome, shape (draws, groups); their covariance is that of the errors. Of many
+    noisy differences one is always large; the test counts how many there are.
+    """
+    gaps = means[:, 1:] - means[:, :1]
+    centre, covariance = gaps.mean(axis=0), np.atleast_2d(np.cov(gaps.T))
+    statistic = centre @ np.linalg.pinv(covariance, hermitian=True) @ centre
+    return float(special.chdtrc(gaps.shape[1], max(0.0, float(statistic))))
+
+
 def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
     """Draw the outcomes of groups within strata, as deviations from their common mean; shape (draws, groups).
 

@@ -46,7 +46,7 @@ class Outcomes:
     truth : ndarray, shape (cells,), or None
         1 if the favourable decision is right, 0 if it is wrong, NaN if that is unknown.
     scores : ndarray, shape (cells,), or None
-        Scores, NaN if unknown.
+        Scores, NaN if unknown: the table then has AUC and calibration instead of error rates.
     """
 
     favourable: Floats
@@ -215,9 +215,8 @@ class _Counted:
         }
         sample = sample_of(table, self.grouping, favourable, proved, binary=True)
         size = float(sample.effective[self.grouping.labels.index(row.group or "")] / max(sum(matrix.values()), 1e-300))
-        row = replace(row, matrix=matrix, error_rates=error_rates(matrix, size))
         if self.outcomes.scores is None:
-            return row
+            return replace(row, matrix=matrix, error_rates=error_rates(matrix, size))
         scored = mine & ~np.isnan(truth) & ~np.isnan(self.outcomes.scores)
         scores = self.outcomes.scores[scored]
         return replace(row, auc=auc(scores, table.mass[scored], truth[scored] == 1), tenths=self._tenths(scored, truth))

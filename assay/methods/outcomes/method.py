@@ -12,16 +12,15 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Gt, Lt, MaxLen, MinLen
 
-from assay.bounds import Bounded
+from assay.bounds import Bounded, refuse_repeats
 from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment, Method
 from assay.methods.outcomes import words as spoken
-from assay.methods.outcomes.analysis import Output, Task, columns_in_words, judge_outcomes
+from assay.methods.outcomes.analysis import Output, Task, judge_outcomes
 from assay.methods.outcomes.decision_table import DecisionTable, Grouping, grouping_of
 from assay.methods.outcomes.detail import DataDocument, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.rates import quantile
-from assay.methods.shared.distributions import refuse_repeats
 from assay.model import Floats, Kind
 from assay.references import NOTHING, Found, NamedDecisions, References
 
@@ -191,7 +190,11 @@ class Outcomes(Bounded, Method):
         """Return what the rating says about the file."""
         assert self.table is not None  # noqa: S101  only called with a table
         names = ("by", "decision", "score", "truth", "strata", "cluster", "weight")
-        columns = dict(columns_in_words({name: getattr(self, name) for name in names}))
+        columns = {
+            name: columns if isinstance(columns, str) else ", ".join(columns)
+            for name in names
+            if (columns := getattr(self, name))
+        }
         data = DataDocument(self.table.rows, self.table.digest, self.period or None, columns)
         return OutcomesAggregation(data=data)
 

@@ -84,7 +84,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         if all(check(sentence, specification) is not None for specification in words for sentence in self.sentences):
             reason = check(self.sentences[0], words[0])
             raise SpecificationError(
-                f"no sentence holds one group term and one attribute term of {words[0].name} as whole words "
+                f"no sentence contains one group term and one attribute term of {words[0].name} as whole words "
                 f"(the first: {str(reason).replace('-', ' ')}); there are {len(self.sentences)}",
                 "sentences",
             )

@@ -11,8 +11,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from assay.catalog.articles import indefinite
 from assay.catalog.stereotypes import VisualWords
+from assay.catalog.terms import indefinite
 from assay.methods.shared.terms.items import AuthorCounts, Authoring
 from assay.methods.visual_stereotype.inputs import DIGEST, Picture, sort
 from assay.model import Draw, Probe, Reply

@@ -66,7 +66,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     @property
     def scale(self) -> Scale:
-        """Scale of the scores: labels as soon as one answer is in words."""
+        """Scale of the scores: labels if any answer is in words."""
         answers = self.tally.results.values()
         scored = self.answers == "auto" and bool(answers) and all(answer.share is not None for answer in answers)
         return "probabilities" if scored else "labels"

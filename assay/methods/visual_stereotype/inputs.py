@@ -50,7 +50,7 @@ class Picture(Bounded):
         super().__post_init__()
         if not DIGEST.fullmatch(self.image):
             raise SpecificationError(
-                f"an image is named by its digest, sha256: and 64 hexadecimal digits, not {self.image[:80]!r}", "image"
+                f"an image must be given as sha256: and 64 hexadecimal digits, not {self.image[:80]!r}", "image"
             )
 
 

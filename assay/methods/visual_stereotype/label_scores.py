@@ -157,6 +157,6 @@ def _grouped(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[s
     if not scores.size:
         raise TooFewObservations("a score of no images does not exist")
     if not ((scores >= 0) & (scores <= 1)).all():
-        raise OutOfBounds("the score of an image lies between 0 and 1")
+        raise OutOfBounds("the score of an image must be between 0 and 1")
     number = {term: at for at, term in enumerate(dict.fromkeys(terms))}
     return scores, tuple(number), np.array([number[term] for term in terms], dtype=np.int64)

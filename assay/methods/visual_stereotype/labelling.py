@@ -1,7 +1,7 @@
 """Questions to an image classifier which of two labels fits a picture, and its answers.
 
-Services that answer questions often prefer the label that stands first. So the first picture of each term is shown
-with the labels in both orders; if an answer changes, all later pictures are, too. An answer that changes with the
+Services that answer questions often prefer the first label. So the first picture of each term is shown
+with the labels in both orders; if an answer changes, so are all later pictures. An answer that changes with the
 order counts for neither label.
 """
 
@@ -66,7 +66,7 @@ _BY_PLACE = re.compile(
     r"|the\s+(?:first|second|former|latter))(?!\w)",
     re.IGNORECASE,
 )
-"""Names of a label by its place in the question."""
+"""Names of a label by its position in the question."""
 
 _GENDERED = re.compile(
     r"(?<!\w)(?:m[ae]n|wom[ae]n|(?:fe)?males?|boys?|girls?|lady|ladies|gentlem[ae]n|guys?|s?he|him|his|hers?|himself|herself"

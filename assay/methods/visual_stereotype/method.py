@@ -79,8 +79,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """Refuse a request without pictures: Assay ships none, and pictures of a corpus were filled in before."""
         if not self.pictures and self.drawing is None:
             raise SpecificationError(
-                "there is nothing to show: give pictures, have an author draw them (drawing), or name a corpus where "
-                "it is kept",
+                "there are no pictures: send some, have an author draw them (drawing), or name a corpus of pictures",
                 "pictures",
             )
         return self
@@ -89,7 +88,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         """Raise an error if no picture is usable; single unusable pictures are counted and left out."""
         if not any(sort(self.pictures, specification).items for specification in words):
             raise SpecificationError(
-                f"no picture is of a term of {words[0].name}: the first is said to be of {self.pictures[0].term!r}, "
+                f"no picture belongs to a term of {words[0].name}: the first is of {self.pictures[0].term!r}, "
                 f"and the terms are {', '.join(list(words[0].roles)[:6])} …",
                 "pictures",
             )

@@ -76,10 +76,10 @@ class Methodologies:
     def __post_init__(self) -> None:
         statuses = [methodology.status for methodology in self.versions]
         if statuses.count("current") != 1 or statuses.count("next") > 1:
-            raise ValueError(f"one version is current and at most one is next; these are {', '.join(statuses)}")
+            raise ValueError(f"one version must be current, and at most one next, not {', '.join(statuses)}")
         names = [methodology.version for methodology in self.versions]
         if len(set(names)) != len(names) or CURRENT in names:
-            raise ValueError(f"each version has a number of its own; these are {', '.join(names)}")
+            raise ValueError(f"each version needs a number of its own; the numbers are {', '.join(names)}")
 
     @property
     def current(self) -> Methodology:

@@ -98,9 +98,9 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
     """
     decided = np.asarray(by_pair, dtype=float)
     if decided.ndim != 1 or not decided.size == len(terms) == len(biases):
-        raise OutOfBounds(f"{decided.size} pairs came with {len(terms)} terms and {len(biases)} biases")
+        raise OutOfBounds(f"{decided.size} pairs were given with {len(terms)} terms and {len(biases)} biases")
     if not np.isin(decided, (STEREOTYPED, TIE, ANTI_STEREOTYPED)).all():
-        raise OutOfBounds("a pair comes to 1, 0 or 1/2")
+        raise OutOfBounds("the result of a pair must be 1, 0 or 1/2")
     if not decided.size:
         raise TooFewObservations("a score of no pairs does not exist")
     by_term = _by_term(decided, list(zip(biases, terms, strict=True)))

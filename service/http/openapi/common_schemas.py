@@ -106,18 +106,18 @@ def check_url(url: str) -> str:
         Naming the rule that the address breaks.
     """
     if any(character.isspace() or unicodedata.category(character)[0] == "C" for character in url) or "\\" in url:
-        raise SpecificationError("an address holds no blanks, control characters or backslashes")
+        raise SpecificationError("an address must not contain spaces, control characters or backslashes")
     try:
         split = urlsplit(url)
         host, _ = split.hostname, split.port
     except ValueError:
         raise SpecificationError("this is not an address; write it as http://host:port/path") from None
     if split.scheme not in {"http", "https"}:
-        raise SpecificationError(f"an address begins with http:// or https://, not {split.scheme[:20]!r}")
+        raise SpecificationError(f"an address must begin with http:// or https://, not {split.scheme[:20]!r}")
     if not host:
-        raise SpecificationError("the address names no host; write http://host:port/path")
+        raise SpecificationError("the address has no host; write http://host:port/path")
     if "@" in split.netloc:
-        raise SpecificationError("an address holds no user name; put the secret into `secret`")
+        raise SpecificationError("an address must not contain a user name; put the secret into `secret`")
     return url
 
 

@@ -139,7 +139,7 @@ def test_pictures_are_used_again_only_if_they_were_drawn_on_the_same_prompt():
 
 def test_a_corpus_without_usable_pictures_is_named_in_the_error():
     corpus = FoundCorpus("crp_1@1", (CorpusItem(image="sha256:" + "0" * 64, term="giraffe"),))
-    with pytest.raises(SpecificationError, match="no picture is of a term") as refused:
+    with pytest.raises(SpecificationError, match="no picture belongs to a term") as refused:
         VisualStereotype(corpus="crp_1").with_references(Found(corpus))
     assert refused.value.field == "corpus"
 

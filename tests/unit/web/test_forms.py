@@ -144,7 +144,7 @@ async def test_a_form_above_the_rate_is_not_read(settings, tokens, route, public
     assert int(answer.headers["retry-after"]) > 0
 
 
-async def test_every_public_page_has_a_rate_for_each_address(settings):
+async def test_every_public_page_has_a_rate_limit_for_each_address(settings):
     app = opened_app(settings.model_copy(update={"visit_rate": "3/hour"}))
     for path in ("/sign-in", "/registry", "/problems"):
         async with browser(app) as client:

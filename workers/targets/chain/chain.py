@@ -89,13 +89,13 @@ class ChainSettings(TargetSettings):
             if before.path[-1] != link.path[0]:
                 raise SpecificationError(
                     f"link {index} ends in {before.path[-1]} and link {index + 1} begins in {link.path[0]}; "
-                    "a path begins where the one before it ends",
+                    "a path must begin where the previous one ends",
                     f"links.{index}.path.0",
                 )
         if self.links[-1].path:
             last = len(self.links) - 1
             raise SpecificationError(
-                "the last link has no path: it goes on to the language that is asked for", f"links.{last}.path"
+                "the last link cannot have a path: it translates into the requested language", f"links.{last}.path"
             )
 
     @property
@@ -108,7 +108,7 @@ class ChainSettings(TargetSettings):
         super().check_kind(kind)
         last_kind = self.links[-1].kind
         if kind is not last_kind:
-            raise SpecificationError(f"a chain is what its last link is, a {last_kind}, and not a {kind}", "kind")
+            raise SpecificationError(f"the kind of a chain is that of its last link, {last_kind}, not {kind}", "kind")
 
     def check_secret(self, secret: str | None) -> None:
         """Raise a `SpecificationError` for a secret, since each link has its own."""
@@ -281,4 +281,4 @@ def _given(ask: Ask) -> Reply:
         case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):
             return Reply(text)
         case _:
-            return Reply(failure=Failure("unsupported", "a chain is asked about texts, and this question is a record"))
+            return Reply(failure=Failure("unsupported", "a chain takes texts, but this question is a record"))

@@ -168,8 +168,8 @@ class ModelExamination(Examination):
         author = " (it does write: it can be the author of an experiment)" if writes else ""
         return TargetUnfit(
             telling.code,
-            f"it can be asked neither to score, nor to fill, nor to choose{author}: {messages}",
-            "use a protocol that gives back the prompt's tokens, fills masks or chats, and settings that it accepts",
+            f"the service can neither score, nor fill, nor choose{author}: {messages}",
+            "use a protocol that returns the prompt's tokens, fills masks or chats, with settings that it accepts",
         )
 
     async def _alone(self, rung: type[Ask], first: Ask, value: Any) -> dict[Ask, Any]:
@@ -198,7 +198,7 @@ class ModelExamination(Examination):
             return
         raise TargetUnfit(
             "constant",
-            f"{len(answers)} different texts got one and the same probability",
+            f"{len(answers)} different texts got the same probability",
             "check the model and the path: the text may not reach the model",
         )
 

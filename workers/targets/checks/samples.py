@@ -1,7 +1,7 @@
 """Sample questions, texts and images for examinations.
 
-Questions to a classifier, regressor or embedder come from the experiment; if there is none, from the target's
-settings; otherwise they are neutral texts. There are no built-in records.
+Questions to a classifier, regressor or embedder come from the experiment; if there is none, from the target's settings;
+otherwise they are neutral texts. There are no built-in records.
 """
 
 from __future__ import annotations

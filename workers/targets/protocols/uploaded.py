@@ -55,7 +55,7 @@ class Uploaded(Adapter):
 
     def __init__(self, target: Target, settings: UploadedSettings, egress: Egress) -> None:
         if egress.library is None:
-            raise CallFailed("unsupported", "uploads cannot be read here")
+            raise CallFailed("unsupported", "this process cannot read uploads")
         self.target, self.settings, self._library = target, settings, egress.library
         self.batch_limit = BATCH
         self._opening = asyncio.Lock()
@@ -64,7 +64,7 @@ class Uploaded(Adapter):
         """Look up the vectors of texts; see `Adapter.answer`."""
         mine = questions_for((Embed,), asks)
         if model := next((ask.model for ask in mine if ask.model), None):
-            raise CallFailed("unsupported", f"an upload is one model; it cannot answer for {model[:60]!r}")
+            raise CallFailed("unsupported", f"an upload holds the vectors of one model; it has none of {model[:60]!r}")
         async with self._opening:  # the first call copies the upload from the database; the others wait for it
             embedding = await asyncio.to_thread(self._open)
         return [look_up(ask.text, embedding, self.settings.case) for ask in mine]

@@ -30,7 +30,7 @@ LOST_SHARE = 0.2
 
 @dataclass
 class LabelSpellings:
-    """All spellings of each label; the first one stands for the others, so that "Good" and "good" are one label."""
+    """All spellings of each label; the first one represents the others, so that "Good" and "good" are one label."""
 
     by_key: dict[str, dict[str, None]] = field(default_factory=dict)
     """Spellings of a label in the order of their first answer, by `label_key`."""
@@ -47,7 +47,7 @@ class LabelSpellings:
         return {self.first(label): score for label, score in scores.items()}
 
     def first(self, label: str) -> str:
-        """Return the first spelling of a label, without outer blanks and marks; the label itself if it never came."""
+        """Return the first spelling of a label, without outer spaces and marks; the label itself if it has none."""
         spellings = self.by_key.get(label_key(label))
         return plain_label(next(iter(spellings))) if spellings else label
 

@@ -19,7 +19,7 @@ LARGEST = 1e100
 """Largest number in a vector: with larger numbers the vector's length overflows."""
 
 ENOUGH = 0.6
-"""Minimum share of a group's words that must be usable; with fewer, they do not stand for the declared group."""
+"""Minimum share of a group's words that must be usable; with fewer, they do not represent the declared group."""
 
 Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
 

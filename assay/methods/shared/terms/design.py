@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, ca
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
-from assay.bounds import Bounded
+from assay.bounds import Bounded, refuse_repeats
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.document import read_json
@@ -23,7 +23,6 @@ from assay.errors import OutOfBounds, UnknownName
 from assay.experiment import Experiment, Looks, Method
 from assay.methods.shared.answers.tally import Asking
 from assay.methods.shared.detail import ModelScores, Source, TermsAggregation, TermsComponent
-from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.one_specification import refuse_other_attribute
 from assay.methods.shared.terms.items import AuthorCounts, Authoring, Sorted, in_turns, within
 from assay.methods.shared.terms.scores import TermScores

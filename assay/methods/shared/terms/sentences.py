@@ -19,10 +19,9 @@ import numpy as np
 from annotated_types import MaxLen, MinLen
 
 from assay.bounds import Bounded
-from assay.catalog.articles import indefinite
 from assay.catalog.stereotypes import Role, StereotypeWords
 from assay.catalog.tables import read_table
-from assay.catalog.terms import any_of, folded, marks, spelt
+from assay.catalog.terms import any_of, folded, indefinite, marks, spelt
 from assay.methods.shared.terms.items import Sorted
 from assay.references import CorpusItem
 

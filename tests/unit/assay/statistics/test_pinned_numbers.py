@@ -43,7 +43,8 @@ from assay.methods.alternation.gaussian_divergence import (
 from assay.methods.forced_choice.effects import choice_effects, trial_effects
 from assay.methods.forced_choice.psychometric_fit import fit_psychometric
 from assay.methods.shared.terms.effects import stereotype_effects
-from assay.methods.stimulus_sampling.inclusion_probability import inclusion
+from assay.methods.stimulus_sampling.resemblance import principal_components
+from assay.methods.stimulus_sampling.texts import inclusion
 from assay.methods.visual_stereotype.label_scores import fit_images, score_images, term_interval
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Reason
 from assay.rating.decision import deciding_components, rate, vote_probabilities, worst_probabilities
@@ -51,8 +52,7 @@ from assay.rating.decision import weigh as weigh_effects
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.cell_integrals import Cells, Priors
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
-from assay.statistics.bayes.importance import weigh
-from assay.statistics.bayes.pareto_tail import pareto_shape, tail_shape
+from assay.statistics.bayes.importance import pareto_shape, tail_shape, weigh
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.bayes.spread_grid import LogAxis, SpreadGrid
@@ -74,11 +74,9 @@ from assay.statistics.embeddings.bias_direction import direct_bias, relational_i
 from assay.statistics.embeddings.embedding_bias import embedding_coherence, mean_average_cosine, relative_norm_distance
 from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
 from assay.statistics.embeddings.posterior_comparison import compare
-from assay.statistics.embeddings.projection import principal_components
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.embeddings.vector_sets import as_vectors, unit_vectors
-from assay.statistics.embeddings.weat import associations, cosines, weat, weat_of_associations
-from assay.statistics.embeddings.weat_null import null_check
+from assay.statistics.embeddings.weat import associations, cosines, null_check, weat, weat_of_associations
 from assay.statistics.hypothesis_tests import divergence, goodness
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares, pad_to
 from assay.statistics.hypothesis_tests.goodness import (
@@ -1074,7 +1072,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "transitions: no block": (BadDistribution, "2 rows", lambda: outputs_under(DRAWN, [])),
     "transitions: another block": (BadDistribution, "2 rows", lambda: outputs_under(DRAWN, [1, 1, 1])),
     "concordance: more than all":
-        (OutOfBounds, "all 2 pairs, not 3", lambda: draw_excess_concordance(3, 2, DRAWN, rng())),
+        (OutOfBounds, "between 0 and 2, not 3", lambda: draw_excess_concordance(3, 2, DRAWN, rng())),
     "concordance: less than none": (OutOfBounds, "not -1", lambda: draw_excess_concordance(-1, 2, DRAWN, rng())),
     "concordance: an unknown row":
         (OutOfBounds, "2 rows", lambda: draw_excess_concordance(1, 2, DRAWN, rng(), {(0, 2): 1})),
@@ -1094,9 +1092,9 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "exact: no generator":
         (SpecificationError, "1000000", lambda: exact_multinomial([60, 50, 45, 40, 30, 35, 40], [1] * 7)),
     "published: alpha 0":
-        (OutOfBounds, "not at 0", lambda: published_letter(BLOCKS, {"u": FAIR}, {"b": TILTED}, alpha=0)),
+        (OutOfBounds, "not 0", lambda: published_letter(BLOCKS, {"u": FAIR}, {"b": TILTED}, alpha=0)),
     "published: alpha 1":
-        (OutOfBounds, "not at 1", lambda: published_letter(BLOCKS, {"u": FAIR}, {"b": TILTED}, alpha=1)),
+        (OutOfBounds, "not 1", lambda: published_letter(BLOCKS, {"u": FAIR}, {"b": TILTED}, alpha=1)),
     "published: no unbiased": (SpecificationError, "at least one", lambda: published_letter(BLOCKS, {}, {"b": TILTED})),
     "published: no biased": (SpecificationError, "at least one", lambda: published_letter(BLOCKS, {"u": FAIR}, {})),
     "published: both": (SpecificationError, "both .* u", lambda: published_letter(BLOCKS, {"u": FAIR}, {"u": TILTED})),
@@ -1111,13 +1109,13 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "ordered: empty": (TooFewObservations, "sample is empty", lambda: kolmogorov_smirnov([], [2], scale="ordinal")),
     "ordered: no number": (OutOfBounds, "reference", lambda: kolmogorov_smirnov([1], [NAN], scale="ordinal")),
     "ordered: a table": (OutOfBounds, "sample", lambda: kolmogorov_smirnov([[1]], [1], scale="ordinal")),
-    "wilson: level 0": (OutOfBounds, "not at 0", lambda: wilson(1, 2, 0)),
-    "wilson: level 1": (OutOfBounds, "not at 1", lambda: wilson(1, 2, 1)),
+    "wilson: level 0": (OutOfBounds, "not 0", lambda: wilson(1, 2, 0)),
+    "wilson: level 1": (OutOfBounds, "not 1", lambda: wilson(1, 2, 1)),
     "wilson: no trials": (TooFewObservations, "no trials", lambda: wilson(0, 0)),
-    "wilson: too many": (OutOfBounds, "2 trials, not at 3", lambda: wilson(3, 2)),
-    "wilson: negative": (OutOfBounds, "not at -1", lambda: wilson(-1, 2)),
-    "interval: level 0": (OutOfBounds, "not at 0", lambda: equal_tailed([1.0], 0)),
-    "interval: level 1": (OutOfBounds, "not at 1", lambda: hpdi([1.0], 1)),
+    "wilson: too many": (OutOfBounds, "between 0 and 2, the number of trials, not 3", lambda: wilson(3, 2)),
+    "wilson: negative": (OutOfBounds, "not -1", lambda: wilson(-1, 2)),
+    "interval: level 0": (OutOfBounds, "not 0", lambda: equal_tailed([1.0], 0)),
+    "interval: level 1": (OutOfBounds, "not 1", lambda: hpdi([1.0], 1)),
     "interval: a table": (OutOfBounds, r"\(1, 2\)", lambda: hpdi([[1.0, 2.0]])),
     "interval: nothing": (TooFewObservations, "one draw", lambda: interval_of([])),
     "interval: no number": (EvidenceError, "1 of 3", lambda: effect_interval([1.0, NAN, 2.0])),
@@ -1142,8 +1140,8 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "gaussian: to a constant": (ZeroVariance, "no finite", lambda: gaussian_kl([1.0, 2.0], [1.0, 1.0])),
     "gaussian: too far":
         (EvidenceError, "too large", lambda: Gaussian(1e200, 1e-200).divergence_from(Gaussian(0, 1e-200))),
-    "gaussian: level 0": (OutOfBounds, "not at 0", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 0)),
-    "gaussian: level 1": (OutOfBounds, "not at 1", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 1)),
+    "gaussian: level 0": (OutOfBounds, "not 0", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 0)),
+    "gaussian: level 1": (OutOfBounds, "not 1", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 1)),
     "gaussian: no fold": (OutOfBounds, "not 0", lambda: kl_by_fold([1.0, 2], [1.0, 3], 0, rng())),
     "sample: a table": (OutOfBounds, r"\(1, 1\)", lambda: sign_flip_test([[1.0]], rng())),
     "sample: infinite": (EvidenceError, "1 of 2", lambda: sign_flip_test([1.0, INF], rng())),
@@ -1170,9 +1168,9 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "curve: one level": (TooFewObservations, "1 levels", lambda: fit_psychometric([1, 1, 2], [0, 1, 0], [1, 1, 0])),
     "curve: all first": (NoTransition, "all 4 .*first", lambda: fit_psychometric([0, 1], [0, 0], [2, 2])),
     "curve: all second": (NoTransition, "all 4 .*second", lambda: fit_psychometric([0, 1], [2, 2], [2, 2])),
-    "curve: more than trials": (OutOfBounds, "between 0", lambda: fit_psychometric([0, 1], [0, 3], [2, 2])),
-    "curve: negative": (OutOfBounds, "between 0", lambda: fit_psychometric([0, 1], [-1, 2], [2, 2])),
-    "curve: lengths": (OutOfBounds, "as many", lambda: fit_psychometric([0, 1], [0, 1], [2])),
+    "curve: more than trials": (OutOfBounds, "from 0 to the trials", lambda: fit_psychometric([0, 1], [0, 3], [2, 2])),
+    "curve: negative": (OutOfBounds, "from 0 to the trials", lambda: fit_psychometric([0, 1], [-1, 2], [2, 2])),
+    "curve: lengths": (OutOfBounds, "equally many", lambda: fit_psychometric([0, 1], [0, 1], [2])),
     "curve: no level": (OutOfBounds, "finite", lambda: fit_psychometric([0, NAN], [0, 1], [2, 2])),
     "choices: two concepts":
         (TooFewObservations, "2 concepts", lambda: choice_effects(np.ones((1, 1, 1, 6)), 2, rng())),
@@ -1182,8 +1180,8 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "trials: two controls": (TooFewObservations, "2 controls", lambda: trial_effects(margins([0.1] * 6), 4, rng())),
     "population: two": (TooFewObservations, "2 points", lambda: draw_population(margins([0.1, 0.2]), rng(), 9)),
     "correlation: two": (TooFewObservations, "2 pairs", lambda: pearson([1, 2], [1, 2])),
-    "correlation: lengths": (OutOfBounds, "as long", lambda: pearson([1, 2, 3], [1, 2])),
-    "correlation: a table": (OutOfBounds, "as long", lambda: pearson([[1, 2, 3]], [[1, 2, 3]])),
+    "correlation: lengths": (OutOfBounds, "same length", lambda: pearson([1, 2, 3], [1, 2])),
+    "correlation: a table": (OutOfBounds, "same length", lambda: pearson([[1, 2, 3]], [[1, 2, 3]])),
     "correlation: first constant": (ZeroVariance, "first", lambda: slope([1, 1, 1], [1, 2, 3], rng())),
     "correlation: second constant": (ZeroVariance, "second", lambda: pearson([1, 2, 3], [1, 1, 1])),
     "hierarchy: residual": (UnknownName, "none", lambda: posterior(residual="none")),
@@ -1247,8 +1245,8 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
         (TooFewObservations, "4 generation terms.* needs 5", lambda: fit_images([0.1, 0.2, 0.3, 0.4], list("abcd"))),
     "images: all one": (ZeroVariance, "each of 5", lambda: fit_images([0.1] * 5, list("abcde"))),
     "kinds: one": (TooFewObservations, "not 1", lambda: fit_shares([1], [2])),
-    "kinds: lengths": (OutOfBounds, "as many", lambda: fit_shares([1, 2], [1])),
-    "kinds: ties": (OutOfBounds, "as many", lambda: fit_shares([1, 2], [1, 2], [1, 2, 3])),
+    "kinds: lengths": (OutOfBounds, "the same shape", lambda: fit_shares([1, 2], [1])),
+    "kinds: ties": (OutOfBounds, "the same shape", lambda: fit_shares([1, 2], [1, 2], [1, 2, 3])),
     "kinds: half": (OutOfBounds, "whole", lambda: fit_shares([1.5, 2], [1, 2])),
     "kinds: negative": (OutOfBounds, "whole", lambda: fit_shares([-1, 2], [1, 2])),
     "kinds: no trial": (OutOfBounds, "number 1", lambda: fit_shares([1, 0], [1, 0])),

@@ -144,7 +144,7 @@ async def test_an_invalid_visual_experiment_is_refused_naming_the_invalid_field(
     [
         ((), "images", "is empty"),
         ((), "sentences", "holds sentences"),
-        (("giraffe",), "images", "no picture is of a term"),
+        (("giraffe",), "images", "no picture belongs to a term"),
     ],
 )
 async def test_an_unusable_corpus_is_refused_with_the_reason(client, request_body, terms, kind, message):

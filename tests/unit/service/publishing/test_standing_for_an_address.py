@@ -110,7 +110,7 @@ async def counts(agency):
 
 # ---------------------------------------------------------------------------- attacks on a proved owner
 @attacks
-async def test_what_a_competitor_publishes_changes_no_look_up_of_a_proved_owner(
+async def test_publications_of_a_competitor_change_no_look_up_of_a_proved_owner(
     agency, key, rate, prove, description, described
 ):
     prove(OWNER)

@@ -444,7 +444,7 @@ async def test_a_scheduled_suite_of_several_targets_is_refused(client):
     body = suite(targets=[TRANSLATOR, SECOND])
     del body["target"]
     answer = await client.post("/v1/schedules", json={"name": "x", "interval_s": 86_400, "request": body})
-    assert (pointer_of(answer), "takes one target" in answer.text) == ("/request/targets", True)
+    assert (pointer_of(answer), "has one target" in answer.text) == ("/request/targets", True)
 
 
 async def test_a_suite_of_several_services_is_not_shown_to_other_tenants(serve, guarded, worker):

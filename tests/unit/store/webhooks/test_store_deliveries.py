@@ -8,7 +8,7 @@ from sqlalchemy import func, select, text, update
 from store.core.database import Database
 from store.jobs import jobs
 from store.security.secrets import Vault
-from store.webhooks import deliveries, delivery_log, fan_out, outbox, payloads, tables, webhooks
+from store.webhooks import deliveries, delivery_log, fan_out, outbox, tables, webhooks
 from store.webhooks.deliveries import Next, Outcome
 from store.webhooks.delivery_log import ToCallback, ToWebhook
 from store.webhooks.webhooks import NewWebhook
@@ -187,7 +187,7 @@ def test_endpoint_can_receive_cloudevents(database, endpoint, cancelled):
     event = row["payload"]
     assert (event["specversion"], event["id"], event["type"]) == ("1.0", row["id"], "job.cancelled")
     assert event["source"] == f"https://assay.example/v1/jobs/{job.id}"
-    assert payloads.content_type_of(event) == "application/cloudevents+json"
+    assert fan_out.content_type_of(event) == "application/cloudevents+json"
 
 
 def test_long_webhook_body_is_shortened_below_20_kb():
@@ -198,11 +198,11 @@ def test_long_webhook_body_is_shortened_below_20_kb():
         **{f"k{n}": n for n in range(99)},
     }
     for kind in ("standard", "cloudevents"):
-        payload = payloads.wrap(kind, "dlv_1", "job.failed", 0, data)
-        assert len(payloads.body_of(payload)) < 20_000
+        payload = fan_out.wrap(kind, "dlv_1", "job.failed", 0, data)
+        assert len(fan_out.body_of(payload)) < 20_000
         assert (payload["data"]["job_id"], payload["data"]["cut"]) == ("job_1", True)
         assert "error" not in payload["data"]
-    short = payloads.wrap("standard", "dlv_1", "job.failed", 0, {"job_id": "job_1", "error": {"code": "x"}})
+    short = fan_out.wrap("standard", "dlv_1", "job.failed", 0, {"job_id": "job_1", "error": {"code": "x"}})
     assert short == {
         "type": "job.failed",
         "timestamp": "1970-01-01T00:00:00Z",

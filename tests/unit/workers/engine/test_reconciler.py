@@ -11,8 +11,8 @@ from store.jobs import idempotency, jobs
 from store.jobs.tables import jobs as jobs_table
 from tests.support.jobs import new_job
 from workers.engine.celery_app import make_celery
-from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.reconciler import BATCH, reconcile, tidy
+from workers.engine.tasks import Doorbell
 
 
 @pytest.fixture

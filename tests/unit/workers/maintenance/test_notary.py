@@ -31,6 +31,7 @@ from store.security.secrets import Vault
 from tests.support.jobs import new_job
 from tests.support.new_ratings import new_rating
 from tests.support.signing import private_pem, public_pem, signing_program, stated_document
+from workers.engine.worker_context import Workplace
 from workers.maintenance.notary import Notary, sign_due
 
 AGENCY, WITNESS, OTHER = (Ed25519PrivateKey.from_private_bytes(letter * 32) for letter in (b"a", b"w", b"o"))
@@ -216,7 +217,7 @@ def notary(database, settings_with, tmp_path, witness):
     def start() -> Notary:
         file.write_bytes(private_pem(AGENCY))
         settings = settings_with(signing_key_file=file, witnesses=f"{witness.url} {KEY}")
-        made.append(Notary(database, Vault.from_settings(settings), settings))
+        made.append(Notary(Workplace(database, Vault.from_settings(settings), settings)))
         made[-1].start()
         return made[-1]
 

@@ -117,7 +117,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         origin, limit_s = response.origin, self.target.limits.timeout_s
         job = found(Expression(poll.id), json_of(response), origin, "poll.id")
         if not isinstance(job, str | int):
-            raise CallFailed("wrong-shape", f"{origin} answered without the id of an answer that comes later")
+            raise CallFailed("wrong-shape", f"{origin} answered without the id of the later answer")
         fetch = Request("GET", fill_text(poll.path, {"id": quote(str(job), safe="")}), request.headers)
         try:
             async with asyncio.timeout(limit_s):
@@ -125,11 +125,11 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
                     status := found(Expression(poll.status), json_of(response), origin, "poll.status")
                 ) not in poll.done:
                     if status in poll.failed:
-                        raise CallFailed("declined", f"{origin} made no answer: {str(status)[:60]}{response.quote()}")
+                        raise CallFailed("declined", f"{origin} gave no answer: {str(status)[:60]}{response.quote()}")
                     await asyncio.sleep(poll.interval_s)
                     response = await self._fetched(fetch, response)
         except TimeoutError:
-            raise CallFailed("timeout", f"{origin} had no answer within {limit_s:g} s") from None
+            raise CallFailed("timeout", f"{origin} did not answer within {limit_s:g} s") from None
         return response
 
     async def _fetched(self, fetch: Request, before: Response) -> Response:
@@ -156,7 +156,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             cut = any(reason in settings.ended_cut for reason in self._reasons(bodies, origin))
             answer = Said(answer or "", (), "length") if cut else answer
         if answer is None:
-            raise CallFailed("wrong-shape", f"the output expression finds nothing in what {origin} answered")
+            raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
         answers = listed(answer, origin=origin) if settings.batch == "array" else [answer]
         if not settings.index:
             return texts_of(answers, len(asks), origin=origin) if translating else answers
@@ -171,7 +171,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if any(reason in self.settings.ended_declined for reason in reasons):
             return Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))
         if not isinstance(asks[0], Choose) and any(reason in self.settings.ended_cut for reason in reasons):
-            return Reply(failure=Failure("cut-short", f"the model at {origin} stopped at its limit of tokens"))
+            return Reply(failure=Failure("cut-short", f"the model at {origin} stopped at its token limit"))
         return None
 
     def _reasons(self, bodies: Sequence[Any], origin: str) -> list[Any]:

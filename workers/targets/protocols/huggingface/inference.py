@@ -71,11 +71,11 @@ class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.mask.strip():
-            raise SpecificationError("mask must be what the model knows as its mask, such as [MASK]", "mask")
+            raise SpecificationError("mask must be the mask token of the model, such as [MASK]", "mask")
         if self.model and not _MODEL.fullmatch(self.model):
             raise SpecificationError("model must look like 'owner/name'", "model")
         if self.task == "zero-shot-classification" and not self.labels:
-            raise SpecificationError("a zero-shot classifier must be told its labels", "labels")
+            raise SpecificationError("a zero-shot classifier needs labels", "labels")
         if self.hypothesis_template and self.hypothesis_template.count("{}") != 1:
             raise SpecificationError("hypothesis_template must hold {} once, for the label", "hypothesis_template")
 
@@ -146,7 +146,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         if not (isinstance(answer, list) and answer and isinstance(answer[0], list)):
             return answer
         if self.settings.pooling == "none" or len(answer) > MOST_TOKENS:
-            raise Misread(f"gave {len(answer):,} vectors for one text; the setting pooling makes one of them")
+            raise Misread(f"gave {len(answer):,} vectors for one text; the setting pooling combines them into one")
         if self.settings.pooling == "first":
             return answer[0]
         vectors = [vector_of(token_vector) for token_vector in answer]

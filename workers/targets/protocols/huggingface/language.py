@@ -27,7 +27,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
     def _refuse(self, ask: Worded) -> Failure | None:
         refused = super()._refuse(ask)
         if refused is None and isinstance(ask, Fill) and self.settings.mask in ask.before + ask.word + ask.after:
-            return Failure("unsupported", f"the text holds {self.settings.mask}, which stands for the gap")
+            return Failure("unsupported", f"the text holds {self.settings.mask}, which marks the gap")
         return refused
 
     def _offered(self) -> Sequence[type[Ask]]:
@@ -71,7 +71,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         """Return the probability of the word, or raise `_NotKnown` if the answer is about another token."""
         filled = answer[0] if isinstance(answer, list) and answer else answer
         if not isinstance(filled, dict) or not isinstance(filled.get("token_str"), str):
-            raise Misread(f"gave {seen(filled)} where a token with its score is due")
+            raise Misread(f"returned {seen(filled)}; expected a token with its score")
         token = filled["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
         same = token.casefold() == word.casefold() if self.settings.uncased else token == word
         if not same:

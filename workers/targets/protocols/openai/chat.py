@@ -103,7 +103,7 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
         if reason == "content_filter" or choice["message"].get("refusal") or content is None:
             return [Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))]
         if not isinstance(content, str):
-            raise CallFailed("wrong-shape", f"{origin} gave {type(content).__name__} where the model's text is due")
+            raise CallFailed("wrong-shape", f"{origin} returned {type(content).__name__}; expected the model's text")
         return [unwrapped(without_thoughts(content), asks[0].text)]
 
 

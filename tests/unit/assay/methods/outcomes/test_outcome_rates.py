@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.methods.outcomes.effects import Sample, below_four_fifths, stratified_means
+from assay.methods.outcomes.effects import Sample, below_four_fifths, chance_of, stratified_means
 from assay.methods.outcomes.rates import auc, disparity, error_rates, fisher_mid_p, holm, jeffreys, quantile
 
 
@@ -111,3 +111,11 @@ def test_the_lowest_of_many_even_groups_is_not_below_four_fifths():
     one_far_below = rng.beta(np.array([10, *[500] * 13]) + 0.5, 1000.5 - np.array([10, *[500] * 13]), (4000, 14))
     assert below_four_fifths(one_far_below, rng).argmax() == 0
     assert below_four_fifths(one_far_below, rng)[0] > 0.99
+
+
+def test_chance_explains_many_even_groups_and_not_one_that_is_far_away():
+    rng = np.random.default_rng(10)
+    p_values = [chance_of(rng.beta(yes + 0.5, 100.5 - yes, (2000, 14))) for yes in rng.binomial(100, 0.5, (200, 14))]
+    assert stats.kstest(p_values, "uniform").pvalue > 0.001
+    far = np.array([20, *[50] * 13])
+    assert chance_of(rng.beta(far + 0.5, 100.5 - far, (2000, 14))) < 0.001

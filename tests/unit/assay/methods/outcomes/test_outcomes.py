@@ -202,7 +202,7 @@ def test_a_calibrated_score_with_unequal_errors_is_biased_and_the_theorem_is_nam
     component = finding.components[0]
     assert (component.letter, component.declared) == (Letter.BS, True)
     assert "calibrated-but-unequal" in codes(component.reasons)
-    tenths = component.detail.groups[0].tenths
+    tenths = finding.components[1].detail.groups[0].tenths
     assert len(tenths) > 5
     assert all(abs(tenth.mean - tenth.truth.estimate) < 0.1 for tenth in tenths)
 
@@ -281,3 +281,15 @@ def test_an_impossible_table_is_refused(change):
     table = DecisionTable("sha256:test", 2, (CodedColumn("group", ("A", "B"), (0, 1)),), (1, 1))
     with pytest.raises(OutOfBounds):
         replace(table, **change)
+
+
+def test_an_undeclared_letter_does_not_lead_where_errors_are_large_and_a_large_difference_is_declared_nevertheless():
+    few, rating = rated(by_truth(np.random.default_rng(5), 1.0, people=300).rated_by())
+    assert (few.letter, rating.letter) == (None, None)
+    reason = few.reasons[0]
+    assert reason.code == "too-few-to-judge"
+    assert reason.facts["needed"] > reason.facts["count"]
+    assert few.effects["step_1"] is not None
+    unfair = by_truth(np.random.default_rng(5), 1.0, people=300, right=(0.9, 0.3))
+    component, _ = rated(unfair.rated_by())
+    assert (component.letter, component.declared) == (Letter.BS, True)

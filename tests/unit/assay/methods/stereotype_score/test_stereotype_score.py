@@ -510,5 +510,5 @@ def test_unusable_sentences_of_a_request_are_checked_within_one_second():
     began = time.process_time()
     StereotypeScore(words=tuple(replace(WORDS, name=f"w{number}") for number in range(20)), sentences=sentences)
     assert time.process_time() - began < 1
-    with pytest.raises(SpecificationError, match="no sentence holds"):
+    with pytest.raises(SpecificationError, match="no sentence contains"):
         StereotypeScore(words=(WORDS,), sentences=sentences[:10])

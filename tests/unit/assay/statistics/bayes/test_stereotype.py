@@ -95,9 +95,9 @@ def test_a_fit_to_ties_only_is_refused():
 @pytest.mark.parametrize(
     ("came_to", "terms", "biases", "message"),
     [
-        ([1, 0], ["math"], ["gender", "gender"], "2 pairs came with 1 terms"),
+        ([1, 0], ["math"], ["gender", "gender"], "2 pairs were given with 1 terms"),
         ([1, 0], ["math", "art"], ["gender"], "1 biases"),
-        ([[1, 0]], ["math"], ["gender"], "came with"),
+        ([[1, 0]], ["math"], ["gender"], "were given with"),
         ([0.7], ["math"], ["gender"], "1, 0 or 1/2"),
         ([np.nan], ["math"], ["gender"], "1, 0 or 1/2"),
     ],

@@ -383,4 +383,4 @@ def test_a_custom_service_for_records_is_not_sent_built_in_texts(wire):
     with pytest.raises(TargetUnfit) as caught:
         over_http(wire, Kind.CLASSIFIER, "custom", {"body": "{row}"}, lambda heard: wire.raw(status="500 Ill"))
     assert caught.value.code == "unsupported"
-    assert "only records" in caught.value.message
+    assert "takes records only" in caught.value.message

@@ -1,12 +1,14 @@
-"""Admission of jobs to a host, with pauses between ratings by tenants that neither own it nor send it a secret.
+"""Rests of rated services between jobs: of a tenant's target, and of a host that several tenants rate.
 
-A job waits for the pause after each earlier rating of the host, except ratings of the same tenant that had not ended
-when the job was requested: these ratings count as one visit. Jobs of several tenants get their turns in the order of
-their requests, so that a tenant with many requests cannot keep others waiting.
+A job waits for the rest of a host after each rating by a tenant that neither owns the host nor sends it a secret,
+except ratings of the same tenant that had not ended when the job was requested: these ratings count as one visit. Jobs
+of several tenants get their turns in the order of their requests, so that a tenant with many requests cannot keep
+others waiting.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -77,3 +79,27 @@ def _another_visit(job: Job) -> ColumnElement[bool]:
     """Return the condition that an admitted job does not belong to the same visit as `job`."""
     ended_before = and_(jobs.c.finished_at.is_not(None), jobs.c.finished_at < job.created_at)
     return or_(jobs.c.tenant != job.tenant, ended_before)
+
+
+# ---------------------------------------------------------------------------- rests of a target
+LONGEST_JOB_MS = 86_400_000
+"""Maximum duration of a job in milliseconds, so that rows of much older jobs need not be read."""
+
+
+def rest_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:
+    """Return the whole seconds until a tenant may start a new job on a target; 0 if it may start now.
+
+    Only ratings that a worker started count, not dry runs or jobs answered by an earlier rating. A target without an
+    address (an upload) has no cool-down, and ``cooldown_s=0`` disables it.
+    """
+    if cooldown_s <= 0 or not target_url:
+        return 0
+    rest_ms = round(cooldown_s * 1000)
+    last = (
+        select(func.max(jobs.c.finished_at))
+        .where(jobs.c.tenant == tenant, jobs.c.target_url == target_url, jobs.c.kind == "rating")
+        .where(jobs.c.created_at >= now_ms() - rest_ms - LONGEST_JOB_MS, jobs.c.started_at.is_not(None))
+        .scalar_subquery()
+    )
+    remaining_ms = c.execute(select(last + rest_ms - now_ms())).scalar_one()
+    return 0 if remaining_ms is None else max(0, math.ceil(remaining_ms / 1000))

@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from assay.bounds import Bounded
 from assay.catalog import Attribute
-from assay.catalog import attribute as attribute_named
-from assay.errors import BadDistribution, OutOfBounds, SpecificationError
-from assay.experiment import Method
+from assay.errors import BadDistribution
 
 BIASED_SHARE = 0.9
 """Share of one value in a default biased block: P5's (.1, .9) and (.9, .1)."""
@@ -99,64 +95,3 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
             name = "U" if letter == "U" and len(declared) == 1 else f"{letter}{index + 1}"
             blocks.append(BlockSpec(name, role, checked))
     return tuple(blocks)
-
-
-def refuse_repeats(field: str, names: Sequence[str]) -> None:
-    """Raise `SpecificationError` if a list is empty or contains a name twice."""
-    if not names:
-        raise SpecificationError(f"{field} must name at least one", field)
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise SpecificationError(f"{field} names {name!r} twice", f"{field}.{index}")
-
-
-class BlocksMethod(Bounded, Method):
-    """Base class of methods whose input comes in declared blocks; each method declares the fields itself."""
-
-    languages: tuple[str, ...]
-    texts_per_block: int
-    max_texts_per_block: int
-    stop_early: bool
-    unbiased: tuple[Shares, ...]
-    biased: tuple[Shares, ...]
-
-    def __post_init__(self) -> None:
-        """Fill in the attribute's default blocks and check the fields."""
-        super().__post_init__()
-        tested_attribute = self.catalog_attribute
-        object.__setattr__(
-            self, "unbiased", tuple(dict(shares) for shares in self.unbiased) or default_unbiased(tested_attribute)
-        )
-        object.__setattr__(
-            self, "biased", tuple(dict(shares) for shares in self.biased) or default_biased(tested_attribute)
-        )
-        refuse_repeats("languages", self.languages)
-
-    @property
-    def catalog_attribute(self) -> Attribute:
-        """The tested attribute, from the catalog."""
-        return attribute_named(self.attribute)
-
-    @cached_property
-    def blocks(self) -> tuple[BlockSpec, ...]:
-        """The declared distributions as named blocks."""
-        return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
-
-    def refuse_oversize(self, limit: int, material: str) -> None:
-        """Raise `OutOfBounds` if blocks need more than `limit` texts, the number of distinct sentences for a block.
-
-        The error names the field that is too large with its maximum. `max_texts_per_block` may not be below
-        `texts_per_block`.
-        """
-        first, last = self.texts_per_block, self.max_texts_per_block
-        if self.stop_early and first > last:
-            raise OutOfBounds(
-                f"max_texts_per_block must be at least texts_per_block ({first}), not {last}", "max_texts_per_block"
-            )
-        field, size = ("max_texts_per_block", last) if self.stop_early else ("texts_per_block", first)
-        if size > limit:
-            raise OutOfBounds(
-                f"{field} is {size}, but there are distinct {material} for {limit} texts a block; "
-                f"ask for at most {limit}",
-                field,
-            )
