@@ -16,7 +16,7 @@ from service.http.openapi.common_schemas import (
     ResponseModel,
     Visibility,
 )
-from service.http.pagination import Fields, PageQuery, Search
+from service.http.rows import Fields, PageQuery, Search
 from service.replies.schemas import ReplyView
 from store.core.clock import iso
 from store.ratings.ratings import State, StoredRating, Summary, requester_document
