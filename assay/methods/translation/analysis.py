@@ -23,8 +23,7 @@ from assay.errors import OutOfBounds
 from assay.experiment import Looks, Method
 from assay.methods.translation import words
 from assay.methods.translation.blocks import BlockSpec, Text, declare_blocks, default_biased, default_unbiased
-from assay.methods.translation.collection import Translations
-from assay.methods.translation.detail import TranslationComponent
+from assay.methods.translation.collection import TranslationComponent, Translations
 from assay.methods.translation.hidden_effects import design_effects, hidden_effects
 from assay.methods.translation.published_rules import adjust, analyse_blocks
 from assay.model import (
