@@ -130,17 +130,17 @@ def protocols() -> tuple[ProtocolInfo, ...]:
     """Return the facts about all protocols: built-in ones in the order of the list, presets, then plug-ins."""
     # cached, because the settings classes of the presets are slow to build
     built_in: dict[str, type[Adapter] | Preset] = {adapter.protocol: adapter for adapter in PROTOCOLS}
-    return tuple(_facts(name, offered) for name, offered in {**built_in, **presets(), **_adapters()}.items())
+    return tuple(_facts(name, adapter) for name, adapter in {**built_in, **presets(), **_adapters()}.items())
 
 
-def _facts(name: str, offered: type[Adapter] | Preset) -> ProtocolInfo:
+def _facts(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
     settings_type: type = (
-        offered.settings_type(_adapters()[offered.base].settings_type)
-        if isinstance(offered, Preset)
-        else offered.settings_type
+        adapter.settings_type(_adapters()[adapter.base].settings_type)
+        if isinstance(adapter, Preset)
+        else adapter.settings_type
     )
     facts = [field.name for field in fields(ProtocolInfo) if field.name not in {"name", "settings_type"}]
-    return ProtocolInfo(name, settings_type=settings_type, **{fact: getattr(offered, fact) for fact in facts})
+    return ProtocolInfo(name, settings_type=settings_type, **{fact: getattr(adapter, fact) for fact in facts})
 
 
 NEUTRAL = "batch_maximum"
