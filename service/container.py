@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request, Response
 
 from assay.rating.methodology import Methodologies, shipped
 from assay.references import HeldBack
 from service.http.json import Answer
-from service.http.parts import HttpParts, get_parts
+from service.http.parts import HttpParts, get_parts, parts_of
 from service.http.swr_cache import SwrCache
 from service.jobs.dispatcher import Dispatcher
 from service.jobs.events import EventStream
@@ -46,10 +46,7 @@ class Service(HttpParts):
         await self.database.close()
 
 
-def service_of(request: Request) -> Service:
-    """Return the service that answers this request."""
-    service: Service = request.app.state.service
-    return service
-
+service_of = cast("Callable[[Request], Service]", parts_of)
+"""Return the service that answers a request."""
 
 ServiceDependency = Annotated[Service, Depends(get_parts)]

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.composition import compose_chain
-from assay.composition.prediction import TransitionEvidence, predict_chain
+from assay.composition.chain import compose_chain
+from assay.composition.prediction.measured_service import TransitionEvidence
+from assay.composition.prediction.predicted import predict_chain
 from assay.model import Evidence, Letter, Probabilities
 from assay.rating.decision import weigh
 from assay.statistics.bayes.transition import draw_transitions, step_effects

@@ -11,16 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.composition import INFERRED, TableName
+from assay.composition.chain import INFERRED, TableName
 from assay.composition.compatibility import Incompatible, kind_of_chain
 from assay.composition.lookup import DEFAULT_CONFIDENCE, part_of, tables_document
-from assay.composition.prediction import (
-    Prediction,
-    line_up,
-    predict_chain,
-    read_evidence,
-    with_contents,
-)
+from assay.composition.prediction.measured_service import read_evidence, with_contents
+from assay.composition.prediction.predicted import Prediction, line_up, predict_chain
 from assay.composition.wording import explain_prediction, note
 from assay.document import RatingDocument, as_json
 from assay.errors import SpecificationError

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.composition import TABLES, ChainAnswer, ChainProbabilities, TableName, combine, compose_chain
+from assay.composition.chain import TABLES, ChainAnswer, TableName, compose_chain
+from assay.composition.letter_probabilities import ChainProbabilities, combine
 from assay.composition.wording import explain_chain, explain_difference, explain_probabilities, note
 from assay.document import RatingDocument
 from assay.model import Letter, Probabilities

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from assay.composition import Bracketing, ChainAnswer, ChainProbabilities, Entry, TableName
-from assay.composition.prediction import Prediction
+from assay.composition.chain import Bracketing, ChainAnswer, Entry, TableName
+from assay.composition.letter_probabilities import ChainProbabilities
+from assay.composition.prediction.predicted import Prediction
 from assay.explain.sentence import chance, listed, share
 from assay.explain.words import LETTERS
 from assay.model import Letter

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from assay.composition import TABLES, TableName
+from assay.composition.chain import TABLES, TableName
 from assay.composition.compatibility import check_length
 from assay.composition.document import composition_document
 from assay.composition.lookup import Part, part_of, tables_document

@@ -16,9 +16,8 @@ from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, tagged, write_json
 from service.http.openapi.responses import ETAG, TAGGED, created, leads_to, returns
-from service.http.pagination import Lists, Paging
-from service.http.paths import in_path
 from service.http.problems import removed
+from service.http.rows import Lists, Paging, in_path
 from service.ratings.service import page_report
 from store.core.database import Connection
 from store.ratings import compositions

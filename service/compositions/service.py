@@ -10,7 +10,7 @@ from typing import Any
 from assay.canonical import described_digest
 from assay.composition.compatibility import MOST, Incompatible
 from assay.composition.document import MEASURED, check_chain, composition_document
-from assay.composition.prediction import read_evidence
+from assay.composition.prediction.measured_service import read_evidence
 from assay.composition.wording import note
 from assay.errors import SpecificationError
 from assay.experiment import generator

@@ -38,9 +38,8 @@ from service.http.conditional import IfMatch, entity_tag, must_match
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, tagged, write_json
 from service.http.openapi.responses import ETAG, TAGGED, created, fails, leads_to, returns
-from service.http.pagination import Lists, Page, lists_of
-from service.http.paths import in_path
 from service.http.problems import Problem, existing, not_found, removed
+from service.http.rows import Lists, Page, in_path, lists_of
 from service.jobs.routes import JOB_PLACED, Placing
 from store.core.database import Connection
 from store.corpora import corpora, images

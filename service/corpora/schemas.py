@@ -14,7 +14,7 @@ from assay.methods.shared.terms.sentence_generation import Family
 from service.http.conditional import entity_tag
 from service.http.json import check_name
 from service.http.openapi.common_schemas import MAX_SEED, Instant, QueryModel, RequestModel, ResponseModel
-from service.http.pagination import PageQuery
+from service.http.rows import PageQuery
 from service.jobs.schemas import MAX_CALLS, AnyTarget
 from service.specifications.schemas import check_language
 from store.corpora.corpora import StoredCorpus

@@ -13,9 +13,8 @@ from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, located, tagged, write_json
 from service.http.openapi.responses import TAGGED, created, leads_to
-from service.http.pagination import Lists, Paging, lists_of
-from service.http.paths import in_path
 from service.http.problems import existing, removed
+from service.http.rows import Lists, Paging, in_path, lists_of
 from service.jobs.routes import JOB_PLACED, Placing
 from service.jobs.service import maintenance_order
 from store.core.database import Connection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -48,28 +48,19 @@ class Meter:
             "Rate limits that were counted in this process because their storage was unreachable.",
             registry=self.registry,
         )
-
-        self._statuses = Counter(
+        self.count_status = self._outcomes(
             "assay_status_cache_total",
             "Job statuses: look-ups, by hit or miss of the cache, and reads of the database.",
-            ("outcome",),
-            registry=self.registry,
         )
-
-        self._embeds = Counter(
+        self.count_embed = self._outcomes(
             "assay_embeds_total",
             "Look-ups of badges and other embeds (hit, miss), and reads of the database for them (read).",
-            ("outcome",),
-            registry=self.registry,
         )
 
-    def count_embed(self, outcome: str) -> None:
-        """Count a look-up of an embed (a ``hit`` or a ``miss`` of the cache), or a ``read`` of the database."""
-        self._embeds.labels(outcome).inc()
-
-    def count_status(self, outcome: str) -> None:
-        """Count a look-up of a job's status (a ``hit`` or a ``miss`` of the cache), or a ``read`` of the database."""
-        self._statuses.labels(outcome).inc()
+    def _outcomes(self, name: str, text: str) -> Callable[[str], None]:
+        """Return the function that counts a look-up in a cache (``hit`` or ``miss``), or a ``read`` of the database."""
+        counted = Counter(name, text, ("outcome",), registry=self.registry)
+        return lambda outcome: counted.labels(outcome).inc()
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answered request; `route` is the template of its path."""

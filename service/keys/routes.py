@@ -8,8 +8,8 @@ from service.container import ServiceDependency
 from service.http.authentication import Admin
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import LOCATION, leads_to, returns
-from service.http.pagination import Lists, Paging, lists_of
 from service.http.problems import not_found
+from service.http.rows import Lists, Paging, lists_of
 from service.keys.schemas import KeyRequest, KeyView, NewKeyView
 from store.core.clock import read_clock
 from store.core.database import Connection

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field
 
 from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
-from service.http.pagination import MAX_ROWS
+from service.http.rows import MAX_ROWS
 from store.ratings.log import Consistency, Inclusion, LogEntry
 
 Count = Annotated[int, Field(ge=0, le=2**53)]

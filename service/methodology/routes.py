@@ -14,8 +14,8 @@ from service.container import Service, ServiceDependency
 from service.http.authentication import Writer
 from service.http.json import StrictRoute, json_response, tagged
 from service.http.openapi.responses import ETAG, TAGGED, returns
-from service.http.paths import in_path
 from service.http.problems import Problem, not_found
+from service.http.rows import in_path
 from service.jobs.routes import JOB_PLACED, Placing
 from service.jobs.service import maintenance_order
 from service.methodology.schemas import (

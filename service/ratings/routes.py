@@ -25,9 +25,8 @@ from service.http.idempotency import Repeat, Repeatable, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.common_schemas import QueryModel
 from service.http.openapi.responses import ETAG, RATED, TAGGED, fails, returns
-from service.http.pagination import Lists, Page, PageQuery, lists_of
-from service.http.paths import in_path
 from service.http.problems import Problem, existing, not_found
+from service.http.rows import Lists, Page, PageQuery, in_path, lists_of
 from service.jobs.ledger import ledger_csv, ledger_parquet
 from service.jobs.schemas import ObservationView
 from service.ratings.schemas import (

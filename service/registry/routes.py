@@ -17,7 +17,7 @@ from service.http.authentication import DOWNLOAD, PublicReader, Reader
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.responses import ETAG, returns
-from service.http.pagination import Lists, Page, PageQuery, lists_of
+from service.http.rows import Lists, Page, PageQuery, lists_of
 from service.log.schemas import written
 from service.ratings.service import FRESH_S
 from service.registry.schemas import (

@@ -17,7 +17,7 @@ from service.http.openapi.common_schemas import (
     ResponseModel,
     Visibility,
 )
-from service.http.pagination import PageQuery
+from service.http.rows import PageQuery
 from service.ratings.schemas import LetterVerdict, Methodology, RequesterView, WithdrawnView
 from store.ratings.history import Step
 from store.ratings.rating_statistics import LetterCount

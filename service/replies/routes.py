@@ -12,8 +12,8 @@ from service.http.authentication import TargetWriter, Writer
 from service.http.conditional import entity_tag
 from service.http.json import StrictRoute, json_response, tagged
 from service.http.openapi.responses import TAGGED
-from service.http.paths import in_path
 from service.http.problems import Problem, not_found, removed
+from service.http.rows import in_path
 from service.ratings.routes import FoundRating
 from service.replies.schemas import AnswerRequest, ReplyRequest, ReplyView
 from store.ratings import ratings, replies

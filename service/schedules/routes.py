@@ -13,9 +13,8 @@ from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once, is_known, once
 from service.http.json import Answer, StrictRoute, tagged, write_json
 from service.http.openapi.responses import ACCEPTED, CONFLICT, TAGGED, created, leads_to, returns
-from service.http.pagination import Lists, Paging, lists_of
-from service.http.paths import in_path
 from service.http.problems import existing, removed
+from service.http.rows import Lists, Paging, in_path, lists_of
 from service.jobs.service import permit
 from service.schedules.schemas import ScheduleChange, ScheduleRequest, ScheduleView, made
 from service.schedules.service import bounds_of, checked_rhythm, prepared_orders, refusal_of

@@ -14,8 +14,8 @@ from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, tagged, write_json
 from service.http.openapi.responses import TAGGED, created, leads_to
-from service.http.pagination import Lists, lists_of
 from service.http.problems import Problem
+from service.http.rows import Lists, lists_of
 from service.specifications.schemas import (
     SpecificationLine,
     SpecificationQuery,

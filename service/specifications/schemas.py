@@ -11,7 +11,7 @@ from assay.catalog.specification import Specification
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import SpecificationError
 from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
-from service.http.pagination import PageQuery
+from service.http.rows import PageQuery
 from store.corpora.specifications import StoredSpecification
 
 SpecificationKind = Literal["choices", "association", "stereotype", "visual"]

@@ -13,8 +13,8 @@ from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
-from service.http.pagination import Lists, Page, PageQuery, Paging, lists_of
 from service.http.problems import existing
+from service.http.rows import Lists, Page, PageQuery, Paging, lists_of
 from service.http.waits import Wait
 from service.jobs.routes import Placing
 from service.ratings.service import page_report

@@ -14,9 +14,8 @@ from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, located, tagged, write_json
 from service.http.openapi.common_schemas import KindName
 from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
-from service.http.pagination import Lists, PageQuery, Search, lists_of
-from service.http.paths import in_path
 from service.http.problems import Problem, existing, removed
+from service.http.rows import Lists, PageQuery, Search, in_path, lists_of
 from service.jobs.routes import JOB_PLACED, Placing
 from service.jobs.service import probe_order
 from service.targets.schemas import TargetDescription, TargetView

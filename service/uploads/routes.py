@@ -14,9 +14,8 @@ from service.http.conditional import entity_tag
 from service.http.json import StrictRoute, json_response, tagged
 from service.http.middleware import UPLOADS
 from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
-from service.http.pagination import Lists, lists_of
-from service.http.paths import in_path
 from service.http.problems import Problem, removed
+from service.http.rows import Lists, in_path, lists_of
 from service.uploads.schemas import UploadForm, UploadLine, UploadQuery, UploadView
 from service.uploads.service import keep, received
 from store.corpora import uploads

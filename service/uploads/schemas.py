@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from service.http.json import check_name
 from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
-from service.http.pagination import PageQuery
+from service.http.rows import PageQuery
 
 Purpose = Literal["table", "embedding", "trials"]
 

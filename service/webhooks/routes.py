@@ -14,9 +14,8 @@ from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, Repeatable, answer_once, once
 from service.http.json import Answer, StrictRoute, located, read_json, tagged, write_json
 from service.http.openapi.responses import CONFLICT, LOCATION, TAGGED, created, leads_to, returns
-from service.http.pagination import Lists, Paging, lists_of
-from service.http.paths import in_path
 from service.http.problems import Problem, existing, removed
+from service.http.rows import Lists, Paging, in_path, lists_of
 from service.jobs.routes import FoundJob
 from service.webhooks.schemas import (
     DeliveryLine,

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 
 from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, Url
-from service.http.pagination import PageQuery
+from service.http.rows import PageQuery
 from service.targets.schemas import hint
 from store.security.signing import PublicKey
 from store.webhooks.delivery_log import Delivery

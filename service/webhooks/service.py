@@ -9,8 +9,8 @@ from fastapi import Response
 
 from service.container import Service
 from service.http.json import Answer, json_response, write_json
-from service.http.pagination import ListReader
 from service.http.problems import not_found
+from service.http.rows import ListReader
 from service.webhooks.schemas import AttemptView, DeliveryLine, DeliveryQuery, DeliveryView
 from store.core.database import Connection
 from store.webhooks import delivery_log

@@ -63,7 +63,7 @@ BOUNDS = {
     "service/http/json.py StrictRequest.json": f"{BODY}; above 32 KiB in a thread",
     "service/http/json.py StrictRoute.get_route_handler.handle_strictly": BODY,
     "service/http/openapi/common_schemas.py _docstrings": OWN,
-    "service/http/pagination.py open_cursor": HEADER,
+    "service/http/rows.py open_cursor": HEADER,
     "service/http/rate_limit.py RateLimiter.__init__": OPERATOR,
     "service/badges/schemas.py answers": OWN,
     "service/log/routes.py add_checkpoint": "at most MOST_BYTES, after the rate of the address",

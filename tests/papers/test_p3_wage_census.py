@@ -63,7 +63,7 @@ def test_predicted_wage_is_higher_for_men_in_every_fold(linear):
 
 def test_predicted_wage_differs_significantly_between_the_sexes(linear):
     x, y = linear.swapped(WOMEN, MEN)
-    assert sign_flip_test(y - x, np.random.default_rng(1), draws=999).p == 1 / 1_000
+    assert sign_flip_test(y - x, np.random.default_rng(1), draws=999) == 1 / 1_000
 
 
 # ---------------------------------------------------------------------------- figure 4: divergence

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assay.composition import TABLES, compose
+from assay.composition.chain import TABLES, compose
 from assay.model import Letter
 from tools.compositions import MEASURED, PREDICTED, measure_pairs, share_right
 from tools.papers import p5, printed

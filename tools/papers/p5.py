@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.catalog import languages
-from assay.composition import compose
+from assay.composition.chain import compose
 from assay.model import Letter
 from assay.rating.decision import worst_letter
 from assay.statistics.bayes.transition import step_effects

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from web.frame import Visit
+from web.frame.visit import is_own_page
 
 ROWS = 40
 """Number of items on a page. The page of a corpus of 10,000 items stays below 60 kB."""
@@ -68,5 +69,4 @@ def address(visit: Visit, query: Mapping[str, str | None]) -> str:
 
 def way_back(sent: str, corpus_id: str) -> str:
     """Return the page that a form was sent from, or the corpus's page if that address is on another site."""
-    same_site = sent.startswith("/") and not sent.startswith(("//", "/\\"))
-    return sent if same_site else f"/corpora/{corpus_id}"
+    return sent if is_own_page(sent) else f"/corpora/{corpus_id}"

@@ -238,6 +238,11 @@ def whole_number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= 15 else None
 
 
+def is_own_page(address: str) -> bool:
+    """Return whether an address is a page of this site, to which a form may return."""
+    return address.startswith("/") and not address.startswith(("//", "/\\"))
+
+
 class Fields(dict[str, str]):
     """Fields of a form by their names; a field that is used but was not sent is the caller's error."""
 

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from service.container import service_of
 from store.security import sessions
 from web.frame import Visit
-from web.frame.visit import COOKIE
+from web.frame.visit import COOKIE, is_own_page
 
 START = "/overview"
 
@@ -22,10 +22,7 @@ FLAGS: dict[str, Any] = {"secure": True, "httponly": True, "samesite": "lax", "p
 
 def own(following: str) -> str:
     """Return `following` if it is the address of a page of this site, otherwise `START`."""
-    is_own = (
-        following.startswith("/") and not following.startswith(("//", "/\\")) and len(following.encode()) <= LONGEST
-    )
-    return following if is_own else START
+    return following if is_own_page(following) and len(following.encode()) <= LONGEST else START
 
 
 async def begun(visit: Visit, following: str, **whose: str) -> Response:

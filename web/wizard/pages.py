@@ -9,9 +9,8 @@ from starlette.responses import Response
 
 from service.http.problems import Problem
 from web.frame import Pages, Refused, Visit
-from web.wizard.answers import Answers
+from web.wizard.answers import Answers, answers_from
 from web.wizard.catalog import KINDS, material_for
-from web.wizard.earlier import answers_from
 from web.wizard.request import WizardState, request_of, settle
 from web.wizard.steps import STEP_BY_NAME, STEPS, step_with
 from web.wizard.trials import tested

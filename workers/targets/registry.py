@@ -26,14 +26,12 @@ from workers.targets.protocols.deep_translator import DeepTranslator
 from workers.targets.protocols.deepl import DeepL
 from workers.targets.protocols.google import Google
 from workers.targets.protocols.huggingface.images import HfImages
-from workers.targets.protocols.huggingface.inference import HfInference
-from workers.targets.protocols.huggingface.language import HfLanguageModel
+from workers.targets.protocols.huggingface.inference import HfInference, HfLanguageModel
 from workers.targets.protocols.kserve import Kserve
 from workers.targets.protocols.libretranslate import LibreTranslate
 from workers.targets.protocols.mlflow import Mlflow
 from workers.targets.protocols.ollama import Ollama, OllamaModel
-from workers.targets.protocols.openai.chat import ChatModel, OpenAIChat
-from workers.targets.protocols.openai.chat_images import ChatLooker
+from workers.targets.protocols.openai.chat import ChatLooker, ChatModel, OpenAIChat
 from workers.targets.protocols.openai.completions import OpenAICompletions
 from workers.targets.protocols.openai.embeddings import OpenAIEmbeddings
 from workers.targets.protocols.openai.images import OpenAIImages
@@ -132,17 +130,17 @@ def protocols() -> tuple[ProtocolInfo, ...]:
     """Return the facts about all protocols: built-in ones in the order of the list, presets, then plug-ins."""
     # cached, because the settings classes of the presets are slow to build
     built_in: dict[str, type[Adapter] | Preset] = {adapter.protocol: adapter for adapter in PROTOCOLS}
-    return tuple(_facts(name, offered) for name, offered in {**built_in, **presets(), **_adapters()}.items())
+    return tuple(_facts(name, adapter) for name, adapter in {**built_in, **presets(), **_adapters()}.items())
 
 
-def _facts(name: str, offered: type[Adapter] | Preset) -> ProtocolInfo:
+def _facts(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
     settings_type: type = (
-        offered.settings_type(_adapters()[offered.base].settings_type)
-        if isinstance(offered, Preset)
-        else offered.settings_type
+        adapter.settings_type(_adapters()[adapter.base].settings_type)
+        if isinstance(adapter, Preset)
+        else adapter.settings_type
     )
     facts = [field.name for field in fields(ProtocolInfo) if field.name not in {"name", "settings_type"}]
-    return ProtocolInfo(name, settings_type=settings_type, **{fact: getattr(offered, fact) for fact in facts})
+    return ProtocolInfo(name, settings_type=settings_type, **{fact: getattr(adapter, fact) for fact in facts})
 
 
 NEUTRAL = "batch_maximum"

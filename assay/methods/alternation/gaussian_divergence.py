@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.document import always
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
 from assay.model import Floats, Interval
 from assay.statistics.hypothesis_tests.distribution import as_sample, check_paired
@@ -89,7 +90,7 @@ class Fold:
     """D(x || y) in nats; ``None`` if it does not exist."""
     kl_yx: float | None
     """D(y || x) in nats; ``None`` if it does not exist."""
-    why: str | None = None
+    why: str | None = always(None)
     """Reason why the divergences do not exist."""
 
 
@@ -118,15 +119,13 @@ def gaussian_kl(x: ArrayLike, y: ArrayLike) -> float:
     return Gaussian.of(x).divergence_from(Gaussian.of(y))
 
 
-def gaussian_kl_interval(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interval:
-    """Compute the divergence D(x || y) of paired samples with its confidence interval.
+def gaussian_kl_interval(x: ArrayLike, y: ArrayLike) -> Interval:
+    """Compute the divergence D(x || y) of paired samples with its 95 % confidence interval.
 
     Parameters
     ----------
     x, y : array_like, shape (n,)
         Pairs: the outputs for each profile under two values of the attribute.
-    level : float
-        Nominal coverage, in (0, 1).
 
     Returns
     -------
@@ -139,7 +138,7 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Int
     TooFewObservations, ZeroVariance, EvidenceError
         As for `gaussian_kl`.
     OutOfBounds
-        If the samples are not pairs, or the level is not between 0 and 1.
+        If the samples are not pairs.
 
     Notes
     -----
@@ -148,17 +147,15 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Int
     correlation within pairs into account, and assumes no normality. Coverage of 95 % intervals is .94 to .95
     for divergences away from 0, and more at 0, where the influences vanish.
     """
-    if not 0 < level < 1:
-        raise OutOfBounds(f"the level of an interval must be between 0 and 1, not {level}", "level")
     first, second = as_sample(x, LEAST), as_sample(y, LEAST)
     check_paired(first, second)
     p, q = Gaussian.of(first), Gaussian.of(second)
     value = p.divergence_from(q)
     if np.array_equal(first, second):  # equal samples have an influence of exactly 0; rounding would give 1e-17
-        return Interval(value, value, value, level)
+        return Interval(value, value, value)
     influence = _influence(first, second, p, q)
-    half = float(special.ndtri((1 + level) / 2)) * math.sqrt(float(np.mean(influence**2)) / first.size)
-    return Interval(value, max(0.0, value - half), value + half, level)
+    half = float(special.ndtri((1 + 0.95) / 2)) * math.sqrt(float(np.mean(influence**2)) / first.size)
+    return Interval(value, max(0.0, value - half), value + half)
 
 
 def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator) -> list[Fold]:

@@ -128,7 +128,7 @@ def ask_choices(
 
     def take(trial: tuple[str, float, int], replies: Sequence[Reply]) -> None:
         second = questions.chose_second(replies[0].value)
-        tally.count_reply(replies[0], "no-label" if second is None else None)
+        tally.count_reply(replies[0].failure, "no-label" if second is None else None)
         if replies[0].failure is None and second is not None:
             chosen.setdefault((trial[0], questions.shown(trial[1])), []).append(second)
 

@@ -128,9 +128,7 @@ def choice_effects(
         If there are fewer concepts or controls than `least`.
     """
     models, pairs, templates, words = points.shape
-    for kind, count in (("concepts", concepts), ("controls", words - concepts)):
-        if count < least:
-            raise TooFewObservations(f"{count} {kind} have vectors; a spread over words needs {least}")
+    _refuse_few(concepts, words - concepts, least, "vectors")
     over = [rng.dirichlet(np.ones(count), draws) for count in (models, pairs, templates)]
     mean = np.einsum("dm,dp,dt,mptw->dw", *over, points, optimize=True)
     of_concepts, of_controls = mean[:, :concepts], mean[:, concepts:]
@@ -145,6 +143,12 @@ def choice_effects(
         of_sides = [(_over_words(len(side), sides_rng, draws), points[..., side]) for side in sides]
         leans = [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) - 0.5 for side in of_sides]
     return _effects_of(lean, beyond, points.mean(axis=(0, 1, 2)), concepts, leans)
+
+
+def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None:
+    for kind, count in (("concepts", concepts), ("controls", controls)):
+        if count < least:
+            raise TooFewObservations(f"{count} {kind} have {material}; a spread over words needs {least}")
 
 
 def _effects_of(lean: Floats, beyond: Floats, points: Floats, concepts: int, leans: Sequence[Floats]) -> ChoiceEffects:
@@ -237,9 +241,7 @@ def trial_effects(
     Concepts and controls are modelled as two normal populations. The spread of fitted points would include the noise
     of the fits, and subtracting their variance would not remove their skew: points near the last level are too extreme.
     """
-    for kind, count in (("concepts", concepts), ("controls", len(points) - concepts)):
-        if count < least:
-            raise TooFewObservations(f"{count} {kind} have a fitted curve; a spread over words needs {least}")
+    _refuse_few(concepts, len(points) - concepts, least, "a fitted curve")
     of_concepts = draw_population(points[:concepts], rng, draws)
     of_controls = draw_population(points[concepts:], rng, draws)
     sides_rng = rng.spawn(1)[0] if sides else rng

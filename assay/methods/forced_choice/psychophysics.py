@@ -21,8 +21,8 @@ from assay.methods.forced_choice.detail import (
     WordDocument,
 )
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
-from assay.methods.shared.answers.vectors import ENOUGH, Coverage, Vectors, cover, uncovered
-from assay.methods.shared.detail import Sides
+from assay.methods.shared.answers.vectors import ENOUGH, Vectors, cover, uncovered
+from assay.methods.shared.detail import Coverage, Sides
 from assay.model import Component, Floats, Integers, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, Units, result_or_why
 from assay.rating.losses import hidden_documents
@@ -98,12 +98,7 @@ def judge_vectors(
         estimand="models, cue pairs, templates and words like these",
     )
     mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
-    measurement.units = _units(words, concepts, controls)
-    return measurement.conclude(
-        effects.evidence(),
-        lambda letter: _why(letter, words, concepts, mean, effects),
-        effects.intervals(),
-    )
+    return _concluded(measurement, words, concepts, controls, mean, effects)
 
 
 def _measurement_of(
@@ -125,7 +120,7 @@ def _measurement_of(
         tolerance=tolerance,
         detail=ForcedChoiceComponent(
             dimensions=spaces[0].dims,
-            coverage={name: coverage.document() for name, coverage in covered.items()},
+            coverage=covered,
             missing={text: reason for space in spaces for text, reason in space.missing.items()},
             cues=tuple(cues),
             sides=Sides(words.first, words.second),
@@ -244,8 +239,7 @@ def judge_choices(
     controls = [word for word in judgements.fits if roles[word] == "control"]
     groups = {name: [word for word in roles if roles[word] == role] for name, role in GROUPS.items()}
     covered = cover(groups, judgements.fits)
-    coverage = {name: group.document() for name, group in covered.items()}
-    measurement.detail = replace(measurement.detail, coverage=coverage)
+    measurement.detail = replace(measurement.detail, coverage=covered)
     if low := uncovered({name: group for name, group in covered.items() if group.words}, words.name):
         return measurement.give_up(*low)
     try:
@@ -261,25 +255,30 @@ def judge_choices(
         estimand="words like these",
     )
     mean = np.array([judgements.fits[word].pse.estimate for word in concepts])
-    measurement.units = _units(words, concepts, controls)
-    return measurement.conclude(
-        effects.evidence(),
-        lambda letter: _why(letter, words, concepts, mean, effects),
-        effects.intervals(),
-    )
+    return _concluded(measurement, words, concepts, controls, mean, effects)
 
 
 GROUPS = {"concepts": "concept", "controls": "control"}
 
 
-def _units(words: ChoiceWords, concepts: Sequence[str], controls: Sequence[str]) -> tuple[Units, ...]:
-    """Count the independent units: control words, and concepts (of the smaller side, if sides are declared)."""
+# ---------------------------------------------------------------------------- shared by vectors and choices
+def _concluded(
+    measurement: Measurement[Any],
+    words: ChoiceWords,
+    concepts: Sequence[str],
+    controls: Sequence[str],
+    mean: Floats,
+    effects: ChoiceEffects,
+) -> Component:
+    """Decide the letter; the units are control words, and concepts (of the smaller side, if sides are declared)."""
     sides = _sides(words, concepts)
     kind = "concept" if len(sides) == 1 else "smaller-side concept"
-    return Units("control word", len(controls)), Units(kind, min(map(len, sides)))
+    measurement.units = (Units("control word", len(controls)), Units(kind, min(map(len, sides))))
+    return measurement.conclude(
+        effects.evidence(), lambda letter: _why(letter, words, concepts, mean, effects), effects.intervals()
+    )
 
 
-# ---------------------------------------------------------------------------- shared by vectors and choices
 def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
     """Return the indices of each side's concepts, by their shares; of all concepts if a side has fewer than three."""
     shares = [words.concepts.get(word) for word in concepts]

@@ -58,7 +58,9 @@ class Heard:
         tally = Tally()
         for name, replies in self.replies.items():
             for value_index, reply in enumerate(replies, self.own.get(name, 0)):
-                tally.count_reply(reply, "no-label" if read_classes(reply.value) is None else None, values[value_index])
+                tally.count_reply(
+                    reply.failure, "no-label" if read_classes(reply.value) is None else None, values[value_index]
+                )
         return tally
 
 

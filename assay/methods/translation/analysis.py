@@ -22,10 +22,8 @@ from assay.document import AggregationDocument, ComponentDocument, ContentDocume
 from assay.errors import OutOfBounds
 from assay.experiment import Looks, Method
 from assay.methods.translation import words
-from assay.methods.translation.blocks import Text
-from assay.methods.translation.collection import Translations
-from assay.methods.translation.detail import TranslationComponent
-from assay.methods.translation.distributions import BlockSpec, declare_blocks, default_biased, default_unbiased
+from assay.methods.translation.blocks import BlockSpec, Text, declare_blocks, default_biased, default_unbiased
+from assay.methods.translation.collection import TranslationComponent, Translations
 from assay.methods.translation.hidden_effects import design_effects, hidden_effects
 from assay.methods.translation.published_rules import adjust, analyse_blocks
 from assay.model import (
@@ -41,7 +39,7 @@ from assay.model import (
     Reason,
     Reply,
 )
-from assay.rating.component import EARLY, Counts, Measurement, Tolerance, Units, answers_needed, look_sizes
+from assay.rating.component import EARLY, Measurement, Tolerance, Units, answers_needed, look_sizes
 from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_of_no_group, lost_replies
 from assay.statistics.bayes.transition import (
     StepEffects,
@@ -297,7 +295,7 @@ class TwoStepTest:
             weights = {key: count * times for key, count in by_rows.items()}
             content = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
         child_rng = rng.spawn(1)[0]
-        mixed = lost_of_no_group(translations.by_group, translations.failed + translations.unusable)
+        mixed = lost_of_no_group(translations.by_group, translations.lost)
         sure = self.tolerance.confidence
         hidden = loss_effect(translations.by_group, self.delta_loss, sure, child_rng, DRAWS, of_no_group=mixed)
         if self.strata:
@@ -311,13 +309,7 @@ class TwoStepTest:
         needed = math.ceil(answers_needed(self.tolerance.delta) * more / sentences)
         return Measurement(
             name=translations.name,
-            counts=Counts(
-                translations.usable,
-                translations.unusable,
-                translations.failed,
-                translations.unasked,
-                translations.probes_each,
-            ),
+            counts=replace(translations.counts, probes_each=translations.probes_each),
             tolerance=self.tolerance,
             detail=translations.document(),
             about={
@@ -357,7 +349,7 @@ class TwoStepTest:
             by_group=losses_document(translations.by_group, self.delta_loss),
         )
         share = translations.lost_share
-        mixed = lost_of_no_group(translations.by_group, translations.failed + translations.unusable)
+        mixed = lost_of_no_group(translations.by_group, translations.lost)
         return measurement.conclude(
             final_posterior.evidence,
             lambda letter: _letter_reasons(
@@ -376,15 +368,11 @@ def _lost(translations: Translations) -> bool:
 
 def _lost_reason(translations: Translations, common_facts: Mapping[str, Any]) -> Reason:
     """Return the reason for a missing letter: too few texts were readable."""
-    if not translations.failed and not translations.unusable:
+    if not translations.lost:
         return Reason("no-usable-observations", common_facts, translations.name)
-    failing = translations.failed >= translations.unusable
-    lost_count, causes = (
-        (translations.failed, translations.failed_why)
-        if failing
-        else (translations.unusable, translations.unusable_why)
-    )
-    total = translations.usable + translations.failed + translations.unusable
+    failing = translations.failed_why.total() >= translations.unusable_why.total()
+    causes = translations.failed_why if failing else translations.unusable_why
+    lost_count, total = causes.total(), translations.usable + translations.lost
     facts = {**common_facts, "total": total, "why": dict(causes), "share": lost_count / total}
     if failing:
         return Reason("target-calls-failed", {**facts, "failed": lost_count}, translations.name)

@@ -17,12 +17,9 @@ import numpy as np
 
 from assay.catalog import Attribute, split_sentences
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
-from assay.document import NO_ITEMS, BlockDocument, EffectDocument, ExampleDocument
-from assay.experiment import BUDGET
-from assay.methods.shared.answers.tally import refuses
-from assay.methods.translation.blocks import Text
-from assay.methods.translation.detail import TranslationComponent
-from assay.methods.translation.distributions import BlockSpec
+from assay.document import NO_ITEMS, BlockDocument, ComponentDocument, EffectDocument, ExampleDocument, always
+from assay.methods.shared.answers.tally import Tally
+from assay.methods.translation.blocks import BlockSpec, Text
 from assay.model import Failure, Floats, Integers, Reply
 from assay.statistics.intervals.credible import wilson
 
@@ -134,9 +131,19 @@ def chunks(texts: Sequence[Text], size: int) -> Iterator[Sequence[Text]]:
         yield texts[start : start + size]
 
 
+@dataclass(frozen=True)
+class TranslationComponent(ComponentDocument):
+    """A middle language with a template, or a target language. `step_1_p` is the p-value of step 1."""
+
+    step_1_p: float | None = always(None)
+
+
 @dataclass
-class Translations:
-    """The texts of one component and what was read from their translations, counted text by text."""
+class Translations(Tally):
+    """The texts of one component and what was read from their translations, counted text by text.
+
+    The groups of the tally are the values that texts are mostly about.
+    """
 
     name: str
     about: Mapping[str, str]
@@ -150,7 +157,7 @@ class Translations:
     that marks no gender)."""
     probes_each: int = 2
     """Calls for one text: 2 for a round trip, 1 for one hop."""
-    counts: dict[str, Integers] = field(init=False)
+    by_block: dict[str, Integers] = field(init=False)
     """Per block, numbers of sentences by row and output; shape (rows, outputs)."""
     content: dict[str, dict[str, str]] = field(init=False, default_factory=dict)
     """Per content (an occupation in its frame), the output for each row with which it was sent."""
@@ -160,19 +167,11 @@ class Translations:
     """Numbers of sentences by row and output, per frame; shape (rows, outputs)."""
     by_place: dict[str, Integers] = field(init=False, default_factory=dict)
     """Numbers of sentences by row and output, per position of a sentence in its text; shape (rows, outputs)."""
-    by_group: dict[str, Counter[str]] = field(init=False, default_factory=dict)
-    """For each value, numbers of texts mostly about it that were ``usable``, ``refused`` and ``failed``."""
-    usable: int = field(init=False, default=0)
-    failed_why: dict[str, int] = field(init=False, default_factory=dict)
-    """Numbers of texts whose call failed, by reason."""
-    unusable_why: dict[str, int] = field(init=False, default_factory=dict)
-    """Numbers of texts that came back but could not be read, by reason."""
-    unasked: int = field(init=False, default=0)
     _alike: Counter[str] = field(init=False, default_factory=Counter)
     _examples: dict[str, list[ExampleDocument]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.counts = {block.name: self._zeros() for block in self.blocks}
+        self.by_block = {block.name: self._zeros() for block in self.blocks}
         self._examples = {sort: [] for sort in SORTS}
 
     def count(self, text: Text, reading: Reading, *, middle: object = None, returned: object = None) -> None:
@@ -183,12 +182,17 @@ class Translations:
         if reading.values is not None and returned is not None:
             self._alike[returned_text := str(returned).strip()] += 1
             reading = Reading(unusable="same-answer") if self._alike[returned_text] > MOST_ALIKE else reading
+        unasked = self.unasked
+        self.count_reply(reading.failure, reading.unusable, _mostly_about(text))
+        if self.unasked > unasked:
+            return
         sort, reason = "unusable", reading.unusable
-        if reading.values is not None:
-            self.usable += 1
+        if reading.failure is not None:
+            sort, reason = "failed", reading.failure.code
+        elif reading.values is not None:
             sort = "kept"
             for position, (sentence, value) in enumerate(zip(text.sentences, reading.values, strict=True), start=1):
-                self.counts[text.block][self.rows.index(sentence.value), self.outputs.index(value)] += 1
+                self.by_block[text.block][self.rows.index(sentence.value), self.outputs.index(value)] += 1
                 self.content.setdefault(sentence.content, {})[sentence.value] = value
                 cell = self.rows.index(sentence.value), self.outputs.index(value)
                 self.by_occupation.setdefault(sentence.occupation, self._zeros())[cell] += 1
@@ -196,37 +200,9 @@ class Translations:
                 self.by_frame.setdefault(frame, self._zeros())[cell] += 1
                 self.by_place.setdefault(str(position), self._zeros())[cell] += 1
                 sort = sort if value == sentence.value else "changed"
-        elif reason is not None:
-            self.unusable_why[reason] = self.unusable_why.get(reason, 0) + 1
-        elif reading.failure is not None and reading.failure.code == BUDGET:
-            self.unasked += 1
-            return
-        elif reading.failure is not None:
-            sort, reason = "failed", reading.failure.code
-            self.failed_why[reason] = self.failed_why.get(reason, 0) + 1
-        if (group := _mostly_about(text)) is not None:
-            refused = reason is not None and (sort == "unusable" or refuses(reason))
-            outcome = "refused" if refused else "failed" if sort == "failed" else "usable"
-            self.by_group.setdefault(group, Counter())[outcome] += 1
         if len(self._examples[sort]) < EXAMPLES_A_SORT:
             read = NO_ITEMS if reading.values is None else reading.values
             self._examples[sort].append(ExampleDocument(text.text, _as_text(middle), _as_text(returned), read, reason))
-
-    @property
-    def failed(self) -> int:
-        """Number of texts whose call failed."""
-        return sum(self.failed_why.values())
-
-    @property
-    def unusable(self) -> int:
-        """Number of texts that came back and could not be read."""
-        return sum(self.unusable_why.values())
-
-    @property
-    def lost_share(self) -> float:
-        """Share of the asked texts that could not be read."""
-        lost = self.failed + self.unusable
-        return lost / (lost + self.usable) if lost else 0.0
 
     @property
     def examples(self) -> tuple[ExampleDocument, ...]:
@@ -240,7 +216,7 @@ class Translations:
 
     def pooled(self) -> Integers:
         """Transition counts over all blocks, shape (rows, outputs)."""
-        return sum(self.counts.values(), self._zeros())
+        return sum(self.by_block.values(), self._zeros())
 
     def concordance(self) -> tuple[int, int, dict[tuple[int, int], int]]:
         """Count pairs of rows shown with the same content: pairs with equal outputs, all pairs, pairs by their rows."""
@@ -280,7 +256,7 @@ class Translations:
 
     def _block(self, block: BlockSpec) -> BlockDocument:
         """Return a block's declared shares, the sentences sent and the values of their translations."""
-        counts = self.counts[block.name]
+        counts = self.by_block[block.name]
         sent_counts = dict(zip(self.rows, counts.sum(axis=1).tolist(), strict=True))
         return BlockDocument(
             block.name,

@@ -25,9 +25,8 @@ from assay.catalog.values import NEUTRAL
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
 from assay.methods.translation.analysis import Asking, TranslationMethod
-from assay.methods.translation.blocks import NeutralWriter, Text, neutral_capacity
+from assay.methods.translation.blocks import BlockSpec, NeutralWriter, Text, neutral_capacity
 from assay.methods.translation.collection import Reading, Translations, align, chunks, read_hop
-from assay.methods.translation.distributions import BlockSpec
 from assay.model import Component, Probe, Translate
 
 BATCH = 500

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from assay.methods.translation.blocks import BlockSpec
 from assay.methods.translation.collection import Translations
-from assay.methods.translation.distributions import BlockSpec
 from assay.model import Floats
 from assay.statistics.hypothesis_tests.divergence import divergence_letter
 from assay.statistics.hypothesis_tests.goodness import exact_multinomial
@@ -54,7 +54,7 @@ def analyse_blocks(
     """
     names = rule_names(statistic, join)
     outputs = len(translations.rows) if translations.neutral else len(translations.outputs)
-    observed = {block.name: translations.counts[block.name].sum(axis=0)[:outputs] for block in translations.blocks}
+    observed = {block.name: translations.by_block[block.name].sum(axis=0)[:outputs] for block in translations.blocks}
     specified = {
         role: {
             block.name: _specified(translations, block, outputs) for block in translations.blocks if block.role == role

@@ -20,9 +20,8 @@ from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.held_back import check_statements
 from assay.methods.translation.analysis import Asking, TranslationMethod
-from assay.methods.translation.blocks import BlockWriter, Text, capacity, halves
+from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, capacity, halves
 from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
-from assay.methods.translation.distributions import BlockSpec
 from assay.model import Component, Probe, Translate
 from assay.references import HeldBack
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic

@@ -126,15 +126,13 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
     return ImagesPosterior(float(scores.mean()), scores, of)
 
 
-def term_interval(by_image: ArrayLike, level: float = 0.95) -> Interval | None:
-    """Compute the interval of the mean probability of one term, by Student's t over its images.
+def term_interval(by_image: ArrayLike) -> Interval | None:
+    """Compute the 95 % interval of the mean probability of one term, by Student's t over its images.
 
     Parameters
     ----------
     by_image : array_like, shape (images,)
         Scores of the images of one generation term.
-    level : float
-        Nominal coverage of the interval.
 
     Returns
     -------
@@ -145,8 +143,8 @@ def term_interval(by_image: ArrayLike, level: float = 0.95) -> Interval | None:
     if scores.size < 2:
         return None
     mean, freedom = float(scores.mean()), scores.size - 1
-    away = float(special.stdtrit(freedom, (1 + level) / 2) * scores.std(ddof=1) / np.sqrt(scores.size))
-    return Interval(mean, max(0.0, mean - away), min(1.0, mean + away), level)
+    away = float(special.stdtrit(freedom, (1 + 0.95) / 2) * scores.std(ddof=1) / np.sqrt(scores.size))
+    return Interval(mean, max(0.0, mean - away), min(1.0, mean + away))
 
 
 def _grouped(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[str, ...], Integers]:

@@ -17,8 +17,7 @@ from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations, UnknownName, ZeroVariance
 from assay.model import Floats, Integers
-from assay.statistics.bayes.cell_integrals import Cells, Priors
-from assay.statistics.bayes.spread_grid import SpreadGrid
+from assay.statistics.bayes.spread_grid import Cells, Priors, SpreadGrid
 
 Residual = Literal["per-connection", "shared"]
 """Whether every connection has its own residual sigma, or all share one."""
@@ -239,7 +238,7 @@ def checked_columns(
         raise EvidenceError(f"{unusable} of {y.size} distances are not finite numbers")
     if (outside := (y < -SLACK) | (y > 2 + SLACK)).any():
         raise OutOfBounds(
-            f"a cosine distance must be between 0 and 2; {int(outside.sum())} of {y.size} do not, such as "
+            f"a cosine distance must be between 0 and 2; {int(outside.sum())} of {y.size} are not, such as "
             f"{y[outside][0]:g}. Leave out the rows of missing words",
             "distance",
         )

@@ -1,4 +1,4 @@
-"""Comparison of labels: symmetry of paired labels (Bowker), divergence, and base rates of groups."""
+"""Base rates of groups, and their ratios (disparate impact)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DisparateImpact:
 
 
 def disparate_impact(
-    positive: ArrayLike, groups: ArrayLike, values: Sequence[str], rng: np.random.Generator, level: float = 0.95
+    positive: ArrayLike, groups: ArrayLike, values: Sequence[str], rng: np.random.Generator
 ) -> DisparateImpact:
     """Compute the ratio of the base rates of every ordered pair of groups.
 
@@ -61,8 +61,6 @@ def disparate_impact(
         Names of the groups.
     rng : Generator
         Draws base rates from their posteriors under Jeffreys' prior, independent of each other.
-    level : float
-        Share of the drawn ratios between the limits.
 
     Returns
     -------
@@ -89,7 +87,7 @@ def disparate_impact(
         rate.value: rng.beta(rate.positives + 0.5, rate.records - rate.positives + 0.5, RATIO_DRAWS) for rate in rates
     }
     return DisparateImpact(
-        rates, tuple(_ratio(of, to, samples[of.value] / samples[to.value], level) for of, to in permutations(rates, 2))
+        rates, tuple(_ratio(of, to, samples[of.value] / samples[to.value]) for of, to in permutations(rates, 2))
     )
 
 
@@ -103,7 +101,7 @@ def _base_rates(positive: NDArray[np.bool_], groups: Integers, values: Sequence[
     )
 
 
-def _ratio(of: BaseRate, to: BaseRate, samples: Floats, level: float) -> ImpactRatio:
+def _ratio(of: BaseRate, to: BaseRate, samples: Floats) -> ImpactRatio:
     for rate in (of, to):
         if rate.records == 0:
             return ImpactRatio(of.value, to.value, None, f"no record is of {rate.value!r}")
@@ -111,8 +109,6 @@ def _ratio(of: BaseRate, to: BaseRate, samples: Floats, level: float) -> ImpactR
         reason = f"none of {to.records} records of {to.value!r} has the positive output"
         return ImpactRatio(of.value, to.value, None, reason)
     estimate = (of.positives / of.records) / (to.positives / to.records)
-    limits = equal_tailed(samples, level)
+    limits = equal_tailed(samples)
     # if none or all are positive, the estimate lies outside the posterior's limits
-    return ImpactRatio(
-        of.value, to.value, Interval(estimate, min(limits.low, estimate), max(limits.high, estimate), level)
-    )
+    return ImpactRatio(of.value, to.value, Interval(estimate, min(limits.low, estimate), max(limits.high, estimate)))

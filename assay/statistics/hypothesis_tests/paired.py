@@ -6,8 +6,7 @@ p-value is the share of arrangements that are at least as extreme as the observe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,25 +30,6 @@ IN_CACHE = 2**15
 TIE_SLACK = 1e-9
 """Difference, relative to the statistic's scale, at which two statistics are equal: mirrored arrangements must tie."""
 
-Statistic = Callable[[Floats], Floats]
-"""Function from arrangements, shape (m, n), 1 if a pair is swapped, to their statistics, shape (m,)."""
-
-
-@dataclass(frozen=True)
-class PairedTest:
-    """A permutation test within pairs."""
-
-    test: str
-    """``"sign-flip"``."""
-    statistic: float | None
-    """Mean difference."""
-    p: float
-    """Two-sided; never 0, because the observed arrangement is counted."""
-    exact: bool
-    """Whether all arrangements were enumerated."""
-    pairs: int
-    """Number of pairs (or clusters) whose two sides differ, so that swapping the sides makes a difference."""
-
 
 def sign_flip_test(
     differences: ArrayLike,
@@ -57,7 +37,7 @@ def sign_flip_test(
     *,
     clusters: ArrayLike | None = None,
     draws: int = MONTE_CARLO_DRAWS,
-) -> PairedTest:
+) -> float:
     """Test whether differences within pairs are symmetric about zero, by their mean.
 
     Parameters
@@ -74,8 +54,8 @@ def sign_flip_test(
 
     Returns
     -------
-    PairedTest
-        Its p is 1 if all differences are 0.
+    float
+        Two-sided p-value; never 0, because the observed arrangement is counted. It is 1 if all differences are 0.
 
     Raises
     ------
@@ -87,13 +67,19 @@ def sign_flip_test(
     sample = as_sample(differences)
     parts = sample if clusters is None else _sums(sample, np.asarray(clusters))
     parts = parts[parts != 0]  # changing the sign of a zero changes nothing, so zeros are left out
-    total = float(parts.sum())
+    if draws < 1:
+        raise OutOfBounds(f"there must be one draw at least, not {draws}")
+    total, pairs = float(parts.sum()), parts.size
+    least = abs(total) / sample.size - TIE_SLACK * (float(np.abs(parts).sum()) / sample.size)
 
-    def mean(turned: Floats) -> Floats:
-        return np.asarray(np.abs(total - 2 * (turned @ parts)) / sample.size)
+    def as_far(turned: Floats) -> NDArray[np.bool_]:
+        """Return which arrangements are as extreme; `turned`, shape (m, pairs), is 1 if a pair is swapped."""
+        return np.asarray(np.abs(total - 2 * (turned @ parts)) / sample.size >= least)
 
-    p = _share_as_far(mean, parts.size, float(np.abs(parts).sum()) / sample.size, rng, draws)
-    return PairedTest("sign-flip", float(sample.mean()), p, _is_exact(parts.size), parts.size)
+    if 2**pairs <= EXACT_UP_TO:
+        signs = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1
+        return float(as_far(signs.astype(float)).mean())
+    return (sum(int(as_far(turned).sum()) for turned in _sampled(pairs, rng, draws)) + 1) / (draws + 1)
 
 
 def d_z(differences: ArrayLike) -> float:
@@ -115,22 +101,6 @@ def _sums(differences: Floats, clusters: NDArray[np.generic]) -> Floats:
     sums = np.bincount(numbered, weights=differences)
     sizes = np.bincount(numbered, weights=np.abs(differences))
     return np.asarray(np.where(np.abs(sums) > TIE_SLACK * sizes, sums, 0.0))
-
-
-def _is_exact(pairs: int) -> bool:
-    return bool(2**pairs <= EXACT_UP_TO)
-
-
-def _share_as_far(statistic: Statistic, pairs: int, scale: float, rng: np.random.Generator, draws: int) -> float:
-    """Return the p value: the share of arrangements whose statistic is at least the observed one."""
-    if draws < 1:
-        raise OutOfBounds(f"there must be at least one draw, not {draws}")
-    least = float(statistic(np.zeros((1, pairs)))[0]) - TIE_SLACK * scale
-    if _is_exact(pairs):
-        signs = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1
-        return float(np.mean(statistic(signs.astype(float)) >= least))
-    as_far = sum(int((statistic(turned) >= least).sum()) for turned in _sampled(pairs, rng, draws))
-    return (as_far + 1) / (draws + 1)
 
 
 def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Floats]:

@@ -13,15 +13,13 @@ from assay.model import Floats, Interval
 from assay.statistics.special import special
 
 
-def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """Return the share of successes with Wilson's score interval.
+def wilson(successes: int, trials: int) -> Interval:
+    """Return the share of successes with Wilson's score interval of 95 %.
 
     Parameters
     ----------
     successes, trials : int
         ``0 <= successes <= trials``.
-    level : float
-        Nominal coverage, in (0, 1).
 
     Returns
     -------
@@ -34,27 +32,25 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
     TooFewObservations
         If there were no trials.
     OutOfBounds
-        If the counts or the level are out of range.
+        If the counts are out of range.
 
     References
     ----------
     .. [1] Wilson (1927), "Probable inference, the law of succession, and statistical inference",
        J. Am. Stat. Assoc. 22.
     """
-    if not 0 < level < 1:
-        raise OutOfBounds(f"the level of an interval must be between 0 and 1, not {level}", "level")
     if trials == 0:
         raise TooFewObservations("a share of no trials does not exist")
     if not 0 <= successes <= trials:
         raise OutOfBounds(f"successes must be between 0 and {trials}, the number of trials, not {successes}")
-    share, z = successes / trials, float(special.ndtri((1 + level) / 2))
+    share, z = successes / trials, float(special.ndtri((1 + 0.95) / 2))
     shrink = 1 + z * z / trials
     centre = (share + z * z / (2 * trials)) / shrink
     half = z / shrink * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
     # at a share of 0 or 1 the limit equals the estimate exactly; rounding would miss it by 1e-17
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == trials else min(1.0, centre + half)
-    return Interval(share, low, high, level)
+    return Interval(share, low, high)
 
 
 AT_THE_BOUND = 0.005

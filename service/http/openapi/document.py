@@ -26,8 +26,8 @@ from service.http.json import calls_of
 from service.http.openapi.common_schemas import ProblemDocument
 from service.http.openapi.examples import examples_of
 from service.http.openapi.responses import LINK, NOT_MODIFIED
-from service.http.pagination import PageQuery
 from service.http.problems import MEDIA_TYPE
+from service.http.rows import PageQuery
 
 ABOUT: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("about.toml").read_text("utf-8"))
 """Summary, description and tags of the document."""

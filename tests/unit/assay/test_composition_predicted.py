@@ -11,13 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.composition.prediction import (
-    TransitionEvidence,
-    line_up,
-    predict_chain,
-    with_contents,
-)
-from assay.composition.prediction import read_evidence as evidence_of_rating
+from assay.composition.prediction.measured_service import TransitionEvidence, with_contents
+from assay.composition.prediction.measured_service import read_evidence as evidence_of_rating
+from assay.composition.prediction.predicted import line_up, predict_chain
 from assay.composition.wording import LEAST_TOLD, explain_prediction
 from assay.document import EffectDocument, read_rating
 from assay.errors import OutOfBounds, SpecificationError

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.composition import TABLES, combine, compose_chain
-from assay.composition.letter_probabilities import ALIKE
+from assay.composition.chain import TABLES, compose_chain
+from assay.composition.letter_probabilities import ALIKE, combine
 from assay.errors import BadDistribution, SpecificationError, UnknownName
 from assay.model import Letter, Probabilities
 

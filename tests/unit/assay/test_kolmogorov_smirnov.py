@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.errors import OutOfBounds, SpecificationError, TooFewObservations
-from assay.statistics.hypothesis_tests.ordered import kolmogorov_smirnov
+from assay.methods.alternation.published_rules import kolmogorov_smirnov
 
 
 def test_nominal_values_are_refused_and_another_test_is_suggested():

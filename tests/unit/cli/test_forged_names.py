@@ -21,7 +21,7 @@ from cli.exits import as_one_line
 from cli.gate import main as gate
 from cli.logs import configure_logs
 from cli.rating import ci_formats, verify
-from cli.terminal import escape, show_list
+from cli.terminal import escape, print_json, show_list
 from store.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -38,6 +38,13 @@ def rating():
         "target": {"name": FORGED},
         "components": [{"name": FORGED, "letter": "BS", "declared": True}],
     }
+
+
+def test_json_on_standard_output_holds_no_character_that_a_terminal_executes(capsys):
+    print_json({"name": FORGED})
+    shown = capsys.readouterr().out
+    assert json.loads(shown) == {"name": FORGED}
+    assert not EXECUTED.search(shown)
 
 
 @pytest.mark.parametrize("form", ci_formats.FORMATS)

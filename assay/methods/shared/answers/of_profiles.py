@@ -77,7 +77,7 @@ class Answers(Tally):
         """Count one reply, and store its answer if it is usable."""
         answer = read_number(reply.value) if self.numbers else read_classes(reply.value)
         wrong = None if answer is not None else "no-number" if self.numbers else "no-label"
-        self.count_reply(reply, wrong, self.values[value])
+        self.count_reply(reply.failure, wrong, self.values[value])
         if reply.failure is None and answer is not None:
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
 

@@ -11,7 +11,7 @@ from itertools import islice, repeat
 from typing import Any, Generic, TypeVar
 
 from assay.experiment import BUDGET
-from assay.model import Probe, Reply
+from assay.model import Failure, Probe, Reply
 from assay.rating.component import Counts
 
 BATCH = 500
@@ -90,12 +90,25 @@ class Tally:
         """Numbers of usable, unusable, failed and unasked questions."""
         return Counts(self.usable, self.unusable_why.total(), self.failed_why.total(), self.unasked)
 
-    def count_reply(self, reply: Reply, wrong: str | None = None, group: str | None = None) -> None:
+    @property
+    def lost_share(self) -> float:
+        """Share of the questions asked that have no usable reply."""
+        return self.lost / (self.lost + self.usable) if self.lost else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the reasons why questions have no usable reply, with their counts."""
+        return {
+            "failed_why": dict(self.failed_why),
+            "unusable_why": dict(self.unusable_why),
+            "unasked": self.unasked,
+        }
+
+    def count_reply(self, failure: Failure | None, wrong: str | None = None, group: str | None = None) -> None:
         """Count one reply; `wrong` is the reason why its value is unusable, and is ignored if the call failed.
 
         `group` is the group that the question is about, if there is one.
         """
-        code = None if reply.failure is None else reply.failure.code
+        code = None if failure is None else failure.code
         outcome = "usable"
         if code == BUDGET:
             self.unasked += 1
@@ -135,5 +148,5 @@ class AnswerTally(Tally, Generic[I, R]):
         self.asked += 1
         reply_groups = repeat(None, len(replies)) if groups is None else groups
         for reply, reason, group in zip(replies, wrong, reply_groups, strict=True):
-            self.count_reply(reply, reason, group)
+            self.count_reply(reply.failure, reason, group)
         return True

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.composition import TABLE_2, TABLES, compose, compose_chain
+from assay.composition.chain import TABLE_2, TABLES, compose, compose_chain
 from assay.errors import SpecificationError, UnknownName
 from assay.model import Letter
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from assay.composition import compose_chain
+from assay.composition.chain import compose_chain
 from assay.composition.compatibility import Incompatible, kind_of_chain
 from assay.composition.document import composition_document as compose
 from assay.composition.lookup import Part, tables_document

@@ -6,7 +6,7 @@ import inspect
 from dataclasses import fields
 
 import pytest
-from service.meta.field_texts import descriptions_in
+from service.catalog.service import descriptions_in
 
 from assay.methods import METHODS, StereotypeScore
 from assay.methods.shared.terms.sentence_generation import Writing

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.composition import TABLES, combine, compose, compose_chain
+from assay.composition.chain import TABLES, compose, compose_chain
+from assay.composition.letter_probabilities import combine
 from assay.errors import (
     AssayError,
     BadDistribution,
@@ -40,6 +41,7 @@ from assay.methods.alternation.gaussian_divergence import (
     kl_by_fold,
     kl_of_folds,
 )
+from assay.methods.alternation.published_rules import UnorderedValues, kolmogorov_smirnov
 from assay.methods.forced_choice.effects import choice_effects, trial_effects
 from assay.methods.forced_choice.psychometric_fit import fit_psychometric
 from assay.methods.shared.terms.effects import stereotype_effects
@@ -50,12 +52,11 @@ from assay.model import Component, Evidence, Finding, Letter, Probabilities, Rea
 from assay.rating.decision import deciding_components, rate, vote_probabilities, worst_probabilities
 from assay.rating.decision import weigh as weigh_effects
 from assay.statistics.bayes.beta_binomial import fit_shares
-from assay.statistics.bayes.cell_integrals import Cells, Priors
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.importance import pareto_shape, tail_shape, weigh
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.bayes.predictive_check import predictive_check
-from assay.statistics.bayes.spread_grid import LogAxis, SpreadGrid
+from assay.statistics.bayes.spread_grid import Cells, LogAxis, Priors, SpreadGrid
 from assay.statistics.bayes.stereotype_terms import fit_terms, preferred, score_choices
 from assay.statistics.bayes.surrogate import (
     NormalPrior,
@@ -86,7 +87,6 @@ from assay.statistics.hypothesis_tests.goodness import (
     exact_multinomial,
 )
 from assay.statistics.hypothesis_tests.matched import disparate_impact
-from assay.statistics.hypothesis_tests.ordered import UnorderedValues, kolmogorov_smirnov
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.hypothesis_tests.partitions import partition_test
 from assay.statistics.hypothesis_tests.published import published_letter
@@ -437,7 +437,6 @@ def test_wilson_intervals_equal_their_pinned_numbers(same):
     cases: dict[str, object] = {}
     for yes, of in ((0, 1), (0, 12), (5, 12), (12, 12), (1, 1)):
         cases[f"wilson {yes}/{of}"] = wilson(yes, of)
-    cases["wilson, 80 %"] = wilson(5, 12, 0.8)
     same("proportions", cases)
 
 
@@ -549,7 +548,6 @@ def test_gaussian_divergences_equal_their_pinned_numbers(same):
         "KL": gaussian_kl(x, y),
         "KL of a constant with itself": gaussian_kl(constant, constant),
         "interval": gaussian_kl_interval(x, y),
-        "interval, 80 %": gaussian_kl_interval(x, y, 0.8),
         "interval of the same": gaussian_kl_interval(x, x),
         "folds": kl_of_folds(x, y, fold),
         "folds, one without spread": kl_of_folds([1.0, 1, 2, 3], [3.0, 4, 5, 7], [0, 0, 1, 1]),
@@ -563,7 +561,6 @@ def test_disparate_impact_equals_its_pinned_numbers(same):
     positive, groups = [1, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 1], [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0]
     cases = {
         "impact": disparate_impact(positive, groups, ("m", "f"), rng()),
-        "impact, 80 %": disparate_impact(positive, groups, ("m", "f"), rng(), 0.8),
         "impact, an empty group": disparate_impact(positive, groups, ("m", "f", "x"), rng()),
         "impact, no positive": disparate_impact([1, 1, 0, 0], [0, 0, 1, 1], ("m", "f"), rng()),
     }  # fmt: skip
@@ -830,7 +827,6 @@ def test_visual_stereotype_scores_equal_their_pinned_numbers(same):
         "fit, drawn": fit_images(by_image, terms).draw_overall(rng(), 200),
         "fit, drawn by default": fit_images(by_image, terms).draw_overall(rng()),
         "term": term_interval(by_image[:5]),
-        "term, 80 %": term_interval(by_image[:5], 0.8),
         "term, two images": term_interval([0.1, 0.9]),
         "term, one image": term_interval([0.5]),
     }
@@ -1109,8 +1105,6 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "ordered: empty": (TooFewObservations, "sample is empty", lambda: kolmogorov_smirnov([], [2], scale="ordinal")),
     "ordered: no number": (OutOfBounds, "reference", lambda: kolmogorov_smirnov([1], [NAN], scale="ordinal")),
     "ordered: a table": (OutOfBounds, "sample", lambda: kolmogorov_smirnov([[1]], [1], scale="ordinal")),
-    "wilson: level 0": (OutOfBounds, "not 0", lambda: wilson(1, 2, 0)),
-    "wilson: level 1": (OutOfBounds, "not 1", lambda: wilson(1, 2, 1)),
     "wilson: no trials": (TooFewObservations, "no trials", lambda: wilson(0, 0)),
     "wilson: too many": (OutOfBounds, "between 0 and 2, the number of trials, not 3", lambda: wilson(3, 2)),
     "wilson: negative": (OutOfBounds, "not -1", lambda: wilson(-1, 2)),
@@ -1140,8 +1134,6 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "gaussian: to a constant": (ZeroVariance, "no finite", lambda: gaussian_kl([1.0, 2.0], [1.0, 1.0])),
     "gaussian: too far":
         (EvidenceError, "too large", lambda: Gaussian(1e200, 1e-200).divergence_from(Gaussian(0, 1e-200))),
-    "gaussian: level 0": (OutOfBounds, "not 0", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 0)),
-    "gaussian: level 1": (OutOfBounds, "not 1", lambda: gaussian_kl_interval([1.0, 2], [1.0, 3], 1)),
     "gaussian: no fold": (OutOfBounds, "not 0", lambda: kl_by_fold([1.0, 2], [1.0, 3], 0, rng())),
     "sample: a table": (OutOfBounds, r"\(1, 1\)", lambda: sign_flip_test([[1.0]], rng())),
     "sample: infinite": (EvidenceError, "1 of 2", lambda: sign_flip_test([1.0, INF], rng())),
@@ -1256,7 +1248,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "weights: no number": (EvidenceError, "1 of 2", lambda: weigh([0.1, NAN])),
     "weights: above": (OutOfBounds, "to 1.1", lambda: weigh([0.1, 1.1])),
     "weights: just above": (OutOfBounds, "to 1", lambda: weigh([0.1, 1 + 2e-9])),
-    "weights: just below": (OutOfBounds, "from -2e-09", lambda: weigh([-2e-9, 0.1])),
+    "weights: just below": (OutOfBounds, "not -2e-09", lambda: weigh([-2e-9, 0.1])),
     "weights: never": (EvidenceError, "each of 2", lambda: weigh([0, 0])),
     "weights: proposed": (OutOfBounds, "2 proposed", lambda: weigh([0.1, 0.2], [1.0])),
     "weights: proposed nought": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, 0.0])),
@@ -1274,16 +1266,16 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "surrogate: one input": (TooFewObservations, "at least 2", lambda: fit_surrogate([[1.0]], [0.5])),
     "surrogate: lengths": (OutOfBounds, "2 probabilities", lambda: fit_surrogate(TWO_PAIRS, [0.5])),
     "surrogate: above": (OutOfBounds, "to 1.1", lambda: fit_surrogate(TWO_PAIRS, [0.5, 1.1])),
-    "surrogate: below": (OutOfBounds, "from -0.1", lambda: fit_surrogate(TWO_PAIRS, [-0.1, 1])),
+    "surrogate: below": (OutOfBounds, "not -0.1", lambda: fit_surrogate(TWO_PAIRS, [-0.1, 1])),
     "surrogate: no number": (EvidenceError, "1 of 2", lambda: fit_surrogate(TWO_PAIRS, [NAN, 1])),
     "surrogate: always": (ZeroVariance, "probability 1", lambda: fit_surrogate(TWO_PAIRS, [1, 1])),
     "surrogate: never": (ZeroVariance, "probability 0", lambda: fit_surrogate(TWO_PAIRS, [0, 0])),
     "prior: one vector": (TooFewObservations, "at least 2", lambda: NormalPrior.of([[1.0]])),
     "prior: all one": (ZeroVariance, "all 2", lambda: NormalPrior.of([[1.0, 2], [1, 2]])),
     "projection: one vector": (TooFewObservations, "at least 2", lambda: principal_components([[1.0, 2.0]])),
-    "projection: no component": (OutOfBounds, "1 to 1 .* not 0", lambda: principal_components(TWO_PAIRS, 0)),
-    "projection: too many": (OutOfBounds, "1 to 1 .* not 2", lambda: principal_components(TWO_PAIRS, 2)),
-    "projection: more than dims": (OutOfBounds, "1 to 2 .* not 3", lambda: principal_components(wave(9, 2), 3)),
+    "projection: no component": (OutOfBounds, "1 to 1, not 0", lambda: principal_components(TWO_PAIRS, 0)),
+    "projection: too many": (OutOfBounds, "1 to 1, not 2", lambda: principal_components(TWO_PAIRS, 2)),
+    "projection: more than dims": (OutOfBounds, "1 to 2, not 3", lambda: principal_components(wave(9, 2), 3)),
     "projection: all one": (ZeroVariance, "all 2", lambda: principal_components([[1.0, 2], [1, 2]], 1)),
     "sampling: four of a side": (
         TooFewObservations, "needs 5 profiles",

@@ -102,7 +102,7 @@ def test_an_invalid_chain_is_refused(file):
     with pytest.raises(Incompatible, match="link 2 was rated for race"):
         compose_named([file("gender.json", rating()), race], table="published", as_json=True)
     vectors = file("vectors.json", rating(target={"name": "E", "kind": "embedder"}))
-    with pytest.raises(Incompatible, match="vectors"):
+    with pytest.raises(Incompatible, match="single words"):
         compose_named([file("gender.json", rating()), vectors], table="published", as_json=True)
 
 

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from workers.targets.target_validator import TargetChecker
+from workers.targets.validation import TargetChecker
 
 from service.app import create_app
 from tests.unit.service.conftest import client_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from kombu.exceptions import OperationalError
 from sqlalchemy import update
 
 from store.core.database import Database
@@ -10,6 +11,7 @@ from store.core.settings import Settings
 from store.jobs import idempotency, jobs
 from store.jobs.tables import jobs as jobs_table
 from tests.support.jobs import new_job
+from tests.support.redis import RedisServer
 from workers.engine.celery_app import make_celery
 from workers.engine.reconciler import BATCH, reconcile, tidy
 from workers.engine.tasks import Doorbell
@@ -101,6 +103,20 @@ def test_dispatcher_counts_the_messages_that_no_worker_has_received():
     assert bell.unheard() == 2
     app.control.purge()
     assert bell.unheard() == 0
+
+
+@pytest.mark.slow
+def test_jobs_are_announced_again_after_the_broker_was_restarted():
+    with RedisServer.running() as redis:
+        bell = Doorbell(make_celery(Settings(broker_url=redis.url)))
+        bell("job_1")
+        assert bell.unheard() == 1
+        redis.stop()
+        with pytest.raises(OperationalError):
+            bell("job_2")
+        redis.start()
+        bell("job_3")
+        assert bell.unheard() == 1  # Redis lost the first message; the second was never sent
 
 
 def test_stored_responses_of_idempotent_requests_expire(database):

@@ -20,7 +20,7 @@ from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
 from workers.targets.protocols.http.choice_letters import INSTRUCTION
 from workers.targets.protocols.http.images import LONGEST_TEXT
-from workers.targets.protocols.openai.chat_images import CAPTION, WHICH
+from workers.targets.protocols.openai.chat import CAPTION, WHICH
 from workers.targets.registry import connect
 from workers.targets.validation import check_target
 from workers.tenant_uploads import ImageGone, Library

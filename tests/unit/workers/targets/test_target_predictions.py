@@ -588,7 +588,7 @@ UNSUPPORTED = {
         Kind.REGRESSOR,
         {"model": "m", "layout": "matrix"},
         Regress((("a", "x"),)),
-        "'a' is no number",
+        "'a' is not a number",
     ),
     "what is not finite is not JSON": ("mlflow", Kind.REGRESSOR, {}, Regress((("a", float("nan")),)), "not a finite"),
     "tei has one model": ("tei", Kind.EMBEDDER, {}, Embed("she", "another"), "names a model"),

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from assay.catalog import attribute, attributes, construction, constructions, occupations, split_sentences
 from assay.errors import BadDistribution, OutOfBounds, SpecificationError
 from assay.experiment import generator
-from assay.methods.translation.blocks import BlockWriter, NeutralWriter, _cumulative_counts, capacity, neutral_capacity
-from assay.methods.translation.distributions import BlockSpec, check_distribution
+from assay.methods.translation.blocks import (
+    BlockSpec,
+    BlockWriter,
+    NeutralWriter,
+    _cumulative_counts,
+    capacity,
+    check_distribution,
+    neutral_capacity,
+)
 
 GENDER = attribute("gender")
 LOOKS = (20, 40, 80, 160, 320)

@@ -10,8 +10,8 @@ import pytest
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations, UnknownName, ZeroVariance
 from assay.statistics.bayes import spread_grid
-from assay.statistics.bayes.cell_integrals import Cells, Priors
 from assay.statistics.bayes.hierarchy import PRIORS, fit_hierarchy
+from assay.statistics.bayes.spread_grid import Cells, Priors
 from assay.statistics.intervals.credible import equal_tailed, hpdi
 
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "hierarchical.json"

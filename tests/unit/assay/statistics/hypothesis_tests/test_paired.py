@@ -31,23 +31,20 @@ def rng():
 
 # ---------------------------------------------------------------------------- sign flips
 def test_the_sign_flip_test_has_its_known_value(known, rng):
-    found = sign_flip_test(np.subtract(known["y"], known["x"]), rng)
-    assert found.p == known["sign_flip_p_two_sided"]
-    assert found.statistic == known["paired_mean_diff"]
-    assert found.exact
+    assert sign_flip_test(np.subtract(known["y"], known["x"]), rng) == known["sign_flip_p_two_sided"]
 
 
 def test_the_sign_flip_test_of_signed_ranks_equals_the_wilcoxon_test(known, rng):
     differences = np.subtract(known["y"], known["x"])
     ranks = stats.rankdata(np.abs(differences)) * np.sign(differences)
-    assert sign_flip_test(ranks, rng).p == known["wilcoxon_exact_p"]
+    assert sign_flip_test(ranks, rng) == known["wilcoxon_exact_p"]
 
 
 def test_the_sign_flip_test_of_few_pairs_equals_brute_force(rng):
     for n in range(1, 10):
         differences = rng.integers(-5, 6, n).astype(float)
         every = [abs(np.dot(signs, differences)) for signs in itertools.product((1, -1), repeat=n)]
-        assert sign_flip_test(differences, rng).p == np.mean(np.array(every) >= abs(differences.sum()))
+        assert sign_flip_test(differences, rng) == np.mean(np.array(every) >= abs(differences.sum()))
 
 
 def test_the_sampled_sign_flip_test_of_many_pairs_agrees_with_the_exact_p_value(rng):
@@ -61,45 +58,40 @@ def test_the_sampled_sign_flip_test_of_many_pairs_agrees_with_the_exact_p_value(
                 grown[signed] = grown.get(signed, 0) + count
         ways = grown
     exact = sum(count for total, count in ways.items() if abs(total) >= abs(differences.sum())) / 2**20
-    found = sign_flip_test(differences, rng)
-    assert not found.exact
-    assert found.p == pytest.approx(exact, abs=0.012)
+    assert sign_flip_test(differences, rng) == pytest.approx(exact, abs=0.012)
 
 
 def test_pairs_without_a_difference_do_not_change_the_p_value(rng):
     some = [1.0, 2.0, 3.5, -0.5]
-    assert sign_flip_test([*some, *[0.0] * 500], rng).p == sign_flip_test(some, rng).p
-    assert sign_flip_test([0.0] * 30, rng).p == 1
+    assert sign_flip_test([*some, *[0.0] * 500], rng) == sign_flip_test(some, rng)
+    assert sign_flip_test([0.0] * 30, rng) == 1
 
 
 def test_negated_differences_keep_the_p_value_and_change_the_sign_of_the_statistic(rng):
     differences = rng.normal(0.4, 1, 12)
-    there, back = sign_flip_test(differences, rng), sign_flip_test(-differences, rng)
-    assert (there.p, there.statistic) == (back.p, -back.statistic)
+    assert sign_flip_test(differences, rng) == sign_flip_test(-differences, rng)
 
 
 def test_a_sampled_p_value_is_never_zero(rng):
-    assert sign_flip_test(np.full(200, 1.0), rng, draws=999).p == 1 / 1_000
+    assert sign_flip_test(np.full(200, 1.0), rng, draws=999) == 1 / 1_000
 
 
 @pytest.mark.parametrize("n", [10, 40])
 def test_the_sign_flip_test_keeps_its_level(n, rng):
-    below = [sign_flip_test(rng.standard_t(3, n), rng, draws=399).p <= 0.05 for _ in range(1_000)]
+    below = [sign_flip_test(rng.standard_t(3, n), rng, draws=399) <= 0.05 for _ in range(1_000)]
     assert 0.03 <= np.mean(below) <= 0.07
 
 
 def test_differences_of_one_name_count_as_one_cluster(rng):
     names = np.repeat(np.arange(20), 50)
     differences = np.where(names == 7, 0.6, 0.0) + 1e-3 * np.tile([1, -1], 500)
-    assert sign_flip_test(differences, rng).p < 0.001
-    found = sign_flip_test(differences, rng, clusters=names)
-    assert found.p == 1
-    assert found.pairs == 1
+    assert sign_flip_test(differences, rng) < 0.001
+    assert sign_flip_test(differences, rng, clusters=names) == 1
 
 
 def test_clusters_of_one_pair_each_do_not_change_the_p_value(rng):
     differences = rng.normal(0.5, 1, 10)
-    assert sign_flip_test(differences, rng, clusters=np.arange(10)).p == sign_flip_test(differences, rng).p
+    assert sign_flip_test(differences, rng, clusters=np.arange(10)) == sign_flip_test(differences, rng)
 
 
 def test_the_memory_of_the_sign_flip_test_does_not_grow_with_pairs_times_draws(rng):

@@ -1,7 +1,8 @@
-"""Keyset pagination: a page begins after the last row of the previous page.
+"""Rows that a request reads: the one that its path names, and pages of lists.
 
-Therefore pages neither skip nor repeat a row while new rows arrive, and every page costs the same. The cursor
-is opaque and valid for its list and filters only; `Link` (RFC 8288) holds the address of the next page.
+A page begins after the last row of the previous page. Therefore pages neither skip nor repeat a row while new rows
+arrive, and every page costs the same. The cursor is opaque and valid for its list and filters only; `Link` (RFC 8288)
+holds the address of the next page.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from inspect import Parameter, Signature
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from fastapi import Depends, Query, Request, Response
 from pydantic import BaseModel, Field, create_model
 
+from service.http.authentication import Caller
 from service.http.json import json_response
 from service.http.openapi.common_schemas import ListModel, QueryModel
-from service.http.parts import HttpParts, PartsDependency
-from service.http.problems import Problem, base_url
+from service.http.parts import HttpParts, PartsDependency, parts_of
+from service.http.problems import Problem, base_url, existing
 
 Row = TypeVar("Row")
 
@@ -158,3 +161,28 @@ def _list_model(view: type[BaseModel], description: str) -> type[BaseModel]:
 def _checksum(list_name: str, filters: Mapping[str, Any]) -> str:
     text = json.dumps([list_name, dict(filters)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def in_path(noun: str, find: Callable[..., Any], caller_type: Any, parameter: str = "") -> Any:
+    """Return a FastAPI dependency: the row in the path, or ``not-found``.
+
+    Parameters
+    ----------
+    noun : str
+        The resource in the problem's words.
+    find : callable
+        Reads a row by connection, id and tenant; ``None`` if there is none that the tenant may see.
+    caller_type
+        The caller with the scope that the route needs, such as `Reader`.
+    parameter : str
+        Name of the path's parameter; by default that of the noun, such as ``target_id``.
+    """
+    name = parameter or f"{noun}_id"
+
+    async def row_in_path(request: Request, caller: Caller, **ids: str) -> Any:
+        return existing(await parts_of(request).database.read(find, ids[name], caller.tenant), noun, ids[name])
+
+    annotations = {"request": Request, "caller": caller_type, name: str}
+    parameters = [Parameter(key, Parameter.KEYWORD_ONLY, annotation=kind) for key, kind in annotations.items()]
+    row_in_path.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # FastAPI reads it
+    return Depends(row_in_path)
