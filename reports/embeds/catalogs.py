@@ -119,6 +119,7 @@ TASKS: Mapping[str, str] = {
     Kind.EMBEDDER: "feature-extraction",
     Kind.LANGUAGE_MODEL: "text-generation",
     Kind.IMAGE_CLASSIFIER: "image-classification",
+    Kind.DECISION_TOOL: "tabular-classification",
 }
 """Hugging Face task of each kind of service."""
 ANY_TASK = "other"

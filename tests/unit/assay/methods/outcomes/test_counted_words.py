@@ -78,4 +78,4 @@ def test_the_stated_chance_of_a_flag_is_that_of_simulated_even_audits(rated):
     rng = np.random.default_rng(1)
     observed = rng.binomial(sizes, columns["hired"].count("yes") / 9000, (20_000, 2)) / sizes
     expected = (observed.min(axis=1) < 0.8 * observed.max(axis=1)).mean()
-    assert detail["even_flagged"] == pytest.approx(expected, abs=0.01)
+    assert detail.even_flagged == pytest.approx(expected, abs=0.01)
