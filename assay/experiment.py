@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.canonical import EvidenceTree
-from assay.document import ComponentDocument, RatingDocument
+from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument, RatingDocument
 from assay.errors import RecordError, RecordIncomplete
 from assay.model import AUTHORED, Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
 from assay.references import NOTHING, CorpusItem, Found, HeldBack, References
@@ -134,7 +134,7 @@ class Method(ABC):
         """Return the number of answers at each look; ``None`` if the effect of step 1 is not a share of answers."""
         return None
 
-    def finding(self, components: Sequence[Component], detail: Mapping[str, Any] | None = None) -> Finding:
+    def finding(self, components: Sequence[Component], detail: AggregationDocument = NO_AGGREGATION) -> Finding:
         """Return the finding: the components, with the confidence, tolerance and aggregation of the request."""
         return Finding(
             method=self.method,
@@ -143,7 +143,7 @@ class Method(ABC):
             confidence=self.confidence,
             delta=self.delta,
             aggregation=self.aggregation,
-            detail=detail or {},
+            detail=detail,
         )
 
     def for_kind(self, kind: Kind) -> Self:  # noqa: ARG002
@@ -157,6 +157,9 @@ class Method(ABC):
     # ------------------------------------------------------------------------ report
     COMPONENT: ClassVar[type[ComponentDocument]] = ComponentDocument
     """Type of a component in a rating document: a subclass with the fields of the method's own tables."""
+
+    AGGREGATION: ClassVar[type[AggregationDocument]] = AggregationDocument
+    """Type of the aggregation in a rating document."""
 
     @staticmethod
     def in_words(document: RatingDocument, part: Any, /) -> Iterable[str | None]:  # noqa: ARG004

@@ -428,11 +428,16 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Detail:
+    """What a method says of a component or of its aggregation beside the letter (`assay.document`)."""
+
+
+@dataclass(frozen=True)
 class Component:
     """One measured part of a finding, such as a middle language, a pair of values or a list of words.
 
     `letter` is ``None`` if nothing could be measured (then `reasons` say why); `detail` holds the
-    data of the method's own tables and figures, JSON-able.
+    data of the method's own tables and figures (`assay.document.ComponentDocument`).
     """
 
     name: str
@@ -445,7 +450,7 @@ class Component:
     failed: int
     published: Mapping[str, str | None] = field(default_factory=dict)
     reasons: tuple[Reason, ...] = ()
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Detail = Detail()
 
 
 @dataclass(frozen=True)
@@ -459,7 +464,7 @@ class Finding:
     delta: float
     aggregation: str = "worst"
     reasons: tuple[Reason, ...] = ()
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Detail = Detail()
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from store.jobs.job import NewJob
 from store.ratings.ratings import NewRating
 from store.targets import targets
 from store.targets.targets import NewTarget
+from tests.support.new_ratings import new_rating
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 
@@ -107,7 +108,7 @@ def _rating(target_id: str) -> NewRating:
     said = {"letter": "DSBS", "declared": True, "method": "round-trip", "attribute": "gender"}
     probabilities = {"BS": 0.004, "DSBS": 0.996, "UCS": 0.0}
     document = {**said, "target": target, "probabilities": probabilities, "components": []}
-    return NewRating(
+    return new_rating(
         tenant="default",
         target_id=target_id,
         target=target,

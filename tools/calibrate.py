@@ -21,7 +21,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from assay.model import Component, Interval
+from assay.document import EffectDocument, as_json
+from assay.model import Component
 from assay.rating.decision import METHODOLOGY_VERSION
 from store.core.child_processes import end_with_parent
 from tests.support.simulated.base import SimulatedService
@@ -92,13 +93,15 @@ def delta_of(service: str) -> float:
 
 def _holds(component: Component, path: str, truth: float) -> bool | None:
     """Whether the interval at `path` contains the true value; ``None`` if no interval is stated."""
-    at: Any = {**component.detail, "effects": component.effects}
+    effects = {
+        name: None if effect is None else vars(EffectDocument.of(effect)) for name, effect in component.effects.items()
+    }
+    at: Any = as_json(component.detail) | {"effects": effects}
     for step in path.split("."):
         at = at[int(step)] if isinstance(at, list) else at[step]
         if at is None:
             return None
-    low, high = (at.low, at.high) if isinstance(at, Interval) else (at["low"], at["high"])
-    return bool(low <= truth <= high)
+    return bool(at["low"] <= truth <= at["high"])
 
 
 Job = tuple[str, tuple[float, float] | None, int]

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from assay.canonical import target_digest
+from assay.document import ServiceDocument, as_json
 from assay.errors import AssayError
 from assay.experiment import generator
 from assay.methods import AnyMethod, asks_a_public_list, is_default
@@ -219,16 +220,12 @@ def with_circumstances(finding: Finding, service: JobService, method: AnyMethod)
     return replace(finding, reasons=tuple(reasons))
 
 
-def describe(target: Mapping[str, Any]) -> dict[str, Any]:
+def describe(target: Mapping[str, Any]) -> ServiceDocument:
     """Return the description of a target that its rating shows, with its digest."""
-    descriptor = {
-        "name": target["name"],
-        "kind": target["kind"],
-        "protocol": target["protocol"],
-        "url": target.get("base_url"),
-        "settings": target.get("settings") or {},
-    }
-    return {**descriptor, "digest": target_digest(descriptor)}
+    described = ServiceDocument(
+        target["name"], target["kind"], target["protocol"], target.get("base_url"), target.get("settings") or {}
+    )
+    return replace(described, digest=target_digest(as_json(described)))
 
 
 def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:

@@ -16,11 +16,12 @@ import structlog
 from opentelemetry import trace
 from structlog.contextvars import bound_contextvars
 
+from assay.document import NO_SERVICE, RatingDocument
 from assay.experiment import Experiment, Session, generator
 from assay.explain import Vocabulary
 from assay.methods import AnyMethod
 from assay.model import AUTHORED, Ask
-from assay.rating.decision import METHODOLOGY_VERSION, rate
+from assay.rating.decision import rate
 from assay.rating.document import commitment_document, rating_document
 from store.jobs import jobs
 from store.jobs.fair_order import Share
@@ -135,7 +136,7 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
         failed_calls=session.failed,
         evidence_digest=session.evidence.head(),
         visibility=job.visibility,
-        author=None if author is None else describe(author),
+        author=NO_SERVICE if author is None else describe(author),
         hosts=hosts_of(job.target, author),
         audit="announced" if await asyncio.to_thread(announced, workplace, job) else "unannounced",
         commitment=commitment_document(job.commitment, experiment, job.seed, job.nonce),
@@ -223,24 +224,17 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
 
 
 # ------------------------------------------------------------------------------- storage of the rating
-def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, document: dict[str, Any]) -> None:
+def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, rated: RatingDocument) -> None:
     """Store the rating, the author's sentences or images, the end of the job and its notices in one transaction."""
     job = claim.job
     material = authored.collect(workplace.database, job, method) if job.author is not None else ()
     rating = NewRating(
         tenant=job.tenant,
         target_id=job.target_id,
-        target=document["target"],
-        method=document["method"],
-        attribute=document["attribute"],
-        letter=document["letter"],
-        declared=document["declared"],
-        visibility=job.visibility,
-        document=document,
-        methodology_version=METHODOLOGY_VERSION,
+        rating=rated,
         request_digest=job.request_digest,
         valid_for_s=workplace.settings.rating_valid_days * 86_400,
-        description=description_of(job, method, calls=document["calls"]),
+        description=description_of(job, method, calls=rated.calls or 0),
     )
     with workplace.database.write() as connection:
         jobs.finish(connection, claim, rating)

@@ -13,27 +13,27 @@ import numpy as np
 
 from assay.composition import INFERRED, TableName
 from assay.composition.compatibility import Incompatible, kind_of_chain
-from assay.composition.lookup import part_of, tables_document
+from assay.composition.lookup import DEFAULT_CONFIDENCE, part_of, tables_document
 from assay.composition.notes import note
 from assay.composition.prediction import (
     Prediction,
-    TransitionEvidence,
     line_up,
     predict_chain,
     read_evidence,
     with_contents,
 )
 from assay.composition.wording import explain_prediction
+from assay.document import RatingDocument, as_json
 from assay.errors import SpecificationError
 from assay.model import Kind, Letter, Observation
 from assay.rating.decision import vote_probabilities, worst_probabilities
-from assay.rating.losses import hidden_as_json
+from assay.rating.losses import hidden_documents
 
 MEASURED = "measured"
 """Provenance of the statements about the parts."""
 
 
-def check_chain(ratings: Sequence[Mapping[str, Any]]) -> Kind:
+def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
     """Check that ratings can be composed, and return the kind of the chain.
 
     Raises
@@ -44,16 +44,16 @@ def check_chain(ratings: Sequence[Mapping[str, Any]]) -> Kind:
         If a link was rated for another attribute than the first, is of a kind that cannot follow the link
         before it, or was rated on records although it would receive texts. The error names the link.
     """
-    kind = kind_of_chain([Kind(rating["target"]["kind"]) for rating in ratings])
-    first = ratings[0]["attribute"]
+    kind = kind_of_chain([_kind_of(rating) for rating in ratings])
+    first = ratings[0].attribute
     for index, rating in enumerate(ratings[1:], start=1):
-        if rating["attribute"] != first:
+        if rating.attribute != first:
             raise Incompatible(
                 index,
-                f"link {index + 1} was rated for {rating['attribute']} and link 1 for {first}; "
+                f"link {index + 1} was rated for {rating.attribute} and link 1 for {first}; "
                 "ratings of one attribute would do",
             )
-        if (rating.get("experiment") or {}).get("records") is not None:
+        if rating.experiment.get("records") is not None:
             raise Incompatible(
                 index,
                 f"link {index + 1} was rated on records, and link {index} gives a text; a rating on texts would do",
@@ -61,8 +61,16 @@ def check_chain(ratings: Sequence[Mapping[str, Any]]) -> Kind:
     return kind
 
 
+def _kind_of(rating: RatingDocument) -> Kind:
+    """Return the kind of the rated service."""
+    kind = next((kind for kind in Kind if kind == rating.target.kind), None)
+    if kind is None:
+        raise SpecificationError(f"a rating's target has a kind, one of {', '.join(Kind)}; seen: {rating.target.kind}")
+    return kind
+
+
 def composition_document(
-    ratings: Sequence[Mapping[str, Any]],
+    ratings: Sequence[RatingDocument],
     rng: np.random.Generator,
     *,
     table: TableName = "published",
@@ -104,7 +112,7 @@ def composition_document(
     return {
         "provenance": INFERRED,
         "kind": kind.value,
-        "attribute": ratings[0]["attribute"],
+        "attribute": ratings[0].attribute,
         "letter": letter,
         "settled_by": settled_by,
         "must_be_measured": letter is None,
@@ -118,18 +126,18 @@ def composition_document(
 
 # ---------------------------------------------------------------------------- prediction
 def _predict(
-    ratings: Sequence[Mapping[str, Any]], rng: np.random.Generator, observations: Sequence[Sequence[Observation]]
+    ratings: Sequence[RatingDocument], rng: np.random.Generator, observations: Sequence[Sequence[Observation]]
 ) -> tuple[Sequence[Prediction], str | None]:
     """Predict each chain of components from matrices; return a reason if that is impossible."""
-    evidence = [matrices_of(rating) for rating in ratings]
+    evidence = [read_evidence(rating) for rating in ratings]
     for number, (components, rating) in enumerate(zip(evidence, ratings, strict=True), start=1):
         if not components:
-            return (), f"link {number}, rated by {rating['method']}, has no matrix that can be chained"
-        if len(components) < len(rating["components"]):
+            return (), f"link {number}, rated by {rating.method}, has no matrix that can be chained"
+        if len(components) < len(rating.components):
             return (), f"link {number} has components that could not be measured"
     if observations:
         evidence = [
-            tuple(with_contents(component, record, rating["attribute"]) for component in components)
+            tuple(with_contents(component, record, str(rating.attribute)) for component in components)
             for components, record, rating in zip(evidence, observations, ratings, strict=True)
         ]
     try:
@@ -142,18 +150,9 @@ def _predict(
     return predictions, None
 
 
-def matrices_of(rating: Mapping[str, Any]) -> tuple[TransitionEvidence, ...]:
-    """Read the matrices of a rating; empty if its document has none."""
-    if not {"experiment", "delta", "confidence", "method", "components"} <= rating.keys():
-        return ()
-    if not all(isinstance(component.get("transitions"), Mapping) for component in rating["components"]):
-        return ()
-    return read_evidence(rating)
-
-
-def _prediction(predictions: Sequence[Prediction], first: Mapping[str, Any]) -> dict[str, Any]:
-    confidence = float(first["confidence"])
-    vote = first.get("aggregation", {}).get("rule") == "vote"
+def _prediction(predictions: Sequence[Prediction], first: RatingDocument) -> dict[str, Any]:
+    confidence = first.confidence or DEFAULT_CONFIDENCE
+    vote = first.aggregation.rule == "vote"
     combined = (vote_probabilities if vote else worst_probabilities)(
         [prediction.probabilities for prediction in predictions]
     )
@@ -186,13 +185,13 @@ def _predicted_component(prediction: Prediction) -> dict[str, Any]:
         "matched": prediction.matched,
         "residual": list(prediction.residual),
         "judged_differently": list(prediction.differing),
-        **hidden_as_json(prediction.hidden),
+        **({"hidden": as_json(hidden_documents(prediction.hidden))} if prediction.hidden else {}),
     }
 
 
 # ---------------------------------------------------------------------------- notes
-def _notes_of_ratings(ratings: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    methods = list(dict.fromkeys(rating["method"] for rating in ratings))
+def _notes_of_ratings(ratings: Sequence[RatingDocument]) -> list[dict[str, str]]:
+    methods = list(dict.fromkeys(str(rating.method) for rating in ratings))
     return [note("methods-differ", methods=", ".join(methods))] if len(methods) > 1 else []
 
 

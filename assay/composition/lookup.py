@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assay.composition import TABLES, ChainAnswer, ChainProbabilities, TableName, combine, compose_chain
 from assay.composition.notes import note
 from assay.composition.wording import explain_chain, explain_difference, explain_probabilities
-from assay.document import RatingDocument, read_json
+from assay.document import RatingDocument
 from assay.model import Letter, Probabilities
 from assay.rating.decision import WORST_FIRST, worst_letter
 
@@ -45,14 +45,13 @@ class Part:
         return self.probabilities is None or self.probabilities.of(letter) >= 1 - self.confidence
 
 
-def part_of(rating: Mapping[str, Any]) -> Part:
-    """Read the letter, the probabilities and the confidence of a service from its rating document."""
-    read = read_json(RatingDocument, rating)
+def part_of(rating: RatingDocument) -> Part:
+    """Return the letter, the probabilities and the confidence of a service's rating."""
     return Part(
-        letter=read.letter,
-        declared=read.declared,
-        probabilities=Probabilities.from_json(read.probabilities).located() if read.probabilities else None,
-        confidence=read.confidence or DEFAULT_CONFIDENCE,
+        letter=rating.letter,
+        declared=rating.declared,
+        probabilities=Probabilities.from_json(rating.probabilities).located() if rating.probabilities else None,
+        confidence=rating.confidence or DEFAULT_CONFIDENCE,
     )
 
 

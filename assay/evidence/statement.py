@@ -12,9 +12,9 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from assay.canonical import digest_of, rating_digest
+from assay.document import Json, RatingDocument
 from assay.model import Letter
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
@@ -42,63 +42,56 @@ STATED = (
 """Parts of the rating's document that the certificate repeats; the digest covers the whole document."""
 
 
-def rating_statement(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the statement of a rating: its main facts, and the digest of the whole document.
-
-    Parameters
-    ----------
-    document : mapping
-        A stored rating, complete with ``id``, ``rated_at`` and ``expires_at``.
-    """
-    predicate = {"rating": document["id"], "rating_digest": rating_digest(document)}
+def rating_statement(rating: RatingDocument) -> Json:
+    """Return the statement of a stored rating: its main facts, and the digest of the whole document."""
+    predicate = {"rating": rating.id, "rating_digest": rating_digest(rating.json)}
     # not in ratings of earlier versions, whose statements are signed
-    requested = {"requester": document["requester"]} if "requester" in document else {}
-    return _statement(document, RATING, predicate | {name: document.get(name) for name in STATED} | requested)
+    requested = {name: rating.json[name] for name in ("requester",) if name in rating.json}
+    return _statement(rating, RATING, predicate | {name: rating.json.get(name) for name in STATED} | requested)
 
 
-def result_statement(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the statement of a rating as a test result; ``None`` if no letter was declared.
+def result_statement(rating: RatingDocument) -> Json | None:
+    """Return the statement of a stored rating as a test result; ``None`` if no letter was declared.
 
     Each declared component is a separate test: ``round-trip/gender/es``.
     """
-    if not document["declared"] or document["letter"] is None:
+    if not rating.declared or rating.letter is None:
         return None
-    methodology = document["methodology"]
+    methodology = rating.methodology
     predicate = {
-        "result": RESULTS[document["letter"]],
+        "result": RESULTS[rating.letter],
         "configuration": [
-            {"name": "experiment", "digest": _hash(digest_of(document.get("experiment") or {}))},
-            {"name": f"methodology {methodology['version']}", "digest": _hash(methodology["digest"])},
-            {"name": f"rating {document['id']}", "digest": _hash(rating_digest(document))},
+            {"name": "experiment", "digest": _hash(digest_of(rating.experiment))},
+            {"name": f"methodology {methodology.version}", "digest": _hash(methodology.digest)},
+            {"name": f"rating {rating.id}", "digest": _hash(rating_digest(rating.json))},
         ],
     }
-    tests = {f"{result.lower()}Tests": _tests(document, letter) for letter, result in RESULTS.items()}
-    return _statement(document, TEST_RESULT, predicate | tests)
+    tests = {f"{result.lower()}Tests": _tests(rating, letter) for letter, result in RESULTS.items()}
+    return _statement(rating, TEST_RESULT, predicate | tests)
 
 
-def statements(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return all statements of a rating, the full one first."""
-    candidates = (rating_statement(document), result_statement(document))
+def statements(rating: RatingDocument) -> list[Json]:
+    """Return all statements of a stored rating, the full one first."""
+    candidates = (rating_statement(rating), result_statement(rating))
     return [statement for statement in candidates if statement is not None]
 
 
-def _statement(document: Mapping[str, Any], predicate_type: str, predicate: Mapping[str, Any]) -> dict[str, Any]:
-    target = document["target"]
-    subject = {"name": target["name"], "digest": _hash(target["digest"])}
-    if target.get("url"):
-        subject["uri"] = target["url"]
+def _statement(rating: RatingDocument, predicate_type: str, predicate: Json) -> Json:
+    target = rating.target
+    subject = {"name": target.name, "digest": _hash(target.digest)}
+    if target.url:
+        subject["uri"] = target.url
     return {"_type": STATEMENT, "subject": [subject], "predicateType": predicate_type, "predicate": dict(predicate)}
 
 
-def _tests(document: Mapping[str, Any], letter: str) -> list[str]:
-    name = f"{document['method']}/{document['attribute']}"
+def _tests(rating: RatingDocument, letter: str) -> list[str]:
     return [
-        f"{name}/{component['name']}"
-        for component in document["components"]
-        if component["declared"] and component["letter"] == letter
+        f"{rating.method}/{rating.attribute}/{component.name}"
+        for component in rating.components
+        if component.declared and component.letter == letter
     ]
 
 
-def _hash(digest: str) -> dict[str, str]:
-    algorithm, _, value = digest.partition(":")
+def _hash(digest: str | None) -> dict[str, str]:
+    algorithm, _, value = str(digest).partition(":")
     return {algorithm: value}

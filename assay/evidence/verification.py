@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.canonical import canonical_json, commitment_of, rating_digest, sealed_part, target_digest
+from assay.document import Json, RatingDocument, as_json, read_rating
 from assay.errors import CertificateError
 from assay.evidence import statement
 from assay.evidence.dsse import IsSignature, Opened, signer_of
@@ -40,9 +41,7 @@ class Check:
         return self.wrong is None
 
 
-def check_statements(
-    rating: Mapping[str, Any], envelopes: Sequence[Opened], is_signature: IsSignature
-) -> Iterator[Check]:
+def check_statements(rating: Json, envelopes: Sequence[Opened], is_signature: IsSignature) -> Iterator[Check]:
     """Check that each statement about a rating is signed and agrees with the rating."""
     for number, envelope in enumerate(envelopes, start=1):
         yield check_signature(f"signature {number}", envelope, is_signature)
@@ -63,7 +62,7 @@ def check_signature(name: str, envelope: Opened, is_signature: IsSignature) -> C
         return Check(name, f"{name}: {error}", "")
 
 
-def stated_in(envelope: Opened) -> dict[str, Any]:
+def stated_in(envelope: Opened) -> Json:
     """Return the in-toto statement in an envelope; raise `CertificateError` if there is none."""
     try:
         stated = json.loads(envelope.payload)
@@ -75,7 +74,7 @@ def stated_in(envelope: Opened) -> dict[str, Any]:
     return dict(stated)
 
 
-def check_commitment(rating: Mapping[str, Any]) -> Check | None:
+def check_commitment(rating: Json) -> Check | None:
     """Check that a rating's experiment and seed are those that the job committed to; ``None`` if it did not."""
     commitment = rating.get("commitment")
     if not isinstance(commitment, Mapping):
@@ -102,20 +101,18 @@ def check_seal(export: Export, is_signature: IsSignature) -> Check:
     return check_signature("seal", export.seal, is_signature)
 
 
-def check_replay(rating: Mapping[str, Any], replayed: Mapping[str, Any]) -> Iterator[Check]:
+def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
     """Compare a rating with its replay: letter, probabilities, then the whole document.
 
     Notes
     -----
     Numbers may differ by `ROUNDING`: processors add up in different orders. The last check says how many differ.
     """
-    before, after = _comparable(rating), _comparable(replayed)
+    before, after = _comparable(rating), _comparable(as_json(replayed))
     for name in ("letter", "probabilities"):
         agrees = _rounding(before.get(name), after.get(name)) is not None
         original = f"{_brief(rating.get(name))} in the file"
-        yield Check(
-            f"replayed {name}", None if agrees else f"{original}, {_brief(replayed.get(name))} replayed", original
-        )
+        yield Check(f"replayed {name}", None if agrees else f"{original}, {_brief(after.get(name))} replayed", original)
     differences_by_name = {name: _rounding(before.get(name), after.get(name)) for name in sorted({*before, *after})}
     differing = [name for name, differences in differences_by_name.items() if differences is None]
     wrong = f"the replay differs in {', '.join(differing)}" if differing else None
@@ -128,10 +125,12 @@ def check_replay(rating: Mapping[str, Any], replayed: Mapping[str, Any]) -> Iter
     same_as = "the same to the last bit"
     if rounded:
         same_as = f"the same but for how this processor rounds: {len(rounded)} numbers, by {max(rounded):.0e} at most"
-    yield Check("replayed document", wrong, f"{same_as}; {_engines(rating, replayed)}")
+    yield Check(
+        "replayed document", wrong, f"{same_as}; {_engines(rating.get('engine_version'), replayed.engine_version)}"
+    )
 
 
-def check_proof(proof: Mapping[str, Any]) -> Check:
+def check_proof(proof: Json) -> Check:
     """Check that a disclosed observation belongs to the evidence with a given digest.
 
     Parameters
@@ -151,21 +150,21 @@ def check_proof(proof: Mapping[str, Any]) -> Check:
     return Check("observation", wrong, f"number {proof['leaf_index']} of {proof['tree_size']} in the evidence")
 
 
-def _target(rating: Mapping[str, Any]) -> Check:
+def _target(rating: Json) -> Check:
     target = rating.get("target")
     if not isinstance(target, Mapping):
         return Check("target", "the rating names no target", "")
     return _same("target", target_digest(target), target.get("digest"))
 
 
-def _same(name: str, computed: str, sealed: Any) -> Check:
+def _same(name: str, computed: str, sealed: object) -> Check:
     wrong = None if computed == sealed else f"the {name} digest is {computed}, and {str(sealed)[:100]} was sealed"
     return Check(name, wrong, computed)
 
 
-def _comparable(document: Mapping[str, Any]) -> dict[str, Any]:
+def _comparable(document: Json) -> Json:
     compared = {name: value for name, value in sealed_part(document).items() if name not in BESIDE_THE_EVIDENCE}
-    plain: dict[str, Any] = json.loads(canonical_json(compared))
+    plain: Json = json.loads(canonical_json(compared))
     return plain
 
 
@@ -185,8 +184,7 @@ def _rounding(first: Any, second: Any) -> list[float] | None:
     return None if None in parts else [difference for part in parts if part is not None for difference in part]
 
 
-def _engines(rating: Mapping[str, Any], replayed: Mapping[str, Any]) -> str:
-    original_version, replay_version = rating.get("engine_version"), replayed.get("engine_version")
+def _engines(original_version: object, replay_version: str | None) -> str:
     return (
         f"engine {replay_version}"
         if original_version == replay_version
@@ -194,12 +192,12 @@ def _engines(rating: Mapping[str, Any], replayed: Mapping[str, Any]) -> str:
     )
 
 
-def _restated(rating: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _restated(rating: Json) -> list[Json]:
     try:
-        return statement.statements(rating)
+        return statement.statements(read_rating(rating))
     except (AttributeError, KeyError, TypeError, ValueError):
         raise CertificateError("the rating in the file is not the document of one") from None
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     return json.dumps(value, sort_keys=True)[:200]

@@ -7,13 +7,13 @@ the entry-point group ``assay.methods`` (docs/extending.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from assay.catalog.shipped import specifications
+from assay.document import Json, RatingDocument, read_rating
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Method
 from assay.methods.alternation.method import Alternation
@@ -61,6 +61,7 @@ __all__ = [
     "fit_to",
     "method_name",
     "method_of",
+    "rating_of",
     "usual_method",
 ]
 
@@ -94,9 +95,15 @@ def method_name(kind: type[AnyMethod]) -> str:
     return str(kind.method)
 
 
-def method_of(document: Mapping[str, Any]) -> type[Method]:
+def method_of(document: Json) -> type[Method]:
     """Return the class of the method that made a rating, which renders its report; `Method` if it is not installed."""
     return next((each for each in every_method() if method_name(each) == document.get("method")), Method)
+
+
+def rating_of(document: Json) -> RatingDocument:
+    """Read a rating document, with the types of its method."""
+    method = method_of(document)
+    return read_rating(document, method.COMPONENT, aggregation=method.AGGREGATION)
 
 
 def usual_method(kind: Kind) -> str | None:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
+from assay.document import ComponentDocument, SettleDocument
 from assay.errors import EvidenceError
 from assay.experiment import BUDGET
 from assay.model import Component, Evidence, Floats, Interval, Letter, Probabilities, Reason
@@ -50,6 +51,9 @@ that chance alone seldom looks like an effect. Found by simulation of the smalle
 
 FEWEST_ANSWERS = 30
 """Minimum number of yes-no answers for any tolerance: the shares of fewer answers are too coarse."""
+
+D = TypeVar("D", bound=ComponentDocument)
+R = TypeVar("R")
 
 EvidenceAt = Callable[[int], Evidence]
 """Function of `times`: predicts the evidence after `times` as many questions."""
@@ -201,13 +205,13 @@ class Tolerance:
 
 
 @dataclass
-class Measurement:
+class Measurement(Generic[D]):
     """Measurement of one component: `conclude` returns a component with a letter, `give_up` one without."""
 
     name: str
     counts: Counts
     tolerance: Tolerance
-    detail: dict[str, Any] = field(default_factory=dict)
+    detail: D = field(default_factory=ComponentDocument)  # type: ignore[assignment]
     """The method's tables and the numbers behind its figures."""
     published: Mapping[str, str | None] = field(default_factory=dict)
     """The letter of each published rule."""
@@ -257,18 +261,15 @@ class Measurement:
             likely_without_hidden = self.tolerance.weigh(replace(evidence, hidden=())).of(letter) > 0.5
             added_reasons = [] if letter is Letter.DSBS else hidden  # an effect that step 2 shows is not hidden
             reasons = [*reasons, *added_reasons] if likely_without_hidden else hidden
-        detail = {
-            **self.detail,
-            "tolerances": self.tolerance.as_json(),
-            "sensitivity": self.tolerance.sensitivity(evidence),
-        }
+        sensitivity = self.tolerance.sensitivity(evidence)
+        detail = replace(self.detail, tolerances=self.tolerance.as_json(), sensitivity=sensitivity)
         if enough and not survives:
             reasons.insert(0, Reason("letter-depends-on-what-was-lost", dict(lost.facts), self.name))
         elif not declared and self.tolerance.reaches(evidence, letter):
             reasons.insert(0, Reason("may-be-chance", {**self.about, "leaning": letter.value}, self.name))
         elif not declared:
             more = probes_to_settle(evidence_at or shrinking(evidence), self.tolerance, self.counts.asked)
-            detail["settle"] = {"more_probes": more}
+            detail = replace(detail, settle=SettleDocument(more))
             reasons.insert(0, self._undecided(probabilities, more))
         return self._component(reasons, effects, detail, self.published, probabilities, declared=declared)
 
@@ -308,7 +309,7 @@ class Measurement:
         `measured_effects` holds effects that must not decide the letter, such as those of too few words.
         """
         effects = dict.fromkeys(("step_1", "step_2")) if measured_effects is None else measured_effects
-        detail = self.detail if measured_effects is None else {**self.detail, "tolerances": self.tolerance.as_json()}
+        detail = self.detail if measured_effects is None else replace(self.detail, tolerances=self.tolerance.as_json())
         return self._component(reasons, effects, detail, dict.fromkeys(self.published))
 
     def impossible(self, error: EvidenceError) -> Component:
@@ -325,7 +326,7 @@ class Measurement:
         self,
         reasons: Sequence[Reason],
         effects: Mapping[str, Interval | None],
-        detail: Mapping[str, Any],
+        detail: ComponentDocument,
         published: Mapping[str, str | None],
         probabilities: Probabilities | None = None,
         *,
@@ -361,12 +362,12 @@ def insufficient(error: EvidenceError, component: str | None = None) -> Reason:
     return Reason("evidence-insufficient", {"why": str(error), "error": error.code}, component)
 
 
-def result_or_why(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Compute additional results; return ``why`` instead if the evidence does not allow them."""
+def result_or_why(kind: Callable[..., R], work: Callable[[], R]) -> R:
+    """Compute an additional result; return a `kind` with ``why`` instead if the evidence does not allow it."""
     try:
         return work()
     except EvidenceError as error:
-        return {"why": str(error), "error": error.code}
+        return kind(why=str(error), error=error.code)
 
 
 def probes_to_settle(evidence_at: EvidenceAt, tolerance: Tolerance, asked_count: int) -> int | None:

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from assay.document import NO_EFFECT, ComponentDocument, RatingDocument, read_rating
+from assay.document import NO_EFFECT, ComponentDocument, Json, RatingDocument
 from assay.errors import SpecificationError
 from assay.explain.sentence import chance, level
 from assay.model import Letter
@@ -90,16 +90,16 @@ class InputDifference:
 
     what: str
     place: str
-    before: Any
-    after: Any
+    before: object
+    after: object
 
 
 @dataclass(frozen=True)
 class Difference:
     """Differences between two ratings."""
 
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
+    before: Json
+    after: Json
     confidence: float
     letter: LetterDifference
     components: tuple[LetterDifference, ...]
@@ -115,7 +115,7 @@ class Difference:
         """Whether the letter changed with the required probability."""
         return self.letter.verdict == "changed"
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         """Return the differences as JSON that shares no objects with the documents."""
         document = asdict(self) | {"changed": self.changed}
         for index, effect in enumerate(self.effects):
@@ -123,14 +123,13 @@ class Difference:
         return document
 
 
-def difference(before: Mapping[str, Any], after: Mapping[str, Any], *, confidence: float | None = None) -> Difference:
-    """Compute the differences between two rating documents.
+def difference(before: RatingDocument, after: RatingDocument, *, confidence: float | None = None) -> Difference:
+    """Compute the differences between two ratings.
 
     Parameters
     ----------
-    before, after : mapping
-        Rating documents, as `assay.rating.document` writes them. If they rate two targets, the
-        differences are those between the targets.
+    before, after : RatingDocument
+        The ratings. If they rate two targets, the differences are those between the targets.
     confidence : float, optional
         Probability that a change must reach. Default: the stricter confidence of the two ratings.
 
@@ -139,22 +138,21 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any], *, confidenc
     NotTheSameQuestion
         If the method or the attribute differs.
     """
-    first, second = read_rating(before), read_rating(after)
-    _check_same_question(first, second)
-    stated = max(first.confidence or CONFIDENCE, second.confidence or CONFIDENCE)
+    _check_same_question(before, after)
+    stated = max(before.confidence or CONFIDENCE, after.confidence or CONFIDENCE)
     needed = stated if confidence is None else confidence
-    letter = _letters(None, first, second, needed)
-    first_components, second_components = _components(first), _components(second)
+    letter = _letters(None, before, after, needed)
+    first_components, second_components = _components(before), _components(after)
     shared = [name for name in first_components if name in second_components]
-    inputs = tuple(_inputs(first, second))
-    same_evidence = first.evidence_digest is not None and first.evidence_digest == second.evidence_digest
+    inputs = tuple(_inputs(before, after))
+    same_evidence = before.evidence_digest is not None and before.evidence_digest == after.evidence_digest
     parts = tuple(_letters(name, first_components[name], second_components[name], needed) for name in shared)
     effects = tuple(
         effect for name in shared for effect in _effects(name, first_components[name], second_components[name])
     )
     return Difference(
-        before=_face(first),
-        after=_face(second),
+        before=_summary(before),
+        after=_summary(after),
         confidence=needed,
         letter=letter,
         components=parts,
@@ -237,7 +235,7 @@ def _inputs(before: RatingDocument, after: RatingDocument) -> Iterator[InputDiff
     yield from _unlike("seed", before.seed, after.seed)
 
 
-def _unlike(kind: str, before: Any, after: Any, path: str = "") -> Iterator[InputDifference]:
+def _unlike(kind: str, before: object, after: object, path: str = "") -> Iterator[InputDifference]:
     """Yield the innermost paths at which two values differ; a list is compared as one value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in dict.fromkeys((*before, *after)):
@@ -247,7 +245,7 @@ def _unlike(kind: str, before: Any, after: Any, path: str = "") -> Iterator[Inpu
         yield InputDifference(kind, path, before, after)
 
 
-def _face(document: RatingDocument) -> dict[str, Any]:
+def _summary(document: RatingDocument) -> Json:
     summary = {name: getattr(document, name) for name in ("id", "letter", "declared", "rated_at")}
     return summary | {"target": document.target.name}
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
+from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, HiddenDocument, Shares
 from assay.model import HiddenEffect
 from assay.rating.component import NOTHING_LOST, Lost
 from assay.statistics.hidden.losses import DRAWS, LostOfGroup, loss_difference, may_be_chance
@@ -69,30 +68,24 @@ def _groups(by_group: ByGroup) -> dict[str, LostOfGroup]:
     return {name: LostOfGroup(counts.total(), counts["refused"], counts["failed"]) for name, counts in by_group.items()}
 
 
-def losses_as_json(by_group: ByGroup, limit: float | None) -> dict[str, Any]:
-    """Return the replies of each group by outcome; empty if nothing was lost or `limit` is ``None``."""
+def losses_document(by_group: ByGroup, limit: float | None) -> Mapping[str, Shares]:
+    """Return the replies of each group by outcome; `NO_ENTRIES` if nothing was lost or `limit` is ``None``."""
     if limit is None or not any(counts["refused"] + counts["failed"] for counts in by_group.values()):
-        return {}
-    return {"by_group": {name: dict(counts) for name, counts in by_group.items()}}
+        return NO_ENTRIES
+    return {name: dict(counts) for name, counts in by_group.items()}
 
 
-def hidden_as_json(hidden: Sequence[HiddenEffect]) -> dict[str, Any]:
-    """Return the hidden effects as JSON, each with its interval and limit; empty if none was computed.
+def hidden_documents(hidden: Sequence[HiddenEffect]) -> tuple[HiddenDocument, ...]:
+    """Return the hidden effects, each with its interval and limit; `NO_ITEMS` if none was computed.
 
-    The effect of kind ``loss`` is left out if nothing was lost; `losses_as_json` has the counts.
+    The effect of kind ``loss`` is left out if nothing was lost; `losses_document` has the counts.
     """
     if not hidden:
-        return {}
-    return {
-        "hidden": [
-            {
-                "kind": effect.kind,
-                "name": effect.name,
-                "effect": asdict(effect_interval(effect.draws)),
-                "limit": effect.limit,
-                "bound": effect.bound,
-            }
-            for effect in hidden
-            if effect.kind != "loss" or effect.draws.any()
-        ]
-    }
+        return NO_ITEMS
+    return tuple(
+        HiddenDocument(
+            effect.kind, effect.name, EffectDocument.of(effect_interval(effect.draws)), effect.limit, effect.bound
+        )
+        for effect in hidden
+        if effect.kind != "loss" or effect.draws.any()
+    )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
+from assay.document import MethodologyDocument, RatingDocument, SourceDocument
 from assay.errors import RecordError, SpecificationError, UnknownName
 from assay.experiment import Method, replay
 from assay.explain import Vocabulary
 from assay.model import Finding, Observation, Reason
-from assay.rating.document import CONDUCT, rating_document
+from assay.rating.document import rating_document
 from assay.rating.methodology import Methodology, shipped
 
 BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible", "host-wish-unknown", "public-list"})
@@ -59,9 +59,9 @@ def check_knows(methodology: Methodology, method: str) -> None:
         raise MethodUnknownThen(method, methodology)
 
 
-def rules_of(document: Mapping[str, Any]) -> Methodology:
+def rules_of(rating: RatingDocument) -> Methodology:
     """Return the version of the methodology that a rating was made under, or raise `MethodologyRemoved`."""
-    version = str(document["methodology"]["version"])
+    version = str(rating.methodology.version)
     try:
         return shipped().named(version)
     except UnknownName:
@@ -69,8 +69,8 @@ def rules_of(document: Mapping[str, Any]) -> Methodology:
 
 
 def rerate(
-    document: Mapping[str, Any], method: Method, record: Iterable[Observation], methodology: Methodology
-) -> dict[str, Any]:
+    rating: RatingDocument, method: Method, record: Iterable[Observation], methodology: Methodology
+) -> RatingDocument:
     """Rate recorded evidence under a version of the methodology, without calling the service.
 
     Under the version of the original rating, the result has the same letter, numbers and digest, bit for bit. If
@@ -78,8 +78,8 @@ def rerate(
 
     Returns
     -------
-    dict
-        A rating document under that version. `rerated_from` names the original rating and its version.
+    RatingDocument
+        A rating under that version. `rerated_from` names the original rating and its version.
 
     Raises
     ------
@@ -93,44 +93,48 @@ def rerate(
         If a recorded reply is missing.
     """
     check_knows(methodology, method.method)
-    observations = list(record)
-    seed = int(document["seed"])
-    made_by = rules_of(document)
+    observations, seed = list(record), rating.seed
+    if seed is None:
+        raise RecordError("the rating has no seed, so that its evidence cannot be replayed")
+    made_by = rules_of(rating)
     recorded = made_by.amend(method)
     sealed = session = replay(recorded, seed, observations)
-    if sealed.evidence.head() != document["evidence_digest"]:
-        raise EvidenceAltered(sealed.evidence.head(), str(document["evidence_digest"]))
+    if sealed.evidence.head() != rating.evidence_digest:
+        raise EvidenceAltered(sealed.evidence.head(), str(rating.evidence_digest))
     amended = methodology.amend(method)
     if methodology.version != made_by.version and amended != recorded:
         session = replay(amended, seed, observations, more=True)
     finding = session.finding
     assert finding is not None  # noqa: S101  a complete replay ends with a finding
-    rated = replace(methodology.judge(_with_reasons(finding, document)), methodology_version=methodology.version)
+    rated = replace(methodology.judge(_with_reasons(finding, rating)), methodology_version=methodology.version)
     rerated = rating_document(
         rated,
         vocabulary=Vocabulary.of(method),
-        experiment=document["experiment"],
-        target=document["target"],
+        experiment=rating.experiment,
+        target=rating.target,
         seed=seed,
         calls=sealed.asked,
         failed_calls=sealed.failed,
         evidence_digest=sealed.evidence.head(),
-        visibility=str(document["visibility"]),
-        author=document.get("author"),
-        hosts=document.get("hosts", ()),
-        **{name: document[name] for name in CONDUCT if name in document},
+        visibility=str(rating.visibility),
+        author=rating.author,
+        hosts=rating.hosts,
+        audit=rating.audit,
+        commitment=rating.commitment,
     )
-    version = {"version": methodology.version, "digest": methodology.digest}
-    source = {"rating": document.get("id"), "methodology": dict(document["methodology"])}
-    requested = {"requester": document["requester"]} if "requester" in document else {}
-    return rerated | {"methodology": version, "rerated_from": source} | requested
+    return replace(
+        rerated,
+        methodology=MethodologyDocument(methodology.version, methodology.digest),
+        rerated_from=SourceDocument(rating.id, rating.methodology),
+        requester=rating.requester,
+    )
 
 
-def _with_reasons(finding: Finding, document: Mapping[str, Any]) -> Finding:
+def _with_reasons(finding: Finding, rating: RatingDocument) -> Finding:
     """Add the recorded reasons that depend on the target and not on the experiment."""
     added_reasons = tuple(
-        Reason(str(reason["code"]), dict(reason.get("facts") or {}), reason.get("component"))
-        for reason in document.get("reasons", ())
-        if reason["code"] in BESIDE_THE_EXPERIMENT
+        Reason(str(reason.code), reason.facts, reason.component)
+        for reason in rating.reasons
+        if reason.code in BESIDE_THE_EXPERIMENT
     )
     return replace(finding, reasons=(*finding.reasons, *added_reasons)) if added_reasons else finding

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from assay.document import ComponentDocument, RatingDocument, read_rating
+from assay.document import ComponentDocument, Json, RatingDocument
 from assay.errors import SpecificationError
 from assay.model import Letter, Probabilities
 from assay.rating.decision import rests_on_declared, vote_probabilities, worst_probabilities
@@ -15,14 +15,14 @@ ALIKE = ("method", "attribute")
 
 
 def side_by_side_document(
-    ratings: Sequence[Mapping[str, Any]], without: Collection[str] = (), aggregation: Literal["worst", "vote"] = "worst"
-) -> dict[str, Any]:
+    ratings: Sequence[RatingDocument], without: Collection[str] = (), aggregation: Literal["worst", "vote"] = "worst"
+) -> Json:
     """Return a table of the letters of two or more services.
 
     Parameters
     ----------
-    ratings : sequence of mapping
-        Rating documents of one method and one attribute, a column each.
+    ratings : sequence of RatingDocument
+        Ratings of one method and one attribute, a column each.
     without : collection of str
         Names of parts, such as languages, that are left out of a second overall letter.
     aggregation : {"worst", "vote"}
@@ -43,20 +43,19 @@ def side_by_side_document(
     """
     if len(ratings) < 2:
         raise SpecificationError("it takes two ratings or more to set services side by side")
-    read = [read_rating(rating) for rating in ratings]
     for field in ALIKE:
-        if len(values := {str(getattr(rating, field)) for rating in read}) > 1:
+        if len(values := {str(getattr(rating, field)) for rating in ratings}) > 1:
             raise SpecificationError(f"the ratings are of different {field}s: {', '.join(sorted(values))}")
-    columns = [_parts(rating) for rating in read]
+    columns = [_parts(rating) for rating in ratings]
     names = list(dict.fromkeys(name for column in columns for name in column))
     if unknown := [name for name in without if name not in names]:
         raise SpecificationError(f"no rating has a part {', '.join(unknown)}; there are {', '.join(names)}")
-    confidences = [rating.confidence or 0.95 for rating in read]
+    confidences = [rating.confidence or 0.95 for rating in ratings]
     included_columns = [{name: part for name, part in column.items() if name not in without} for column in columns]
     return {
-        **{field: getattr(read[0], field) for field in ALIKE},
+        **{field: getattr(ratings[0], field) for field in ALIKE},
         "aggregation": aggregation,
-        "services": [{"id": rating.id, "name": _name(rating)} for rating in read],
+        "services": [{"id": rating.id, "name": _name(rating)} for rating in ratings],
         "rows": [{"part": name, "cells": [_cell(column.get(name)) for column in columns]} for name in names],
         "overall": _overalls(columns, confidences, aggregation),
         "without": {"parts": sorted(without), "overall": _overalls(included_columns, confidences, aggregation)}
@@ -75,20 +74,20 @@ def _name(rating: RatingDocument) -> str:
     return rating.target.name or f"the rating {rating.id or 'without an id'}"
 
 
-def _cell(part: ComponentDocument | None) -> dict[str, Any] | None:
+def _cell(part: ComponentDocument | None) -> Json | None:
     return None if part is None else {"letter": part.letter, "declared": part.declared}
 
 
 def _overalls(
     columns: Sequence[Mapping[str, ComponentDocument]], confidences: Sequence[float], aggregation: str
-) -> list[dict[str, Any] | None]:
+) -> list[Json | None]:
     return [
         _overall(list(column.values()), confidence, aggregation)
         for column, confidence in zip(columns, confidences, strict=True)
     ]
 
 
-def _overall(parts: Sequence[ComponentDocument], confidence: float, aggregation: str) -> dict[str, Any] | None:
+def _overall(parts: Sequence[ComponentDocument], confidence: float, aggregation: str) -> Json | None:
     """Aggregate the parts: the letter is declared if its joint probability suffices and every part was measured.
 
     With the aggregation ``worst``, BS can be declared although a part is unmeasured: no part could improve on it.

@@ -177,7 +177,10 @@ def _component(rating: RatingDocument, part: ComponentDocument, number: int, met
         effects=_effects(part, effect_titles(method.STEPS)),
         hidden=_hidden(part),
         transitions={row: residuals_last(counts) for row, counts in part.transitions.items()},
-        rates={row: {name: _effect(name, name, rate) for name, rate in part.rates[row].items()} for row in part.rates},
+        rates={
+            row: {name: _effect(name, name, rate or NO_EFFECT) for name, rate in part.rates[row].items()}
+            for row in part.rates
+        },
         blocks=tuple(
             Block(
                 block.name or "block",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from assay.document import Json, RatingDocument
 from assay.errors import SpecificationError
-from assay.rating.comparison import comparison_document
+from assay.methods import rating_of
+from assay.methods.association.comparison import comparison_document
 from cli.documents import parse_json, read_text
 from cli.terminal import escape
 
@@ -46,15 +47,15 @@ def read_json(file: Path) -> Any:
     return parse_json(read_text(file, MOST_BYTES), str(file))
 
 
-def read_rating(file: Path) -> dict[str, Any]:
+def read_rating(file: Path) -> RatingDocument:
     """Read a rating document; raise `SpecificationError` if the file is not a rating."""
     document = read_json(file)
-    if not isinstance(document, dict) or "method" not in document:
+    if not isinstance(document, dict) or "method" not in document or not isinstance(document.get("components"), list):
         raise SpecificationError(f"{file} is no rating; `assay rate --json` and GET /v1/ratings/{{id}} give one")
-    return document
+    return rating_of(document)
 
 
-def _show(comparison: Mapping[str, Any]) -> None:
+def _show(comparison: Json) -> None:
     for side in ("before", "after"):
         rating = comparison[side]
         missing = f"; without a vector: {', '.join(rating['missing'])}" if rating["missing"] else ""
@@ -82,7 +83,7 @@ def _show(comparison: Mapping[str, Any]) -> None:
     console.print(_said(comparison))
 
 
-def _row(effect_row: Mapping[str, Any]) -> tuple[str, ...]:
+def _row(effect_row: Json) -> tuple[str, ...]:
     hpdi = effect_row["hpdi"]
     numbers = (f"{effect_row['before']:.3f}", f"{effect_row['after']:.3f}", f"{effect_row['mean']:+.3f}")
     interval = f"{hpdi['low']:+.3f} … {hpdi['high']:+.3f}"
@@ -94,7 +95,7 @@ def _probability(p: float) -> str:
     return "< 0.001" if p < 0.001 else "> 0.999" if p > 0.999 else f"{p:.3f}"
 
 
-def _said(comparison: Mapping[str, Any]) -> str:
+def _said(comparison: Json) -> str:
     effect = comparison["effect"]
     if effect is None:
         return "One of the ratings has no words that are associated, or none that are different: no effect to compare."

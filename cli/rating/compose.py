@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +13,7 @@ from assay.composition import TABLES, TableName
 from assay.composition.compatibility import check_length
 from assay.composition.document import composition_document
 from assay.composition.lookup import Part, part_of, tables_document
+from assay.document import Json, RatingDocument
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import generator
 from assay.model import Letter
@@ -58,7 +58,7 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
     return Exit.of_rating(letter, letter is not None)
 
 
-def _composed(links: Sequence[Letter | dict[str, Any]], arguments: Sequence[str], table: TableName) -> dict[str, Any]:
+def _composed(links: Sequence[Letter | RatingDocument], arguments: Sequence[str], table: TableName) -> Json:
     """Compose the ratings with their matrices; with a letter among them, use the tables alone."""
     ratings = [link for link in links if not isinstance(link, Letter)]
     try:
@@ -77,7 +77,7 @@ def _composed(links: Sequence[Letter | dict[str, Any]], arguments: Sequence[str]
     return {"provenance": "inferred", "letter": document["tables"][table]["letter"], "predicted": None, **document}
 
 
-def _show(composition: Mapping[str, Any], links: Sequence[Letter | dict[str, Any]], arguments: Sequence[str]) -> None:
+def _show(composition: Json, links: Sequence[Letter | RatingDocument], arguments: Sequence[str]) -> None:
     chain = " * ".join(_title(link, name) for link, name in zip(links, arguments, strict=True))
     result = composition["letter"] or f"must be measured ({' or '.join(composition['possible'])})"
     console.print(f"[bold]{escape(chain)}[/bold]  inferred: [bold]{result}[/bold]", soft_wrap=True)
@@ -98,11 +98,11 @@ def _show(composition: Mapping[str, Any], links: Sequence[Letter | dict[str, Any
         console.print(escape(f"No prediction from matrices: {composition['not_predicted']}."), soft_wrap=True)
 
 
-def _title(link: Letter | Mapping[str, Any], name: str) -> str:
+def _title(link: Letter | RatingDocument, name: str) -> str:
     if isinstance(link, Letter):
         return link.value
-    letter = link["letter"] if link.get("declared") else "inconclusive"
-    return f"{link.get('target', {}).get('name', name)} ({letter})"
+    letter = link.letter if link.declared else "inconclusive"
+    return f"{link.target.name or name} ({letter})"
 
 
 def _numbers(probabilities: Mapping[str, float] | None) -> tuple[str, ...]:

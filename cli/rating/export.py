@@ -33,7 +33,7 @@ def write_export(database: Database, rating: StoredRating, file: Path) -> None:
 def _leaves(database: Database, rating: StoredRating) -> Iterator[Observation]:
     with database.read() as connection:
         recorded = observations.count(connection, rating.job_id)
-        unrolling = Unrolling(rated_method(rating.document), int(rating.document["seed"]), recorded)
+        unrolling = Unrolling(rated_method(rating.rating), rating.rating.seed or 0, recorded)
         while batch := unrolling.advance():
             for start in range(0, len(batch), ROWS_A_READ):
                 probes = batch[start : start + ROWS_A_READ]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from assay.document import RatingDocument
 from assay.errors import RecordError, SpecificationError, UnknownName
 from assay.evidence.export import read_export
+from assay.methods import rating_of
 from assay.model import Observation
 from assay.rating.methodology import Methodologies, Methodology, shipped
 from assay.rating.rerating import MethodologyRemoved, rerate
@@ -43,8 +44,8 @@ class Done:
     """A rating and, by version of the methodology, its new rating or the reason why there is none."""
 
     name: str
-    before: Mapping[str, Any]
-    after: dict[str, Mapping[str, Any] | str]
+    before: RatingDocument
+    after: dict[str, RatingDocument | str]
 
 
 def rerate_database(
@@ -94,18 +95,16 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
             record = [Observation.from_json(leaf) for leaf in export.observations()]
     except OSError as wrong:
         raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
-    document = export.rating
-    if lacking := sorted(NEEDED - set(document)):
+    if lacking := sorted(NEEDED - set(export.rating)):
         raise SpecificationError(f"the rating in {file} lacks {', '.join(lacking)}; it cannot be rated again")
-    done = Done(str(document.get("id")), document, {})
+    rating = rating_of(export.rating)
+    done = Done(str(rating.id), rating, {})
     for methodology in chosen:
-        if version == ALL and document["method"] not in methodology.methods:
+        if version == ALL and rating.method not in methodology.methods:
             done.after[methodology.version] = UNKNOWN_THEN
             continue
         try:
-            done.after[methodology.version] = rerate(
-                document, parse_method(document["experiment"]), record, methodology
-            )
+            done.after[methodology.version] = rerate(rating, parse_method(rating.experiment), record, methodology)
         except RecordError as wrong:
             done.after[methodology.version] = str(wrong)
     return _tell((done,), chosen)
@@ -129,7 +128,7 @@ def _lacking(database: Database, methodology: Methodology) -> Iterator[str]:
 
 def _rerate_kept(
     database: Database, rating_id: str, methodology: Methodology, *, skip: bool
-) -> tuple[Mapping[str, Any], Mapping[str, Any] | str]:
+) -> tuple[RatingDocument, RatingDocument | str]:
     """Rate a stored rating again and store the result; return the rating, and the result or why there is none.
 
     If `skip`, a version that does not know the method is skipped instead of refused.
@@ -139,17 +138,17 @@ def _rerate_kept(
         if rating is None:
             raise UnknownName("rating", rating_id, ("see GET /v1/ratings",))
         record = list(rerated.evidence(connection, rating.job_id))
-    if skip and rating.document["method"] not in methodology.methods:
-        return rating.document, UNKNOWN_THEN
+    if skip and rating.method not in methodology.methods:
+        return rating.rating, UNKNOWN_THEN
     try:
-        document = rerated.recompute(rating, record, methodology)
+        again = rerated.recompute(rating, record, methodology)
     except MethodologyRemoved:
-        return rating.document, REMOVED
+        return rating.rating, REMOVED
     except RecordError as wrong:
-        return rating.document, str(wrong)
+        return rating.rating, str(wrong)
     with database.write() as connection:
-        rerated.keep(connection, rating.id, document)
-    return rating.document, document
+        rerated.keep(connection, rating.id, again)
+    return rating.rating, again
 
 
 def _tell(done: Sequence[Done], chosen: Sequence[Methodology]) -> int:
@@ -162,11 +161,14 @@ def _tell(done: Sequence[Done], chosen: Sequence[Methodology]) -> int:
         "rating", "method", "given by", "letter", *(f"by {methodology.version}" for methodology in chosen), box=None
     )
     for result in done:
-        original = str(result.before["methodology"]["version"])
+        original = str(result.before.methodology.version)
         by_version = {original: result.before, **result.after}
         letters = [_letter(by_version.get(methodology.version, KEPT)) for methodology in chosen]
         changed = any(letter not in {_letter(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
-        row = (escape(result.name), *map(escape, (result.before["method"], original, _letter(result.before), *letters)))
+        row = (
+            escape(result.name),
+            *map(escape, (str(result.before.method), original, _letter(result.before), *letters)),
+        )
         table.add_row(*row, style="bold" if changed else "")
     console.print(table)
     failed = sum(
@@ -178,8 +180,8 @@ def _tell(done: Sequence[Done], chosen: Sequence[Methodology]) -> int:
     return Exit.UNAVAILABLE if failed else 0
 
 
-def _letter(document: Mapping[str, Any] | str) -> str:
-    if isinstance(document, str):
-        return document
-    letter = document["letter"] or "none"
-    return letter if document["declared"] else f"inconclusive ({letter})"
+def _letter(result: RatingDocument | str) -> str:
+    if isinstance(result, str):
+        return result
+    letter = result.letter or "none"
+    return letter if result.declared else f"inconclusive ({letter})"

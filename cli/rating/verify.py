@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from rich.console import Console
 
+from assay.document import Json, RatingDocument, read_rating
 from assay.errors import CertificateError, RecordError, SpecificationError
 from assay.evidence.checkpoint import DASH
 from assay.evidence.dsse import Opened, UnknownSigner, opened
@@ -33,6 +34,7 @@ from assay.evidence.verification import (
     check_statements,
     stated_in,
 )
+from assay.methods import rating_of
 from assay.model import Observation
 from assay.rating.rerating import rerate, rules_of
 from cli.rating.compare import read_json
@@ -159,16 +161,16 @@ def _export(export: Export, trusted: Keys | None, *, replay: bool) -> Iterator[C
     if replay and evidence.ok:
         yield from check_replay(export.rating, _replayed(export.rating, map(_observation, leaves)))
     yield check_seal(export, keys.made)
-    yield Check("says", None, _face(export.rating))
+    yield Check("says", None, _summary(export.rating))
     _tell_trust(export, keys)
 
 
-def _replayed(rating: Mapping[str, Any], observations: Iterable[Observation]) -> dict[str, Any]:
+def _replayed(document: Json, observations: Iterable[Observation]) -> RatingDocument:
     """Rate the observations again, by the rules of the methodology that the rating names."""
-    experiment, methodology, seed = (rating.get(name) for name in ("experiment", "methodology", "seed"))
-    if not isinstance(experiment, dict) or not isinstance(methodology, dict) or type(seed) is not int:
+    rating = rating_of(document)
+    if not rating.experiment or rating.methodology.version is None or rating.seed is None:
         raise CertificateError("the rating in the file lacks its experiment, its methodology or its seed")
-    return rerate(rating, parse_method(experiment), observations, rules_of(rating))
+    return rerate(rating, parse_method(rating.experiment), observations, rules_of(rating))
 
 
 def _observation(leaf: Mapping[str, Any]) -> Observation:
@@ -220,15 +222,11 @@ def _tell_trust(export: Export, keys: Keys) -> None:
         console.print(f"  {escape(key_id)}")
 
 
-def _face(rating: Mapping[str, Any]) -> str:
-    target = rating.get("target") or {}
-    letter = rating.get("letter")
-    if letter is None:
-        letter = "no letter"
-    elif not rating.get("declared"):
+def _summary(document: Json) -> str:
+    rating, withdrawn = read_rating(document), document.get("withdrawn")
+    letter = rating.letter or "no letter"
+    if rating.letter is not None and not rating.declared:
         letter = f"inconclusive, leaning {letter}"
-    how = f"{rating.get('method')}, {rating.get('attribute')}"
-    when = f"rated {rating.get('rated_at')}, valid until {rating.get('expires_at')}"
-    withdrawn = rating.get("withdrawn")
+    when = f"rated {rating.rated_at}, valid until {rating.expires_at}"
     since = f"; withdrawn {withdrawn.get('at')}: {withdrawn.get('reason')}" if isinstance(withdrawn, dict) else ""
-    return f"{rating.get('id')}: {target.get('name')} is {letter} ({how}); {when}{since}"
+    return f"{rating.id}: {rating.target.name} is {letter} ({rating.method}, {rating.attribute}); {when}{since}"

@@ -73,7 +73,7 @@ async def proved(service: Service, rating: StoredRating, seq: int) -> ProofView:
             if candidate.probe.unit == observation.probe.unit:
                 index = len(hashes) + offset
         hashes += await asyncio.to_thread(_hashes, batch)
-    if index < 0 or f"sha256:{tree_head(hashes).hex()}" != rating.document["evidence_digest"]:
+    if index < 0 or f"sha256:{tree_head(hashes).hex()}" != rating.rating.evidence_digest:
         raise Problem("evidence-out-of-order")
     certificate = await certificate_of(service, rating)
     return ProofView(
@@ -83,7 +83,7 @@ async def proved(service: Service, rating: StoredRating, seq: int) -> ProofView:
         leaf_index=index,
         tree_size=len(hashes),
         proof=[step.hex() for step in inclusion_proof(hashes, index)],
-        evidence_digest=rating.document["evidence_digest"],
+        evidence_digest=str(rating.rating.evidence_digest),
         attestation=EnvelopeView.model_validate(certificate.statement),
     )
 
@@ -103,11 +103,14 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
 
 
 def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
+    seed = rating.rating.seed
     try:
-        method = rated_method(rating.document)
+        method = rated_method(rating.rating)
     except SpecificationError as unsupported:  # this version of Assay no longer supports the experiment
         raise Problem("evidence-out-of-order", str(unsupported)) from None
-    return Unrolling(method, int(rating.document["seed"]), recorded)
+    if seed is None:
+        raise Problem("evidence-out-of-order", "the rating has no seed")
+    return Unrolling(method, seed, recorded)
 
 
 def _lines(writer: ExportWriter, batch: Sequence[Observation]) -> bytes:

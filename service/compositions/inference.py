@@ -9,8 +9,9 @@ from typing import Any
 
 from assay.canonical import described_digest
 from assay.composition.compatibility import Incompatible
-from assay.composition.document import MEASURED, check_chain, composition_document, matrices_of
+from assay.composition.document import MEASURED, check_chain, composition_document
 from assay.composition.notes import note
+from assay.composition.prediction import read_evidence
 from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.model import Observation
@@ -60,14 +61,14 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
     """
     chosen, now = await service.database.read(_choose, tenant, request)
     _check_visibility(request, chosen)
-    documents = [link.rating.document for link in chosen]
+    links = [link.rating.rating for link in chosen]
     try:
-        check_chain(documents)
+        check_chain(links)
     except Incompatible as broken:
         raise _refused(str(broken), "chain", broken.place, code=broken.code) from None
     recorded = await _recorded(service, chosen)
     document = await asyncio.to_thread(
-        composition_document, documents, generator(SEED), table=request.table, observations=recorded
+        composition_document, links, generator(SEED), table=request.table, observations=recorded
     )
     document["notes"] += _notes(chosen, now)
     document["chain"] = [_link(number, link, now) for number, link in enumerate(chosen, start=1)]
@@ -140,9 +141,9 @@ def _refused(detail: str, *path: str | int, code: str = SpecificationError.code)
 # ---------------------------------------------------------------------------- recorded replies
 async def _recorded(service: Service, chosen: Sequence[Chosen]) -> list[list[Observation]]:
     """Read the replies of the ratings if a prediction can use them sentence by sentence; otherwise none."""
-    documents = [link.rating.document for link in chosen]
-    calls = sum(int(document.get("calls", 0)) for document in documents)
-    if calls > MAX_OBSERVATIONS or not all(map(matrices_of, documents)):
+    links = [link.rating.rating for link in chosen]
+    calls = sum(link.calls or 0 for link in links)
+    if calls > MAX_OBSERVATIONS or not all(map(read_evidence, links)):
         return []
     recorded: dict[str, list[Observation]] = {link.rating.job_id: [] for link in chosen}
     characters = 0
@@ -167,7 +168,7 @@ def _link(number: int, link: Chosen, now: int) -> dict[str, Any]:
             "method": rating.method,
             "letter": rating.letter,
             "declared": rating.declared,
-            "probabilities": rating.document.get("probabilities"),
+            "probabilities": rating.rating.probabilities or None,
             "requester": rating.requested,
             "provenance": MEASURED,
             "rated_at": instant(rating.created_at),

@@ -97,23 +97,22 @@ def _middle(parts: Parts, index: int) -> str:
     If the last service is a translator and all services were rated with the same languages, return ``*``, the language
     of the question. If a translator was rated with several languages, return the one that decides its letter.
     """
-    by_part = [tuple(rating.document.get("experiment", {}).get("languages") or ()) for rating, _ in parts]
+    by_part = [tuple(rating.rating.experiment.get("languages") or ()) for rating, _ in parts]
     if parts[-1][0].target["kind"] == Kind.TRANSLATOR and all(languages == by_part[0] for languages in by_part):
         return "*"
-    document = parts[index][0].document
-    deciding = (document.get("aggregation") or {}).get("deciding") or ()
-    languages = {component["name"]: component.get("language") for component in document["components"]}
-    language = next((languages[name] for name in deciding if languages.get(name)), None)
+    rating = parts[index][0].rating
+    languages = {component.name: component.language for component in rating.components}
+    language = next((languages[name] for name in rating.aggregation.deciding if languages.get(name)), None)
     return str(language or next(iter(by_part[index]), "es"))
 
 
 def _experiment(parts: Parts) -> dict[str, Any]:
     """Return the experiment: the first service's, in the last service's languages, if all have the same method."""
     first, last = parts[0][0], parts[-1][0]
-    experiment = dict(last.document.get("experiment") or {"method": last.method, "attribute": last.attribute})
-    if len({rating.method for rating, _ in parts}) == 1 and first.document.get("experiment"):
+    experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})
+    if len({rating.method for rating, _ in parts}) == 1 and first.rating.experiment:
         languages = {"languages": experiment["languages"]} if "languages" in experiment else {}
-        experiment = {**first.document["experiment"], **languages}
+        experiment = {**first.rating.experiment, **languages}
     return {name: value for name, value in experiment.items() if value is not None}
 
 

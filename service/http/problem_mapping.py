@@ -18,7 +18,7 @@ from starlette.routing import compile_path
 
 from assay.errors import SpecificationError
 from assay.methods import every_method, method_name
-from assay.rating.comparison import NotComparable
+from assay.methods.association.comparison import NotComparable
 from assay.rating.difference import NotTheSameQuestion
 from service.http.json import bad_specification, field_parts, pointer_to
 from service.http.problems import Problem, respond

@@ -154,8 +154,9 @@ def _place(
         if is_new and not permitted:
             raise RateNotTaken
         if rating is not None:
-            inputs = {name: rating.document[name] for name in ("seed", "experiment") if name in rating.document}
-            job = jobs.add_finished(c, replace(order.new, **inputs), rating.id)
+            seed = order.new.seed if rating.rating.seed is None else rating.rating.seed
+            same = replace(order.new, seed=seed, experiment=dict(rating.rating.experiment))
+            job = jobs.add_finished(c, same, rating.id)
         elif job is None:
             job = jobs.add(c, order.new)
         answer = show(job, rating, before)

@@ -80,7 +80,7 @@ async def differ_ratings(
     headers = headers_of_both(rating, later_rating)
     if unchanged := not_modified(request, headers):
         return unchanged
-    rating_difference = await asyncio.to_thread(difference, rating.document, later_rating.document)
+    rating_difference = await asyncio.to_thread(difference, rating.rating, later_rating.rating)
     return json_response(rating_difference.as_json(), headers=headers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from store.core.clock import iso
 from store.ratings.ratings import StoredRating
 
 FRESH_S, STALE_S = 300, 86_400
@@ -16,8 +17,8 @@ def caching(*, private: bool) -> str:
 def dated(rating: StoredRating) -> dict[str, str]:
     """Return the headers with a rating's date, expiry and methodology."""
     return {
-        "X-Assay-Rated-At": str(rating.document["rated_at"]),
-        "X-Assay-Expires-At": str(rating.document["expires_at"]),
+        "X-Assay-Rated-At": iso(rating.created_at),
+        "X-Assay-Expires-At": iso(rating.expires_at),
         "X-Assay-Methodology": rating.methodology_version,
     }
 

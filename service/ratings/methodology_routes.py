@@ -110,7 +110,7 @@ async def rerate_rating(
         raise not_found("rating", rating.id)
     methodology = service.methodologies.named(body.version)
     check_knows(methodology, rating.method)
-    rules_of(rating.document)  # refused here and not by the job
+    rules_of(rating.rating)  # refused here and not by the job
     concerns = {"rating": rating.id, "version": methodology.version}
     target = {**rating.target, "base_url": rating.target_url}
     order = maintenance_order(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S)

@@ -74,8 +74,8 @@ class LetterByVersion(ResponseModel):
         return cls.from_row(
             row,
             version=row.methodology_version,
-            digest=row.document["methodology"]["digest"],
-            probabilities=row.document["probabilities"],
+            digest=row.rating.methodology.digest,
+            probabilities=row.rating.probabilities or None,
             given=original,
             computed_at=computed_at,
         )

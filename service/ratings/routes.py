@@ -12,8 +12,8 @@ from pydantic import Field
 
 import assay
 from assay.canonical import digest_of
+from assay.methods.association.comparison import comparison_document
 from assay.model import MODEL_SETTINGS
-from assay.rating.comparison import comparison_document
 from assay.reports.html import thumbnails_wanted
 from service.dependencies import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader
@@ -247,7 +247,7 @@ async def compare_ratings(
         return unchanged
     # in a thread, because the computation takes about 30 ms
     return json_response(
-        await asyncio.to_thread(comparison_document, rating.document, other_rating.document), headers=headers
+        await asyncio.to_thread(comparison_document, rating.rating, other_rating.rating), headers=headers
     )
 
 

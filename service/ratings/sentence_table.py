@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from starlette.responses import Response
 
+from assay.document import RatingDocument
+from assay.methods.stereotype_score.detail import StereotypeComponent
 from service.http.problems import Problem
 from service.jobs.observation_stream import csv_lines, inert
 from store.ratings.ratings import StoredRating
@@ -20,7 +21,7 @@ COLUMNS = (
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
     """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
-    rows = list(_rows(rating.document))
+    rows = list(_rows(rating.rating))
     if not rows:
         raise Problem(
             "not-found", f"the rating {rating.id} compared no sentences; those by stereotype-score do, with replies"
@@ -31,9 +32,8 @@ def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response
     )
 
 
-def _rows(document: Mapping[str, Any]) -> Iterator[list[Any]]:
-    for component in document.get("components", ()):
-        for row in component.get("sentences") or ():
-            fields = {"component": component["name"], **row}
-            cells = [fields.get(name) for name in COLUMNS]
+def _rows(rating: RatingDocument) -> Iterator[list[object]]:
+    for component in rating.components:
+        for row in component.sentences if isinstance(component, StereotypeComponent) else ():
+            cells = [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
             yield [inert(cell) if isinstance(cell, str) else cell for cell in cells]

@@ -60,8 +60,6 @@ async def _listed(request: Request, query: PageQuery, name: str, steps: Sequence
 def _entries(steps: Sequence[Step]) -> list[HistoryEntry]:
     """Compare each rating with the previous one; a page of long ratings takes several milliseconds."""
     return [
-        HistoryEntry.of(
-            step, None if step.previous is None else difference(step.previous.document, step.rating.document)
-        )
+        HistoryEntry.of(step, None if step.previous is None else difference(step.previous.rating, step.rating.rating))
         for step in steps
     ]

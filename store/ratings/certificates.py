@@ -60,7 +60,7 @@ def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, dict[str, A
     SigningUnavailable
         If a key outside the database cannot sign now.
     """
-    statements = {RATING: rating_statement(rating.document), TEST_RESULT: result_statement(rating.document)}
+    statements = {RATING: rating_statement(rating.rating), TEST_RESULT: result_statement(rating.rating)}
     return {
         kind: envelope(PAYLOAD_TYPE, canonical_json(statement), {key.id: key.sign})
         for kind, statement in statements.items()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from assay.document import RatingDocument
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Method
 from assay.methods import AnyMethod as _AnyMethod
@@ -68,8 +69,8 @@ def _without_retired(specification: Mapping[str, Any], retired: Mapping[str, Any
     return {field: value for field, value in specification.items() if field not in retired or value != retired[field]}
 
 
-def rated_method(document: Mapping[str, Any]) -> Method:
-    """Build the method by which a rating's evidence was recorded, from its document.
+def rated_method(rating: RatingDocument) -> Method:
+    """Build the method by which a rating's evidence was recorded.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def rated_method(document: Mapping[str, Any]) -> Method:
     SpecificationError
         As `parse_method`.
     """
-    return rules_of(document).amend(parse_method(document.get("experiment") or {}))
+    return rules_of(rating).amend(parse_method(rating.experiment))
 
 
 def dump_method(method: _AnyMethod) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
     before = _predecessor(c, rating, experiment) if rating.declared else None
     if before is None or not before.declared or before.letter == rating.letter:
         return None
-    rating_difference = difference(before.document, rating.document)
+    rating_difference = difference(before.rating, rating.rating)
     if not rating_difference.changed:
         return None
     data = {

@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
+from assay.document import RatingDocument, RequesterDocument, as_json
+from assay.methods import rating_of
 from store.core.agency_schema import unsigned_ratings
 from store.core.clock import iso, read_clock
 from store.core.columns import new_id
@@ -27,22 +30,13 @@ State = Literal["standing", "withdrawn", "all"]
 class NewRating:
     """Fields of a new rating.
 
-    `target` has name, kind, protocol, url and digest. `letter` is ``None`` if nothing could be measured; `declared`
-    says whether the evidence suffices for the letter. `document` is the complete rating, without ``id``, ``rated_at``
-    and ``expires_at``. The rating expires after `valid_for_s` seconds. `description` says how the service was
-    described (`store.ratings.standing`).
+    `rating` is complete, without `id`, `rated_at`, `expires_at` and `requester`; it expires after `valid_for_s`
+    seconds. `description` says how the service was described (`store.ratings.standing`).
     """
 
     tenant: str
     target_id: str | None
-    target: dict[str, Any]
-    method: str
-    attribute: str
-    letter: str | None
-    declared: bool
-    visibility: str
-    document: dict[str, Any]
-    methodology_version: str
+    rating: RatingDocument
     request_digest: str
     valid_for_s: int
     description: Description
@@ -81,6 +75,11 @@ class StoredRating:
     description: Description | None = None
     host_proved: bool | None = None
 
+    @cached_property
+    def rating(self) -> RatingDocument:
+        """The document as a type, with the components of its method."""
+        return rating_of(self.document)
+
     @property
     def shown(self) -> dict[str, Any]:
         """The document with its current visibility and its withdrawal, if any."""
@@ -99,21 +98,42 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
     """Store a rating that waits for its signature; `store.jobs.runs.finish` calls this when it ends the job."""
     now = read_clock(c)
     rating_id, expires_at = new_id("rat"), now + new.valid_for_s * 1000
-    address = canonical_address(new.target["url"] or "")
+    rating, url = new.rating, new.rating.target.url
+    address = canonical_address(url or "")
     host = None if address is None else address.partition("/")[0]
     owner = None if host is None else owners(c, [host]).get(host)
     requester, host_proved = requester_of(new.tenant, owner), None if host is None else owner is not None
-    document = new.document | {
-        "id": rating_id,
-        "rated_at": iso(now),
-        "expires_at": iso(expires_at),
-        "requester": requester_document(requester, host_proved, new.description),
-    }
-    fields = {name: value for name, value in vars(new).items() if name != "valid_for_s"}
-    fields |= {"id": rating_id, "job_id": job_id, "target_url": new.target["url"], "document": document}
-    fields |= {"host": host, "address": address, "requester": requester, "host_proved": host_proved}
-    stored = StoredRating(**fields, created_at=now, expires_at=expires_at)
-    c.execute(insert(ratings).values(vars(stored)))
+    document = replace(
+        rating,
+        id=rating_id,
+        rated_at=iso(now),
+        expires_at=iso(expires_at),
+        requester=RequesterDocument(requester, host_proved, new.description),
+    )
+    stored = StoredRating(
+        id=rating_id,
+        tenant=new.tenant,
+        job_id=job_id,
+        target_id=new.target_id,
+        target_url=url or "",
+        target=as_json(rating.target),
+        method=str(rating.method),
+        attribute=str(rating.attribute),
+        letter=rating.letter,
+        declared=rating.declared,
+        visibility=str(rating.visibility),
+        methodology_version=str(rating.methodology.version),
+        request_digest=new.request_digest,
+        created_at=now,
+        expires_at=expires_at,
+        document=as_json(document),
+        host=host,
+        address=address,
+        requester=requester,
+        description=new.description,
+        host_proved=host_proved,
+    )
+    c.execute(insert(ratings).values({field.name: getattr(stored, field.name) for field in fields(stored)}))
     c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now))
     return stored
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection, and_, select
 
+from assay.document import RatingDocument, as_json
+from assay.methods import rating_of
 from assay.model import Observation
 from assay.rating.methodology import Methodology
 from assay.rating.rerating import rerate
@@ -34,8 +37,13 @@ class Rerated:
     document: dict[str, Any]
     created_at: int
 
+    @cached_property
+    def rating(self) -> RatingDocument:
+        """The document as a type, with the components of its method."""
+        return rating_of(self.document)
 
-def recompute(rating: StoredRating, record: Iterable[Observation], methodology: Methodology) -> dict[str, Any]:
+
+def recompute(rating: StoredRating, record: Iterable[Observation], methodology: Methodology) -> RatingDocument:
     """Compute a rating from recorded evidence under another methodology version. Takes seconds of CPU time.
 
     Raises
@@ -45,7 +53,7 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
     RecordError
         If the evidence is incomplete or differs from the sealed evidence.
     """
-    return rerate(rating.document, parse_method(rating.document["experiment"]), record, methodology)
+    return rerate(rating.rating, parse_method(rating.rating.experiment), record, methodology)
 
 
 def evidence(c: Connection, job_id: str) -> Iterator[Observation]:
@@ -56,14 +64,14 @@ def evidence(c: Connection, job_id: str) -> Iterator[Observation]:
         after = rows[-1].seq
 
 
-def keep(c: Connection, rating_id: str, document: dict[str, Any]) -> Rerated:
+def keep(c: Connection, rating_id: str, rating: RatingDocument) -> Rerated:
     """Store a re-rating; replace an earlier re-rating under the same version."""
     new_row = Rerated(
         rating_id=rating_id,
-        methodology_version=document["methodology"]["version"],
-        letter=document["letter"],
-        declared=document["declared"],
-        document=document,
+        methodology_version=str(rating.methodology.version),
+        letter=rating.letter,
+        declared=rating.declared,
+        document=as_json(rating),
         created_at=read_clock(c),
     )
     new = insert_into(c, rerated)

@@ -12,6 +12,7 @@ from store.core.database import Database
 from store.jobs import jobs
 from store.jobs.jobs import Claim, Job, LedgerEntry
 from store.ratings.ratings import NewRating
+from tests.support.new_ratings import new_rating
 
 DOCUMENT: dict[str, Any] = {
     "letter": "DSBS",
@@ -99,7 +100,7 @@ class HandWorker:
     def _rating(job: Job) -> NewRating:
         url = job.target["base_url"]
         target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "url": url, "digest": "sha256:00"}
-        return NewRating(
+        return new_rating(
             tenant=job.tenant,
             target_id=job.target_id,
             target=target,

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from assay.canonical import digest_of
+from assay.document import ServiceDocument, as_json
 from assay.experiment import Session, generator, replay
 from assay.explain import Vocabulary
 from assay.methods import METHODS, method_name
@@ -30,14 +31,14 @@ def written(method, finding, evidence: str) -> dict:
         rate(finding),
         vocabulary=Vocabulary.of(method),
         experiment=dump_method(method),
-        target={"name": "simulated", "kind": "classifier", "protocol": "custom", "url": None},
+        target=ServiceDocument("simulated", "classifier", "custom"),
         seed=SEED,
         calls=0,
         failed_calls=0,
         evidence_digest=evidence,
         visibility="private",
     )
-    return json.loads(json.dumps(document, allow_nan=False))
+    return json.loads(json.dumps(as_json(document), allow_nan=False))
 
 
 @cache

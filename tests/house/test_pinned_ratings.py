@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assay.document import as_json
 from assay.methods import METHODS, method_name
 from assay.model import Component, Interval
 from assay.rating.decision import METHODOLOGY_VERSION, rate
@@ -33,7 +34,7 @@ def numbers(service: str) -> list[float]:
     """Rate a service and list the numbers of its rating."""
     finding = SERVICES[service](STEP_1, STEP_2, SEED).rate(SEED)
     rating = rate(finding)
-    every = [*_floats([rating.probabilities.as_json() if rating.probabilities else None, finding.detail])]
+    every = [*_floats([rating.probabilities.as_json() if rating.probabilities else None, as_json(finding.detail)])]
     every += [number for one in finding.components for number in _of(one)]
     kept = every if len(every) <= MOST else [every[int(at)] for at in np.linspace(0, len(every) - 1, MOST)]
     # the sum covers the numbers that were not sampled; each term is below 1, so that no number dominates
@@ -42,7 +43,7 @@ def numbers(service: str) -> list[float]:
 
 def _of(one: Component) -> Iterator[float]:
     effects = {name: asdict(interval) if interval else None for name, interval in one.effects.items()}
-    yield from _floats([one.probabilities.as_json() if one.probabilities else None, effects, one.detail])
+    yield from _floats([one.probabilities.as_json() if one.probabilities else None, effects, as_json(one.detail)])
     yield from (float(one.usable), float(one.unusable), float(one.failed))
 
 
@@ -50,7 +51,7 @@ def _floats(value: Any) -> Iterator[float]:
     if isinstance(value, Interval):
         yield from _floats(asdict(value))
     elif isinstance(value, dict):
-        for key, each in value.items():
+        for key, each in sorted(value.items()):
             if str(key).replace(".", "", 1).isdigit():  # a numeric key is a tolerance, which is pinned as well
                 yield float(key)
             yield from _floats(each)

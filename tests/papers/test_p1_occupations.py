@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.document import as_json
 from assay.methods import ForcedChoice
 from assay.model import Letter
 from assay.statistics.embeddings.two_afc import indifference_points
@@ -32,7 +33,7 @@ def found(lengths="length 1", specification="gender-occupations"):
 
 
 def row(word, **how):
-    return next(one for one in found(**how).detail["words"] if one["word"] == word)
+    return next(one for one in as_json(found(**how).detail)["words"] if one["word"] == word)
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +46,18 @@ def known():
 @pytest.mark.parametrize("lengths", p1.LENGTHS)
 def test_pse_correlates_with_the_share_of_women_in_an_occupation(lengths):
     """The paper: "PSE correlates well with the percent" of men."""
-    correlation = found(lengths).detail["correlation"]
+    correlation = as_json(found(lengths).detail)["correlation"]
     assert correlation["n"] == 94
     assert [correlation["r"], correlation["low"]] == pytest.approx([0.824, 0.747], abs=0.01)
     assert np.log10(correlation["p"]) == pytest.approx(-23.7, abs=0.2)
-    slope = found(lengths).detail["slope"]
+    slope = as_json(found(lengths).detail)["slope"]
     assert [slope["estimate"], slope["low"]] == pytest.approx([0.34, 0.28], abs=0.02)
 
 
 @pytest.mark.parametrize("lengths", p1.LENGTHS)
 def test_control_words_have_a_pse_near_one_half(lengths):
-    assert found(lengths).detail["controls_mean"] == pytest.approx(0.486, abs=0.005)
-    spread = found(lengths).detail["spread"]
+    assert as_json(found(lengths).detail)["controls_mean"] == pytest.approx(0.486, abs=0.005)
+    spread = as_json(found(lengths).detail)["spread"]
     assert [spread["concepts"], spread["controls"]] == pytest.approx([0.114, 0.043], abs=0.002)
 
 
@@ -107,7 +108,7 @@ def test_jnd_is_smaller_for_occupations_in_which_both_women_and_men_work(lengths
     Occupations of nearly only women or nearly only men have a small standard deviation, and here their PSE differs most
     between cue pairs, which is part of the JND. The paper's JND comes from bootstrapped corpora alone.
     """
-    correlation = found(lengths).detail["jnd_correlation"]
+    correlation = as_json(found(lengths).detail)["jnd_correlation"]
     assert correlation["r"] == pytest.approx(-0.40, abs=0.04)
     assert correlation["p"] < 0.01
 
@@ -143,7 +144,7 @@ def test_teachers_are_nearer_to_love_than_to_hate(lengths):
 
 def test_medical_examiner_is_not_in_the_vocabulary():
     """It stands at the hate end of the paper's axis, so that end is not compared; the report names missing words."""
-    missing = found(specification="love-hate").detail["coverage"]["concepts"]["missing"]
+    missing = as_json(found(specification="love-hate").detail)["coverage"]["concepts"]["missing"]
     assert {"examiner", "practitioner", "advisor"} <= set(missing) & set(printed.LOVE_TO_HATE)
 
 
@@ -155,14 +156,14 @@ def test_pse_correlates_weakly_with_the_printed_order_of_occupations_from_hate_t
 
 def test_pse_of_occupations_between_love_and_hate_spreads_no_more_than_that_of_control_words():
     component = found(specification="love-hate")
-    spread = component.detail["spread"]
+    spread = as_json(component.detail)["spread"]
     assert [spread["concepts"], spread["controls"]] == pytest.approx([0.044, 0.075], abs=0.002)
     assert component.effects["step_2"].estimate < 0.01
 
 
 def test_all_occupations_together_are_nearer_to_love_by_about_the_tolerance_so_no_letter_is_declared():
     component = found(specification="love-hate")
-    (together,) = component.detail["hidden"]
+    (together,) = as_json(component.detail)["hidden"]
     assert together["effect"]["estimate"] == pytest.approx(0.060, abs=0.003)
     assert (component.letter, component.declared) == (Letter.DSBS, False)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from assay.catalog.shipped import specifications
+from assay.document import as_json
 from assay.experiment import run
 from assay.methods import StimulusSampling
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
@@ -75,7 +76,7 @@ def test_words_for_women_and_for_men_differ_little_in_their_distance_to_the_post
         return Reply({"label": None, "scores": {"negative": 1 - yes, "positive": yes}})
 
     (one,) = run(StimulusSampling("gender", vectors=stimuli, label="positive"), answer, 1).components
-    apart = {row["value"]: row["distance"] for row in one.detail["group_distances"]}
+    apart = {row["value"]: row["distance"] for row in as_json(one.detail)["group_distances"]}
     assert set(apart) == {"women", "men"}
     assert apart["women"] == pytest.approx(apart["men"], rel=0.1)
     assert (one.letter, one.declared) == (Letter.DSBS, True)

@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from assay.document import as_json
 from assay.experiment import run
 from assay.methods import Alternation
 from assay.methods.shared.profiles import TextProfiles
@@ -88,7 +89,7 @@ def test_vaders_effect_vanishes_without_the_name_that_is_also_a_word(vader, foun
     carried = next(reason for reason in component.reasons if reason.code == "carried-by-one")
     assert carried.facts["carrier"] == "Tia"
     assert carried.facts["without"] == 0
-    assert component.detail["leverage"]["person"][0]["without"].endswith("/ Tia")
+    assert as_json(component.detail)["leverage"]["person"][0]["without"].endswith("/ Tia")
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import pytest
 
 from assay.catalog.shipped import specifications
 from assay.catalog.stereotypes import StereotypeWords
+from assay.document import as_json
 from assay.experiment import run
 from assay.methods import StereotypeScore
 from assay.methods.shared.sentences import Sentence, sort
@@ -56,7 +57,7 @@ def finding(model: str):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_the_score_of_the_model_equals_the_published_score(model):
-    found = finding(model).detail["model"]
+    found = as_json(finding(model).detail)["model"]
     assert found["over_terms"] == pytest.approx(published(model)["published_model_bias"], abs=EXACT)
     assert found["over_pairs"] == pytest.approx(published(model)["plain_mean_over_pairs"], abs=1e-6)
     assert (found["pairs"], found["ties"]) == (published(model)["n"], published(model)["ties_top_eq_bottom"])
@@ -65,9 +66,9 @@ def test_the_score_of_the_model_equals_the_published_score(model):
 @pytest.mark.parametrize("model", MODELS)
 def test_the_score_of_each_bias_equals_the_published_score(model):
     theirs = published(model)["published_per_bias"]
-    assert finding(model).detail["model"]["by_bias"].keys() == theirs.keys()
+    assert as_json(finding(model).detail)["model"]["by_bias"].keys() == theirs.keys()
     for component in finding(model).components:
-        assert component.detail["score"]["over_terms"] == pytest.approx(theirs[component.name], abs=EXACT)
+        assert as_json(component.detail)["score"]["over_terms"] == pytest.approx(theirs[component.name], abs=EXACT)
 
 
 @pytest.mark.parametrize("model", MODELS)

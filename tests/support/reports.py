@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay import reports
+from assay.document import ServiceDocument, as_json, read_json
 from assay.explain import Vocabulary
 from assay.methods import method_of
 from assay.model import Finding
@@ -38,7 +39,7 @@ def render_terminal(document: Mapping[str, Any], **options: Any) -> str:
 
 def document_of(finding: Finding, **stated: Any) -> dict[str, Any]:
     """Return the rating document of a finding as it is stored; `stated` are arguments of `rating_document`."""
-    fields = {
+    fields: dict[str, Any] = {
         "experiment": {},
         "target": {"name": "Made up", "kind": "translator", "protocol": "custom", "url": "http://127.0.0.1:1"},
         "seed": 0,
@@ -47,5 +48,8 @@ def document_of(finding: Finding, **stated: Any) -> dict[str, Any]:
         "evidence_digest": "sha256:0",
         "visibility": "private",
     }
-    written = rating_document(rate(finding), vocabulary=words_of(finding), **{**fields, **stated})
-    return dict(json.loads(json.dumps(written, allow_nan=False)))
+    fields: dict[str, Any] = {**fields, **stated}
+    for service in fields.keys() & {"target", "author"}:
+        fields[service] = read_json(ServiceDocument, fields[service])
+    written = rating_document(rate(finding), vocabulary=words_of(finding), **fields)
+    return dict(json.loads(json.dumps(as_json(written), allow_nan=False)))

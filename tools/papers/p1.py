@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -18,7 +18,6 @@ from scipy.stats import spearmanr
 from assay.catalog.choices import AssociationWords
 from assay.catalog.profiles import contents
 from assay.catalog.shipped import shipped_words
-from assay.document import read_json
 from assay.experiment import run
 from assay.methods import ForcedChoice
 from assay.methods.forced_choice import report
@@ -85,9 +84,9 @@ class RankAgreement:
 
 def rank_agreement(component: Component, order: Sequence[str], number: str) -> RankAgreement:
     """Compare the order of a printed axis with ``pse`` or ``jnd`` of the same words."""
-    rows = {row["word"]: row for row in component.detail["words"]}
-    shared_words = [word for word in order if word in rows and rows[word].get("pse")]
-    ours = [rows[word]["pse"]["estimate"] if number == "pse" else rows[word][number] for word in shared_words]
+    rows = {row.word: row for row in detail_of(component).words}
+    shared_words = [word for word in order if word in rows and rows[word].place is not None]
+    ours = [rows[word].place if number == "pse" else rows[word].jnd for word in shared_words]
     found = spearmanr(range(len(ours)), ours)
     missing = tuple(word for word in order if word not in shared_words)
     return RankAgreement(float(found.statistic), float(found.pvalue), len(ours), missing)
@@ -95,7 +94,7 @@ def rank_agreement(component: Component, order: Sequence[str], number: str) -> R
 
 def smaller_jnd(component: Component, *words: str) -> str:
     """Return the one of `words` with the smallest JND."""
-    jnd = {row["word"]: row["jnd"] for row in component.detail["words"] if row["word"] in words}
+    jnd = {row.word: row.jnd or 0.0 for row in detail_of(component).words if row.word in words}
     return min(words, key=jnd.__getitem__)
 
 
@@ -175,46 +174,45 @@ def paper(shared: Shared) -> Paper:
     return Paper("P1", printed.P1, exhibits, absent)
 
 
-def _row(component: Component, word: str) -> Mapping[str, float]:
-    found: Mapping[str, float] = next(one for one in component.detail["words"] if one["word"] == word)["pse"]
-    return found
+def _place(component: Component, word: str) -> float:
+    return next(row.place or 0.0 for row in detail_of(component).words if row.word == word)
 
 
-def _document(detail: Mapping[str, object]) -> ForcedChoiceComponent:
-    return read_json(ForcedChoiceComponent, detail)
+def detail_of(component: Component) -> ForcedChoiceComponent:
+    """Return the details of a component by forced choice."""
+    assert isinstance(component.detail, ForcedChoiceComponent)
+    return component.detail
 
 
 def _electrician(shared: Shared) -> Exhibit:
     component = forced_choice(shared)
-    only = [row for row in component.detail["words"] if row["word"] == "electrician"]
-    estimate = _row(component, "electrician")["estimate"]
+    only = tuple(row for row in detail_of(component).words if row.word == "electrician")
+    estimate = _place(component, "electrician")
     return Exhibit(
         "Figure: psychometric curves of electrician",
         "The share of “man” answers against the share of the male cue in the mixture.",
         (Line("side of electrician's PSE", printed.ELECTRICIAN, "towards men" if estimate < 0.5 else "towards women"),),
-        pictures=tuple(
-            one for one in report.figures(_document({**component.detail, "words": only})) if one is not None
-        )[:1],
+        pictures=tuple(one for one in report.figures(replace(detail_of(component), words=only)) if one is not None)[:1],
     )
 
 
 def _occupations(shared: Shared) -> Exhibit:
     component = forced_choice(shared)
-    correlation = component.detail["correlation"]
-    side = {word: _row(component, word)["estimate"] > 0.5 for word in printed.SIDES}
+    correlation = detail_of(component).correlation
+    side = {word: _place(component, word) > 0.5 for word in printed.SIDES}
     towards = {True: "women's side", False: "men's side"}
-    r = f"r with the share of women is {correlation['r']:.2f} over {correlation['n']} occupations; {NO_DIGITS}"
-    related = "correlate" if correlation["p"] < 0.05 else "do not correlate"
+    r = f"r with the share of women is {correlation.r:.2f} over {correlation.n} occupations; {NO_DIGITS}"
+    related = "correlate" if (correlation.p or 0.0) < 0.05 else "do not correlate"
     lines = (
         Line("PSE and the labour share of an occupation", printed.LABOUR, related, r),
         *(Line(f"PSE of {word}", printed.SIDES[word], towards[side[word]]) for word in printed.SIDES),
     )
-    _, points, _, shares = report.figures(_document(component.detail))
+    _, points, _, shares = report.figures(detail_of(component))
     return Exhibit(
         "Figure: PSE of occupations, women to men",
         "Each occupation's point of subjective equality over eight cue pairs, against labour statistics.",
         lines,
-        tuple(one for one in report.tables(_document(component.detail)) if one is not None),
+        tuple(one for one in report.tables(detail_of(component)) if one is not None),
         tuple(one for one in (points, shares) if one is not None),
     )
 
@@ -223,13 +221,13 @@ def _jnd(shared: Shared) -> Exhibit:
     component = forced_choice(shared)
     found = rank_agreement(component, printed.JND_ORDER, "jnd")
     smaller = smaller_jnd(component, *printed.SIDES)
-    positive = "grows with it" if component.detail["jnd_correlation"]["r"] > 0 else "falls with it"
+    positive = "grows with it" if (detail_of(component).jnd_correlation.r or 0.0) > 0 else "falls with it"
     lines = (
         _rank_line("rank correlation with the printed axis of JND", found, ONE_MODEL),
         Line("smaller JND of lawyer and hairdresser", printed.SMALLER_JND, smaller, ONE_MODEL),
         Line("JND and the share's own standard deviation", printed.JND_OF_LABOUR, positive, ONE_MODEL),
     )
-    _, _, spread, _ = report.figures(_document(component.detail))
+    _, _, spread, _ = report.figures(detail_of(component))
     return Exhibit(
         "Figure: JND of occupations", "The spread of an occupation's PSE.", lines, pictures=(spread,) if spread else ()
     )
@@ -238,12 +236,12 @@ def _jnd(shared: Shared) -> Exhibit:
 def _love(shared: Shared) -> Exhibit:
     component = forced_choice(shared, "love-hate")
     found = rank_agreement(component, printed.LOVE_TO_HATE, "pse")
-    estimate = _row(component, "teacher")["estimate"]
+    estimate = _place(component, "teacher")
     lines = (
         Line("side of teacher's PSE", printed.TEACHER, "love" if estimate > 0.5 else "hate"),
         _rank_line("rank correlation with the printed axis from hate to love", found, OTHER_CORPUS),
     )
-    drawn = tuple(one for one in report.figures(_document(component.detail)) if one is not None)
+    drawn = tuple(one for one in report.figures(detail_of(component)) if one is not None)
     about = "Occupations between one pair of cues, love and hate."
     return Exhibit("Figure: PSE of occupations, love to hate", about, lines, pictures=drawn)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
+from assay.document import RatingDocument
 from assay.errors import UnknownName
 from store.jobs import runs
 from store.jobs.jobs import Claim
@@ -14,20 +14,20 @@ from workers.engine.worker_context import Workplace
 
 async def rerate_evidence(workplace: Workplace, claim: Claim) -> None:
     """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
-    document = await asyncio.to_thread(_recompute, workplace, claim)
+    rating_id, again = await asyncio.to_thread(_recompute, workplace, claim)
     with workplace.database.write() as connection:
-        stored = rerated.keep(connection, document["rerated_from"]["rating"], document)
+        stored = rerated.keep(connection, rating_id, again)
         result = {
             "rating": stored.rating_id,
             "version": stored.methodology_version,
             "letter": stored.letter,
             "declared": stored.declared,
-            "probabilities": document["probabilities"],
+            "probabilities": again.probabilities or None,
         }
         runs.finish_with(connection, claim, "rerated", result)
 
 
-def _recompute(workplace: Workplace, claim: Claim) -> dict[str, Any]:
+def _recompute(workplace: Workplace, claim: Claim) -> tuple[str, RatingDocument]:
     request = claim.job.experiment or {}
     methodology = workplace.methodologies.named(str(request.get("version")))
     with workplace.database.read() as connection:
@@ -35,4 +35,4 @@ def _recompute(workplace: Workplace, claim: Claim) -> dict[str, Any]:
         if rating is None:
             raise UnknownName("rating", str(request.get("rating")), ("see GET /v1/ratings",), "rating")
         record = list(rerated.evidence(connection, rating.job_id))
-    return rerated.recompute(rating, record, methodology)
+    return rating.id, rerated.recompute(rating, record, methodology)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from assay.document import ComponentDocument, HiddenDocument, RatingDocument, Shares, read_json
 from assay.errors import OutOfBounds, SpecificationError
 from assay.model import Integers
 
@@ -51,8 +51,8 @@ class TransitionEvidence:
     """Number of pairs of questions with the same content and different values."""
     name: str = ""
     """Name of the measured component, for sentences and reports: ``"es"``."""
-    hidden: tuple[Mapping[str, Any], ...] = ()
-    """Hidden effects, each with its interval and limit as a rating states them (`hidden_as_json`)."""
+    hidden: tuple[HiddenDocument, ...] = ()
+    """Hidden effects, each with its interval and limit as a rating states them."""
     contents: Contents = field(default_factory=dict)
     """Counts by content, if they were read from the observations; see `assay.composition.prediction.contents`."""
 
@@ -80,48 +80,50 @@ class TransitionEvidence:
         return float(counted[:, -1].sum() / max(1, counted.sum()))
 
 
-def read_evidence(document: Mapping[str, Any]) -> tuple[TransitionEvidence, ...]:
-    """Read the matrices of a rating document, one for each component that was measured.
-
-    Parameters
-    ----------
-    document : mapping
-        A rating as it is stored (`assay.rating.document.rating_document`).
+def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
+    """Read the matrices of a rating, one for each component that was measured.
 
     Returns
     -------
     tuple of TransitionEvidence
-        Empty if the method measures no matrix that can be chained. The rows of `one-hop`, for example,
-        are sides of the labour market and not values that the text names.
+        Empty if the method measures no matrix that can be chained, or a matrix is missing. The rows of `one-hop`, for
+        example, are sides of the labour market and not values that the text names.
     """
-    if document["method"] != METHOD:
+    measured = [component for component in rating.components if component.letter is not None]
+    blocks = read_json(_Blocks, rating.experiment)
+    complete = blocks.unbiased and blocks.biased and all(component.transitions for component in measured)
+    if rating.method != METHOD or not complete or rating.delta is None or rating.confidence is None:
         return ()
-    return tuple(
-        _of_component(component, document) for component in document["components"] if component["letter"] is not None
-    )
+    return tuple(_of_component(component, blocks, rating.delta, rating.confidence) for component in measured)
 
 
-def _of_component(component: Mapping[str, Any], document: Mapping[str, Any]) -> TransitionEvidence:
-    transitions: Mapping[str, Mapping[str, int]] = component["transitions"]
-    experiment = document["experiment"]
+@dataclass(frozen=True)
+class _Blocks:
+    """Declared distributions of a request, by role."""
+
+    unbiased: tuple[Shares, ...] = ()
+    biased: tuple[Shares, ...] = ()
+
+
+def _of_component(component: ComponentDocument, blocks: _Blocks, delta: float, confidence: float) -> TransitionEvidence:
+    transitions = component.transitions
     rows = tuple(sorted(transitions))  # sorted, because a database may have reordered the keys of the JSON object
     outputs = (*rows, *sorted(set(transitions[rows[0]]) - set(rows)))
-    content = component.get("content", {})
 
-    def declared(role: str) -> tuple[tuple[float, ...], ...]:
-        return tuple(tuple(float(shares.get(row, 0.0)) for row in rows) for shares in experiment[role])
+    def declared(shares_by_block: Sequence[Shares]) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(float(shares.get(row, 0.0)) for row in rows) for shares in shares_by_block)
 
     return TransitionEvidence(
         rows=rows,
         outputs=outputs,
         counts=tuple(tuple(int(transitions[row][output]) for output in outputs) for row in rows),
-        unbiased=declared("unbiased"),
-        biased=declared("biased"),
-        delta=float(document["delta"]),
-        confidence=float(document["confidence"]),
-        content_delta=component.get("tolerances", {}).get("content"),
-        equal=int(content.get("equal", 0)),
-        pairs=int(content.get("pairs", 0)),
-        name=str(component["name"]),
-        hidden=tuple(component.get("hidden", ())),
+        unbiased=declared(blocks.unbiased),
+        biased=declared(blocks.biased),
+        delta=delta,
+        confidence=confidence,
+        content_delta=component.tolerances.get("content"),
+        equal=component.content.equal or 0,
+        pairs=component.content.pairs or 0,
+        name=component.name or "",
+        hidden=component.hidden,
     )

@@ -132,16 +132,18 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     added: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
     for hidden in (effect for service in services for effect in service.hidden):
-        key, effect = (str(hidden["kind"]), str(hidden["name"])), hidden["effect"]
-        error = (effect["high"] - effect["low"]) / (2 * NORMAL_95)
-        samples = np.maximum(0.0, effect["estimate"] + error * rng.standard_normal(draws))
+        key, effect = (str(hidden.kind), str(hidden.name)), hidden.effect
+        if effect.estimate is None or effect.low is None or effect.high is None:
+            raise SpecificationError(f"the hidden effect {hidden.name} of a link has no interval")
+        error = (effect.high - effect.low) / (2 * NORMAL_95)
+        samples = np.maximum(0.0, effect.estimate + error * rng.standard_normal(draws))
         if key[0] == "content":
             added[key] = np.minimum(added.get(key, samples), samples)
         elif key[1].startswith("a typical"):
             added[key] = np.hypot(added.get(key, 0.0), samples)
         else:
             added[key] = added.get(key, np.zeros(draws)) + samples
-        limits.setdefault(key, hidden["limit"])
+        limits.setdefault(key, hidden.limit)
     return tuple(HiddenEffect(*key, samples, limits[key], bound=True) for key, samples in added.items())
 
 

@@ -5,23 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from assay.document import NO_ENTRIES, NO_ITEMS, Absent, EffectDocument, Json, read_json
 from assay.errors import EvidenceError, TooFewObservations
 from assay.methods.alternation.changes import changes, names_reason
+from assay.methods.alternation.detail import (
+    AlternationComponent,
+    AnsweredExample,
+    ChangeDocument,
+    DisparateImpact,
+    DivergenceDocument,
+    FoldDocument,
+    GroupDocument,
+    LabelsDocument,
+    PairDocument,
+    ScaleDocument,
+)
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.influence import Carrier, Leverage
-from assay.methods.alternation.judged import Judged, numbers_or_why
+from assay.methods.alternation.judged import Judged, number_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.shared.answers import Answers, lost_reason, too_few, too_many_labels
+from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import Case, like_those_asked
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Letter, Reason
 from assay.rating.component import HIDDEN, Lost, Measurement, Tolerance, Units
-from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
+from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_replies
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
 from assay.statistics.hidden.single_cases import LABELS, RECORD, TEXT, SingleCases, item_effect, text_effect
@@ -63,7 +77,7 @@ def judge_answers(task: Judged, tolerance: Tolerance, rng: np.random.Generator) 
     labels: dict[str, str | None] = (
         {"output": None} if answers.numbers else {label: label for label in _labels(answers, task.rules.labels)}
     )
-    detail = _common(answers, complete) | ({"not_within": list(task.not_within)} if task.not_within else {})
+    detail = _common(answers, complete, task.not_within)
     if not labels or not complete or too_few(answers, len(complete)):
         return [Measurement("output", answers.counts, tolerance, detail).give_up(lost_reason(answers, len(complete)))]
     if (reason := too_many_labels(labels)) is not None:
@@ -75,7 +89,7 @@ def judge_answers(task: Judged, tolerance: Tolerance, rng: np.random.Generator) 
     )
     components = []
     for (name, label), output_rng in zip(labels.items(), rng.spawn(len(labels)), strict=True):
-        components.append(_judge_output(name, label, task, tolerance, dict(detail), output_rng, len(labels)))
+        components.append(_judge_output(name, label, task, tolerance, detail, output_rng, len(labels)))
     return components
 
 
@@ -84,7 +98,7 @@ def _judge_output(
     label: str | None,
     task: Judged,
     tolerance: Tolerance,
-    detail: dict[str, Any],
+    detail: AlternationComponent,
     rng: np.random.Generator,
     outputs: int,
 ) -> Component:
@@ -106,20 +120,21 @@ def _judge_output(
     if task.letter_only and not component.declared:  # other scales can only withdraw a declared letter
         return component
     letter_only_outputs = [replace(output, letter_only=True, draws=draws // 2) for output in alternatives]
-    others = [output.judge(tolerance, dict(detail), rng.spawn(1)[0]) for output in letter_only_outputs]
+    others = [output.judge(tolerance, detail, rng.spawn(1)[0]) for output in letter_only_outputs]
     return component if len(scales) == 1 else _on_all_scales(component, others, scales)
 
 
 def _on_all_scales(component: Component, others: Sequence[Component], scales: Sequence[Scale]) -> Component:
     """Add the letters on the other scales to a component; if two declared letters differ, none is declared."""
-    rows = [
-        {"scale": scale, "letter": variant.letter, "declared": variant.declared}
+    rows = tuple(
+        ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *others), strict=True)
-    ]
-    component = replace(component, detail={**component.detail, "scales": rows})
-    if not component.declared or len({row["letter"] for row in rows if row["declared"]}) == 1:
+    )
+    if isinstance(component.detail, AlternationComponent):
+        component = replace(component, detail=replace(component.detail, scales=rows))
+    if not component.declared or len({row.letter for row in rows if row.declared}) == 1:
         return component
-    letters = {str(row["scale"]): row["letter"] for row in rows if row["declared"]}
+    letters = {str(row.scale): row.letter for row in rows if row.declared}
     reason = Reason("letter-depends-on-scale", {"letters": letters}, component.name)
     return replace(component, declared=False, reasons=(reason, *component.reasons))
 
@@ -142,7 +157,7 @@ class _Output:
     outputs: int
     draws: int
 
-    def judge(self, tolerance: Tolerance, detail: dict[str, Any], rng: np.random.Generator) -> Component:
+    def judge(self, tolerance: Tolerance, detail: AlternationComponent, rng: np.random.Generator) -> Component:
         task = self.task
         measurement = Measurement(self.name, task.answers.counts, tolerance, detail)
         first, second, third = rng.spawn(3)
@@ -155,22 +170,29 @@ class _Output:
             hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0], noise=noise)
         except EvidenceError as error:
             return measurement.impossible(error)
-        published = self._published(measurement.detail)
+        published, tests = self._published()
         measurement = replace(measurement, tolerance=tolerance, published=published, units=_units(task.cases))
         worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
         leverage = Leverage(profiles, task.cases, worst)
-        measurement.detail |= {
-            "scale": profiles.scale,
-            "means": dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
-            "estimand": like_those_asked(profiles.clusters),
-            "clusters": {kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
-            "pairs": [self._pair(a, b, pairs[a, b], profiles) for a, b in pairs],
-        }
+        measurement.detail = replace(
+            detail,
+            analyses=tests,
+            scale=profiles.scale,
+            means=dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
+            estimand=like_those_asked(profiles.clusters),
+            clusters={kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
+            pairs=tuple(self._pair(a, b, pairs[a, b], profiles) for a, b in pairs),
+        )
         if not self.letter_only:
-            analyses = {"leverage": leverage.as_json(), "divergence": self._divergences(profiles.clusters, third)}
-            by_group = losses_as_json(task.answers.by_group, task.rules.delta_loss)
-            measurement.detail |= analyses | self._as_given(third) | hidden_as_json(hidden) | by_group
-            measurement.detail |= {"changes": self.changes} if self.changes else {}
+            divergence = self._divergences(profiles.clusters, third)
+            measurement.detail = replace(
+                self._as_given(measurement.detail, third),
+                divergence=divergence,
+                leverage=leverage.document(),
+                hidden=hidden_documents(hidden),
+                by_group=losses_document(task.answers.by_group, task.rules.delta_loss),
+                changes=self.changes or NO_ITEMS,
+            )
         carrier = leverage.carrier()
         largest = {
             step: np.abs(step_draws).max(axis=1)
@@ -200,19 +222,18 @@ class _Output:
         """Add the counted change of labels to the reason about single cases, whose effect is an estimate."""
         if reason.code != HIDDEN["individual"] or not self.bare:
             return reason
-        of_pairs = self.changes[:1] or self.task.label_changes
-        counts = {"changed": max(row["changed"] for row in of_pairs), "of": len(self.table)}
+        of_pairs: Sequence[ChangeDocument | LabelsDocument] = self.changes[:1] or self.task.label_changes
+        counts = {"changed": max(row.changed or 0 for row in of_pairs), "of": len(self.table)}
         return replace(reason, facts={**reason.facts, **counts})
 
-    def _published(self, detail: dict[str, Any]) -> Mapping[str, str | None]:
-        """Return the letter of the published rule if it is requested, and add its tests to `detail`."""
+    def _published(self) -> tuple[Mapping[str, str | None], Json]:
+        """Return the letter of the published rule, and its tests; empty if it is not requested."""
         rules = self.task.rules
         if rules.alpha is None or self.letter_only:
-            return {}
+            return {}, NO_ENTRIES
         side = np.unique([str(case.side) for case in self.task.cases], return_inverse=True)[1]
         blocks = Blocks(self.table, self.task.answers.values, self.task.groups, side, rules.tie)
-        letters, detail["analyses"] = kolmogorov_smirnov_letter(blocks, rules.alpha, rules.join)
-        return letters
+        return kolmogorov_smirnov_letter(blocks, rules.alpha, rules.join)
 
     # -------------------------------------------------------------------- effects
     def _fitted(self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator) -> dict[str, Floats]:
@@ -305,11 +326,11 @@ class _Output:
         return task.of_any_label[noise]
 
     @cached_property
-    def changes(self) -> list[dict[str, Any]]:
+    def changes(self) -> tuple[ChangeDocument, ...]:
         """Counts of answers to sentences that differ (`changes`); empty if effects on single cases are not judged."""
         task = self.task
         if self.letter_only or task.rules.delta_individual is None or task.groups is not None:
-            return []
+            return ()
         if self.bare:
             labels, repeats = task.label_numbers
             return changes(labels, task.answers.values, repeats, task.cells[0], labels=True)
@@ -344,19 +365,21 @@ class _Output:
         )
 
     # -------------------------------------------------------------------- details beside the letter
-    def _pair(self, a: str, b: str, samples: Floats, profiles: Profiles) -> dict[str, Any]:
+    def _pair(self, a: str, b: str, samples: Floats, profiles: Profiles) -> PairDocument:
         first, second = (self.table[:, profiles.values.index(name)] for name in (a, b))
         difference = second - first
-        return {
-            "from": a,
-            "to": b,
-            "shift": float(difference.mean()),
-            "effect": asdict(interval_of(samples)),
-            **numbers_or_why({"d_z": lambda: d_z(difference)}),
-            "changed": int(np.count_nonzero(difference)),
-        }
+        return PairDocument(
+            a,
+            b,
+            shift=float(difference.mean()),
+            effect=EffectDocument.of(interval_of(samples)),
+            d_z=number_or_why(lambda: d_z(difference)),
+            changed=int(np.count_nonzero(difference)),
+        )
 
-    def _divergences(self, clusters: Mapping[str, Integers], rng: np.random.Generator) -> list[dict[str, Any]]:
+    def _divergences(
+        self, clusters: Mapping[str, Integers], rng: np.random.Generator
+    ) -> tuple[DivergenceDocument, ...]:
         """Return the divergences of outputs between ordered pairs of values; of many pairs, those furthest apart."""
         rows = []
         # the first kind of cluster is the person (if any); the test flips all signs of a person together
@@ -369,43 +392,45 @@ class _Output:
             pairs = [pairs[index] for index in furthest_pairs.tolist()]
         for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
             x, y = self.table[:, a], self.table[:, b]
-            row: dict[str, Any] = {"from": self.task.answers.values[a], "to": self.task.answers.values[b]}
-            row |= numbers_or_why({"kl": lambda x=x, y=y: gaussian_kl(x, y)})
-            try:
-                row["kl_interval"] = asdict(gaussian_kl_interval(x, y))
-            except EvidenceError as error:
-                row["kl_interval"] = {"why": str(error)}
-            row["kl_by_fold"] = [dict(vars(fold)) for fold in kl_by_fold(x, y, self.task.rules.folds, rng)]
-            if a < b:
-                row |= numbers_or_why({"sign_flip_p": lambda x=x, y=y: sign_flip_test(y - x, rng, clusters=together).p})
-            rows.append(row)
-        return rows
+            rows.append(
+                DivergenceDocument(
+                    self.task.answers.values[a],
+                    self.task.answers.values[b],
+                    kl=number_or_why(partial(gaussian_kl, x, y)),
+                    kl_interval=_kl_interval(x, y),
+                    kl_by_fold=tuple(
+                        FoldDocument(**vars(fold)) for fold in kl_by_fold(x, y, self.task.rules.folds, rng)
+                    ),
+                    sign_flip_p=_sign_flip_p(y - x, together, rng) if a < b else None,
+                )
+            )
+        return tuple(rows)
 
-    def _as_given(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return the sizes, means and disparate impact of the groups, each record with its original value."""
-        detail: dict[str, Any] = {}
+    def _as_given(self, detail: AlternationComponent, rng: np.random.Generator) -> AlternationComponent:
+        """Add the sizes, means and disparate impact of the groups, each record with its original value."""
         if not self.task.answers.numbers:
-            detail["labels"] = self.task.label_changes
+            detail = replace(detail, labels=self.task.label_changes)
         groups = self.task.groups
         if groups is None:
             return detail
         as_given = self.table[np.arange(len(groups)), groups]
-        detail["groups"] = [
-            {
-                "value": name,
-                "records": int((groups == value).sum()),
-                "mean": float(as_given[groups == value].mean()) if (groups == value).any() else None,
-                "small": bool((groups == value).sum() < SMALL_GROUP),
-            }
+        described_groups = tuple(
+            GroupDocument(
+                name,
+                records=int((groups == value).sum()),
+                mean=float(as_given[groups == value].mean()) if (groups == value).any() else None,
+                small=bool((groups == value).sum() < SMALL_GROUP),
+            )
             for value, name in enumerate(self.task.answers.values)
-        ]
-        if not self.task.answers.numbers:
-            positive = as_given >= 0.5
-            try:
-                detail["disparate_impact"] = asdict(disparate_impact(positive, groups, self.task.answers.values, rng))
-            except EvidenceError as error:
-                detail["disparate_impact"] = {"why": str(error)}
-        return detail
+        )
+        detail = replace(detail, groups=described_groups)
+        if self.task.answers.numbers:
+            return detail
+        try:
+            impact = disparate_impact(as_given >= 0.5, groups, self.task.answers.values, rng)
+        except EvidenceError as error:
+            return replace(detail, disparate_impact=DisparateImpact(why=str(error)))
+        return replace(detail, disparate_impact=read_json(DisparateImpact, asdict(impact)))
 
     # -------------------------------------------------------------------- reasons
     def _why(
@@ -448,18 +473,30 @@ def _labels(answers: Answers, requested: Sequence[str]) -> tuple[str, ...]:
     return tuple(returned[1:] if len(returned) == 2 else returned)
 
 
-def _common(answers: Answers, complete: Sequence[int]) -> dict[str, Any]:
-    return {
-        "values": list(answers.values),
-        "profiles": {"asked": len(answers.cases), "whole": len(complete)},
-        "failed_why": dict(answers.failed_why),
-        "unusable_why": dict(answers.unusable_why),
-        "unasked": answers.unasked,
-        "examples": [
-            {"asked": _spoken(answers.cases[index].given[0]), "returned": _spoken(answers.replies[index, 0])}
+def _common(answers: Answers, complete: Sequence[int], not_within: Sequence[str]) -> AlternationComponent:
+    return AlternationComponent(
+        values=tuple(answers.values),
+        profiles=ProfilesDocument(len(answers.cases), len(complete)),
+        failed_why=dict(answers.failed_why),
+        unusable_why=dict(answers.unusable_why),
+        unasked=answers.unasked,
+        examples=tuple(
+            AnsweredExample(_spoken(answers.cases[index].given[0]), returned=_spoken(answers.replies[index, 0]))
             for index in complete[:3]
-        ],
-    }
+        ),
+        not_within=tuple(not_within) or NO_ITEMS,
+    )
+
+
+def _sign_flip_p(differences: Floats, clusters: Integers | None, rng: np.random.Generator) -> float | Absent:
+    return number_or_why(lambda: sign_flip_test(differences, rng, clusters=clusters).p)
+
+
+def _kl_interval(first: Floats, second: Floats) -> EffectDocument:
+    try:
+        return EffectDocument.of(gaussian_kl_interval(first, second))
+    except EvidenceError as error:
+        return EffectDocument(why=str(error))
 
 
 def _spoken(content: Any) -> str:

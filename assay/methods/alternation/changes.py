@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
+from assay.methods.alternation.detail import ChangeDocument
 from assay.model import Floats, HiddenEffect, Integers, Reason
 
 Answers = Floats | Integers
@@ -25,7 +26,7 @@ AS_MUCH = 0.8
 
 def changes(
     outputs: Answers, values: Sequence[str], repeats: Answers | None, cells: Integers, *, labels: bool
-) -> list[dict[str, Any]]:
+) -> tuple[ChangeDocument, ...]:
     """Count pairs of answers that differ, for the pair of values with the largest differences.
 
     Parameters
@@ -41,26 +42,24 @@ def changes(
 
     Returns
     -------
-    list of dict
-        For each comparison that was made, its number of pairs of answers (``of``), how many of them differ
-        (``changed``) and, for numbers, the root mean square of the differences (``size``). Of repeated questions also
-        the standard error, between questions, of the share that changed or of the mean square (``error``).
+    tuple of ChangeDocument
+        One for each comparison that was made.
     """
     pairs = list(combinations(range(len(values)), 2))
     apart = [outputs[:, b] - outputs[:, a] for a, b in pairs]
     a, b = pairs[int(np.argmax([np.mean(part != 0) if labels else np.mean(part**2) for part in apart]))]
-    rows = [_row(SWAPPED, outputs[:, [a, b]], labels=labels) | {"from": values[a], "to": values[b]}]
+    rows = [replace(_row(SWAPPED, outputs[:, [a, b]], labels=labels), from_=values[a], to=values[b])]
     if repeats is not None:
         questions = repeats[:, [a, b]].reshape(-1, repeats.shape[2])
-        rows.append(_row(ASKED_AGAIN, questions, labels=labels) | {"error": _error(questions, labels=labels)})
+        rows.append(replace(_row(ASKED_AGAIN, questions, labels=labels), error=_error(questions, labels=labels)))
     order = np.argsort(cells, kind="stable")
     of_cell = np.split(order, np.flatnonzero(np.diff(cells[order])) + 1)
     groups = [outputs[places, value] for places in of_cell for value in (a, b)]
     rows.append(_total(ANOTHER_PERSON, [_differences(group[None]) for group in groups], labels=labels))
-    return [row for row in rows if row["of"]]
+    return tuple(row for row in rows if row.of)
 
 
-def _row(comparison: str, answers: Answers, *, labels: bool) -> dict[str, Any]:
+def _row(comparison: str, answers: Answers, *, labels: bool) -> ChangeDocument:
     """Compare every two answers of a row; shape (rows, answers)."""
     return _total(comparison, [_differences(answers)], labels=labels)
 
@@ -77,47 +76,47 @@ def _error(answers: Answers, *, labels: bool) -> float:
     return float(of_question.std() / math.sqrt(len(answers)))
 
 
-def _total(comparison: str, differences: Sequence[Floats], *, labels: bool) -> dict[str, Any]:
+def _total(comparison: str, differences: Sequence[Floats], *, labels: bool) -> ChangeDocument:
     pooled = np.concatenate(differences)
-    row: dict[str, Any] = {"what": comparison, "changed": int(np.count_nonzero(pooled)), "of": len(pooled)}
-    return row if labels else row | {"size": math.sqrt(float((pooled**2).mean())) if len(pooled) else 0.0}
+    size = math.sqrt(float((pooled**2).mean())) if len(pooled) else 0.0
+    return ChangeDocument(comparison, int(np.count_nonzero(pooled)), len(pooled), None if labels else size)
 
 
 def names_reason(
-    rows: Sequence[Mapping[str, Any]], hidden: Sequence[HiddenEffect], unit: float, output: str
+    rows: Sequence[ChangeDocument], hidden: Sequence[HiddenEffect], unit: float, output: str
 ) -> tuple[Reason, ...]:
     """Return the reason that the service follows names, if persons of one group differ as much as those of two groups.
 
     The differences must exceed the limit of the effect on single cases, without the noise of asking again, and the
     effect itself must not. `unit` is the standard deviation of numbers.
     """
-    row_by_comparison = {row["what"]: row for row in rows}
+    row_by_comparison = {row.what: row for row in rows}
     singles = [effect for effect in hidden if effect.kind == "individual" and effect.limit is not None]
     if ANOTHER_PERSON not in row_by_comparison or not singles:
         return ()
     swapped, repeated, person = (
         _share(row_by_comparison.get(comparison), unit) for comparison in (SWAPPED, ASKED_AGAIN, ANOTHER_PERSON)
     )
-    limit = singles[0].limit if "size" not in row_by_comparison[SWAPPED] else float(singles[0].limit or 0) ** 2
+    first, second = row_by_comparison[SWAPPED], row_by_comparison[ANOTHER_PERSON]
+    limit = singles[0].limit if first.size is None else float(singles[0].limit or 0) ** 2
     within = all(float(np.median(effect.draws)) <= float(effect.limit or 0) for effect in singles)
-    error = row_by_comparison.get(ASKED_AGAIN, {}).get("error", 0.0) / (
-        unit**2 if "size" in row_by_comparison[SWAPPED] else 1.0
-    )
+    again = row_by_comparison.get(ASKED_AGAIN)
+    error = 0.0 if again is None else (again.error or 0.0) / (1.0 if first.size is None else unit**2)
     if (
         not within
         or swapped - repeated - CLEAR * error <= float(limit or 0)
         or person - repeated < AS_MUCH * (swapped - repeated)
     ):
         return ()
-    facts: dict[str, Any] = {"output": output}
-    for name, row in (("swapped", row_by_comparison[SWAPPED]), ("person", row_by_comparison[ANOTHER_PERSON])):
-        facts |= {f"{key}_{name}": row[key] for key in ("changed", "of")}
-        facts |= {f"size_{name}": row["size"] / unit} if "size" in row else {}
+    facts: dict[str, object] = {"output": output}
+    for name, row in (("swapped", first), ("person", second)):
+        facts |= {f"changed_{name}": row.changed, f"of_{name}": row.of}
+        facts |= {} if row.size is None else {f"size_{name}": row.size / unit}
     return (Reason("follows-names", facts, output),)
 
 
-def _share(row: Mapping[str, Any] | None, unit: float) -> float:
+def _share(row: ChangeDocument | None, unit: float) -> float:
     """Return the share of changed labels, or the mean square of numbers in units of their variance."""
     if row is None:
         return 0.0
-    return float((row["size"] / unit) ** 2) if "size" in row else float(row["changed"] / row["of"])
+    return (row.changed or 0) / (row.of or 1) if row.size is None else float((row.size / unit) ** 2)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from assay.document import NO_EFFECT, Absent, EffectDocument, Shares
-from assay.methods.shared.report import ProfilesComponent
+from assay.document import NO_EFFECT, NO_ENTRIES, NO_ITEMS, Absent, EffectDocument, ExampleDocument, Shares, always
+from assay.methods.shared.detail import ProfilesComponent
+from assay.model import Letter
 
 
 @dataclass(frozen=True)
@@ -22,14 +23,20 @@ class PairDocument:
 
 @dataclass(frozen=True)
 class ChangeDocument:
-    """Counted changes of single answers when the value, nothing, or the person was exchanged."""
+    """Pairs of single answers that differ when the value, nothing, or the person was exchanged.
+
+    Of `of` pairs of answers, `changed` differ; `size` is the root mean square of numbers' differences. `from_` and `to`
+    are the compared values. Of repeated questions, `error` is the standard error, between questions, of the share that
+    changed or of the mean square.
+    """
 
     what: str | None = None
+    changed: int | None = None
+    of: int | None = None
+    size: float | None = None
     from_: str | None = None
     to: str | None = None
-    of: int | None = None
-    changed: int | None = None
-    size: float | None = None
+    error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ class GroupDocument:
 
     value: str | None = None
     records: float | None = None
-    mean: float | Absent | None = None
+    mean: float | Absent | None = always(None)
     small: bool | None = None
 
 
@@ -53,9 +60,17 @@ class LabelsDocument:
 
 @dataclass(frozen=True)
 class FoldDocument:
-    """Gaussian KL divergence of one fold of the data."""
+    """Gaussian KL divergences of one fold of the data, and the moments that they are computed from."""
 
-    kl_xy: float | None = None
+    fold: int | None = None
+    n: int | None = None
+    mean_x: float | None = None
+    sd_x: float | None = None
+    mean_y: float | None = None
+    sd_y: float | None = None
+    kl_xy: float | None = always(None)
+    kl_yx: float | None = always(None)
+    why: str | None = always(None)
 
 
 @dataclass(frozen=True)
@@ -64,9 +79,10 @@ class DivergenceDocument:
 
     from_: str | None = None
     to: str | None = None
+    kl: float | Absent | None = None
     kl_interval: EffectDocument = NO_EFFECT
+    kl_by_fold: tuple[FoldDocument, ...] = NO_ITEMS
     sign_flip_p: float | Absent | None = None
-    kl_by_fold: tuple[FoldDocument, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,15 +91,30 @@ class RatioDocument:
 
     of: str | None = None
     to: str | None = None
-    ratio: EffectDocument = NO_EFFECT
-    why: str | None = None
+    ratio: EffectDocument = always(NO_EFFECT)
+    why: str | None = always(None)
+
+
+@dataclass(frozen=True)
+class RateDocument:
+    """Records of a group, and those with the positive output."""
+
+    value: str | None = None
+    records: int | None = None
+    positives: int | None = None
 
 
 @dataclass(frozen=True)
 class DisparateImpact:
-    """Ratios of base rates."""
+    """Base rates and their ratios, or the reason why there are none."""
 
-    ratios: tuple[RatioDocument, ...] = ()
+    rates: tuple[RateDocument, ...] = NO_ITEMS
+    ratios: tuple[RatioDocument, ...] = NO_ITEMS
+    why: str | None = None
+
+
+NO_IMPACT = DisparateImpact()
+"""Base rates that were not computed."""
 
 
 @dataclass(frozen=True)
@@ -95,35 +126,65 @@ class WithoutDocument:
 
 
 @dataclass(frozen=True)
+class CarrierDocument:
+    """The single cluster to which most of an effect is attributed."""
+
+    kind: str | None = None
+    name: str | None = None
+    member: str | None = always(None)
+    share: float | None = None
+    effect: float | None = None
+    without: float | None = None
+
+
+@dataclass(frozen=True)
 class Leverage:
     """The largest effect, computed again without each cluster."""
 
-    pair: tuple[str, ...] = ()
+    pair: tuple[str, ...] = NO_ITEMS
     effect: float | None = None
-    person: tuple[WithoutDocument, ...] = ()
-    frame: tuple[WithoutDocument, ...] = ()
-    content: tuple[WithoutDocument, ...] = ()
-    row: tuple[WithoutDocument, ...] = ()
+    person: tuple[WithoutDocument, ...] = NO_ITEMS
+    frame: tuple[WithoutDocument, ...] = NO_ITEMS
+    content: tuple[WithoutDocument, ...] = NO_ITEMS
+    row: tuple[WithoutDocument, ...] = NO_ITEMS
+    carrier: CarrierDocument | None = None
+
+
+NO_LEVERAGE = Leverage()
+"""Leverage that was not computed."""
 
 
 @dataclass(frozen=True)
 class ScaleDocument:
-    """Scale on which an effect was measured, the first one being the declared scale."""
+    """Letter on a scale on which an effect was measured, the first one being the declared scale."""
 
     scale: str | None = None
+    letter: Letter | None = always(None)
+    declared: bool = always(False)
+
+
+@dataclass(frozen=True)
+class AnsweredExample(ExampleDocument):
+    """A profile, and the answer to it."""
+
+    middle: str | None = None
+    returned: str | None = None
+    read: tuple[str, ...] = NO_ITEMS
+    why: str | None = None
 
 
 @dataclass(frozen=True)
 class AlternationComponent(ProfilesComponent):
     """A label or an output, compared between the values of the attribute."""
 
-    means: Shares = field(default_factory=dict)
-    pairs: tuple[PairDocument, ...] = ()
-    changes: tuple[ChangeDocument, ...] = ()
-    groups: tuple[GroupDocument, ...] = ()
-    labels: tuple[LabelsDocument, ...] = ()
-    divergence: tuple[DivergenceDocument, ...] = ()
-    disparate_impact: DisparateImpact = DisparateImpact()
-    leverage: Leverage = Leverage()
-    scales: tuple[ScaleDocument, ...] = ()
-    not_within: tuple[str, ...] = ()
+    means: Shares = NO_ENTRIES
+    examples: tuple[AnsweredExample, ...] = NO_ITEMS
+    pairs: tuple[PairDocument, ...] = NO_ITEMS
+    changes: tuple[ChangeDocument, ...] = NO_ITEMS
+    groups: tuple[GroupDocument, ...] = NO_ITEMS
+    labels: tuple[LabelsDocument, ...] = NO_ITEMS
+    divergence: tuple[DivergenceDocument, ...] = NO_ITEMS
+    disparate_impact: DisparateImpact = NO_IMPACT
+    leverage: Leverage = NO_LEVERAGE
+    scales: tuple[ScaleDocument, ...] = NO_ITEMS
+    not_within: tuple[str, ...] = NO_ITEMS

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.methods.alternation.detail import CarrierDocument, WithoutDocument
+from assay.methods.alternation.detail import Leverage as LeverageDocument
 from assay.methods.shared.profiles import JOINED, Case
 from assay.model import Floats, Integers
 from assay.statistics.intervals.alternation_effects import Profiles, without_each
@@ -67,19 +69,21 @@ class Leverage:
         """Mean difference, in standard deviations of the output."""
         return float(self._differences.mean())
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the clusters with the largest leverage, and the `Carrier` if there is one, as JSON."""
-        effect = self.effect
-        detail: dict[str, Any] = {"pair": list(self.pair), "effect": effect}
-        for kind in self.profiles.clusters:
-            effects_without = without_each(self.profiles, kind, self.pair)
-            order = sorted(effects_without, key=lambda cluster: -abs(effects_without[cluster] - effect))[:LISTED]
-            detail[kind] = [
-                {"without": self._names(kind)[cluster], "effect": effects_without[cluster]} for cluster in order
-            ]
-        if (carrier := self.carrier()) is not None:
-            detail["carrier"] = asdict(carrier)
-        return detail
+    def document(self) -> LeverageDocument:
+        """Return the clusters with the largest leverage, and the `Carrier` if there is one."""
+        carrier = self.carrier()
+        return LeverageDocument(
+            self.pair,
+            self.effect,
+            **{kind: self._largest(kind) for kind in self.profiles.clusters},
+            carrier=None if carrier is None else CarrierDocument(**asdict(carrier)),
+        )
+
+    def _largest(self, kind: str) -> tuple[WithoutDocument, ...]:
+        """Return the effect without each of the clusters of a kind that change it most."""
+        effects_without, effect = without_each(self.profiles, kind, self.pair), self.effect
+        order = sorted(effects_without, key=lambda cluster: -abs(effects_without[cluster] - effect))[:LISTED]
+        return tuple(WithoutDocument(self._names(kind)[cluster], effects_without[cluster]) for cluster in order)
 
     def carrier(self) -> Carrier | None:
         """Return the cluster to which most of the effect is attributed; ``None`` if there is none."""

@@ -11,7 +11,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.document import Absent
 from assay.errors import EvidenceError
+from assay.methods.alternation.detail import LabelsDocument
 from assay.methods.shared.answers import Answers
 from assay.methods.shared.profiles import JOINED, Case, numbered_clusters
 from assay.model import Floats, HiddenEffect, Integers
@@ -100,13 +102,13 @@ class Judged:
         return None if original_values[0] is None else np.array(original_values, dtype=np.int64)
 
     @cached_property
-    def label_changes(self) -> list[dict[str, Any]]:
+    def label_changes(self) -> tuple[LabelsDocument, ...]:
         """Number of profiles whose likeliest label differs, for every two values."""
         values, chosen = self.answers.values, self.likeliest(self.answers, self.whole)
-        return [
-            {"from": values[a], "to": values[b], "changed": int((chosen[:, a] != chosen[:, b]).sum())}
+        return tuple(
+            LabelsDocument(values[a], values[b], int((chosen[:, a] != chosen[:, b]).sum()))
             for a, b in combinations(range(len(values)), 2)
-        ]
+        )
 
     @cached_property
     def repeated(self) -> Sequence[int]:
@@ -167,12 +169,9 @@ class Judged:
         return table
 
 
-def numbers_or_why(works: Mapping[str, Any]) -> dict[str, Any]:
-    """Compute each number, or the reason why the evidence does not allow it."""
-    results: dict[str, Any] = {}
-    for name, work in works.items():
-        try:
-            results[name] = float(work())
-        except EvidenceError as error:
-            results[name] = {"why": str(error)}
-    return results
+def number_or_why(work: Callable[[], float]) -> float | Absent:
+    """Compute a number, or the reason why the evidence does not allow it."""
+    try:
+        return float(work())
+    except EvidenceError as error:
+        return Absent(str(error))

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from numpy.typing import NDArray
 
 from assay.bounds import Bounded
-from assay.document import ComponentDocument
+from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.alternation import report
@@ -29,6 +29,7 @@ from assay.methods.alternation.detail import AlternationComponent
 from assay.methods.alternation.judged import TIMES, Judged, Rules
 from assay.methods.shared.answer_tally import Asking, ask_in_batches
 from assay.methods.shared.answers import Answers
+from assay.methods.shared.detail import ProfilesAggregation, ProfilesLook
 from assay.methods.shared.profiles import (
     MOST_STRATA,
     Case,
@@ -125,6 +126,7 @@ class Alternation(Bounded, Method):
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     COMPONENT: ClassVar[type[ComponentDocument]] = AlternationComponent
+    AGGREGATION: ClassVar[type[AggregationDocument]] = ProfilesAggregation
     in_words = staticmethod(report.in_words)
     room = staticmethod(report.room)
     tables = staticmethod(report.tables)
@@ -207,7 +209,7 @@ class Alternation(Bounded, Method):
         answers = Answers((), self.values, numbers=self.answers == "numbers")
         repeated_answers = Answers((), self.values, numbers=answers.numbers, spellings=answers.spellings)
         components: list[Component] = []
-        looks: list[dict[str, Any]] = []
+        looks: list[ProfilesLook] = []
         for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
             yield from self._ask(answers, cases[:size], ordering)
             if self.repeats and not repeated_answers.cases:
@@ -217,7 +219,7 @@ class Alternation(Bounded, Method):
             components = self._judge(
                 answers, repeated_answers, interim_rng, 1.0 if last else EARLY, letter_only=not last
             )
-            looks.append({"profiles": size, "letters": {component.name: component.letter for component in components}})
+            looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if answers.unasked or all(
                 component.declared or (component.letter is None and not has_too_few(component))
                 for component in components
@@ -227,7 +229,9 @@ class Alternation(Bounded, Method):
                     components if last else self._judge(answers, repeated_answers, final_rng, EARLY, letter_only=False)
                 )
                 break
-        return replace(self.finding(components, {"looks": looks}), reasons=answers.spellings.reasons())
+        return replace(
+            self.finding(components, ProfilesAggregation(looks=tuple(looks))), reasons=answers.spellings.reasons()
+        )
 
     def _judge(
         self,

@@ -7,53 +7,71 @@ null check states how often chance alone gives an effect as large.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from assay.catalog.choices import AssociationWords
+from assay.document import read_json
+from assay.methods.association.detail import Classical, MeasureDocument, MeasuredWeat, NullDocument, WeatDocument
 from assay.methods.shared.coverage import Vectors
 from assay.model import Floats
 from assay.rating.component import result_or_why
 from assay.statistics.embeddings.bias_direction import direct_bias, relational_inner_product
-from assay.statistics.embeddings.embedding_bias import embedding_coherence, mean_average_cosine, relative_norm_distance
+from assay.statistics.embeddings.embedding_bias import (
+    MeanAverageCosine,
+    embedding_coherence,
+    mean_average_cosine,
+    relative_norm_distance,
+)
 from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
 from assay.statistics.embeddings.weat import cosines, weat
 from assay.statistics.embeddings.weat_null import null_check
 
 Matrix = Floats
 
+OF_PAIRS = frozenset({"ripa", "direct_bias"})
+"""Measures that compare pairs of words of two groups."""
+
 PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
 """Effect size and words per set of P2's argument that chance alone can give a large WEAT effect."""
 
 
-def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> dict[str, Any]:
+def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> Classical:
     """Compute every measure that the word lists allow; for the others, return the reason.
 
     Returns
     -------
-    dict
+    Classical
         ``mac``, ``null``, and under ``weat`` a row for every pair of groups: WEAT, and beside it RND, ECT, RIPA, RNSB
         (the classifier between the two stereotype lists) and DirectBias of the control words.
     """
     protected = {group: _matrix(vectors, terms) for group, terms in words.protected.items()}
     stereotypes = {group: _matrix(vectors, terms) for group, terms in words.attributes.items()}
     controls = _matrix(vectors, (*words.human, *words.neutral))
-    pairs = [
-        {
-            "targets": [a, b],
-            "attributes": [a, b],
-            **_of_pair(protected[a], protected[b], stereotypes[a], stereotypes[b], controls, rng),
-        }
+    pairs = tuple(
+        replace(
+            _of_pair(protected[a], protected[b], stereotypes[a], stereotypes[b], controls, rng),
+            targets=(a, b),
+            attributes=(a, b),
+        )
         for a, b in combinations(words.protected, 2)
-    ]
-    return {
-        "mac": result_or_why(lambda: _mac(words, vectors)),
-        "weat": pairs,
-        "null": result_or_why(lambda: asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
-    }
+    )
+    return Classical(
+        mac=_measured(lambda: _mac(words, vectors)),
+        weat=pairs,
+        null=result_or_why(
+            NullDocument,
+            lambda: read_json(NullDocument, asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
+        ),
+    )
+
+
+def _measured(measure: Callable[[], Any]) -> MeasureDocument:
+    """Compute a measure; return the reason instead if the words do not allow it."""
+    return result_or_why(MeasureDocument, lambda: read_json(MeasureDocument, asdict(measure())))
 
 
 def _matrix(vectors: Vectors, terms: tuple[str, ...]) -> Matrix:
@@ -67,31 +85,28 @@ def _of_pair(
     other_stereotypes: Matrix,
     controls: Matrix,
     rng: np.random.Generator,
-) -> dict[str, Any]:
+) -> WeatDocument:
     """Compute the measures of two groups."""
-    measures: dict[str, Callable[[], dict[str, Any]]] = {
-        "rnd": lambda: asdict(relative_norm_distance(first, second, stereotypes)),
-        "ect": lambda: asdict(embedding_coherence(first, second, stereotypes)),
-        "ripa": lambda: _unpaired(first, second) or asdict(relational_inner_product(first, second, stereotypes)),
-        "rnsb": lambda: asdict(
-            negative_sentiment_bias(stereotypes, other_stereotypes, np.concatenate([first, second]))
-        ),
-        "direct_bias": lambda: _unpaired(first, second) or asdict(direct_bias(controls, first, second)),
+    row = result_or_why(
+        WeatDocument,
+        lambda: read_json(MeasuredWeat, weat(first, second, stereotypes, other_stereotypes, rng=rng).as_json()),
+    )
+    measures: dict[str, Callable[[], Any]] = {
+        "rnd": lambda: relative_norm_distance(first, second, stereotypes),
+        "ect": lambda: embedding_coherence(first, second, stereotypes),
+        "ripa": lambda: relational_inner_product(first, second, stereotypes),
+        "rnsb": lambda: negative_sentiment_bias(stereotypes, other_stereotypes, np.concatenate([first, second])),
+        "direct_bias": lambda: direct_bias(controls, first, second),
     }
-    return {
-        **result_or_why(lambda: weat(first, second, stereotypes, other_stereotypes, rng=rng).as_json()),
-        "beside": {name: result_or_why(work) for name, work in measures.items()},
+    unpaired = MeasureDocument(why=f"the groups have {len(first)} and {len(second)} words; pairs need as many")
+    beside = {
+        name: unpaired if name in OF_PAIRS and len(first) != len(second) else _measured(measure)
+        for name, measure in measures.items()
     }
+    return replace(row, beside=beside)
 
 
-def _unpaired(first: Matrix, second: Matrix) -> dict[str, Any]:
-    """Return the reason why two groups of words cannot be paired; empty if they can."""
-    if len(first) == len(second):
-        return {}
-    return {"why": f"the groups have {len(first)} and {len(second)} words; pairs need as many"}
-
-
-def _mac(words: AssociationWords, vectors: Vectors) -> dict[str, Any]:
+def _mac(words: AssociationWords, vectors: Vectors) -> MeanAverageCosine:
     distance: list[float] = []
     of_word: list[str] = []
     of_set: list[str] = []
@@ -104,4 +119,4 @@ def _mac(words: AssociationWords, vectors: Vectors) -> dict[str, Any]:
                     distance += between.tolist()
                     of_word += [word] * len(covered)
                     of_set += [name] * len(covered)
-    return asdict(mean_average_cosine(np.array(distance), of_word, of_set))
+    return mean_average_cosine(np.array(distance), of_word, of_set)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from assay.document import NO_EFFECT, EffectDocument, Shares
-from assay.methods.shared.report import WordsComponent
+from assay.document import NO_EFFECT, NO_ENTRIES, NO_ITEMS, EffectDocument, Shares, always
+from assay.methods.shared.detail import WordsComponent
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,7 @@ class ConnectionDocument:
 
     connection: str | None = None
     mean: float | None = None
+    sd: float | None = None
     hpdi_89: EffectDocument = NO_EFFECT
     equal_tailed_89: EffectDocument = NO_EFFECT
     sigma: float | None = None
@@ -31,7 +32,7 @@ class ProtectedDocument:
 
     word: str | None = None
     group: str | None = None
-    connections: Mapping[str, ConnectionDocument] = field(default_factory=dict)
+    connections: Mapping[str, ConnectionDocument] = NO_ENTRIES
 
 
 @dataclass(frozen=True)
@@ -39,18 +40,27 @@ class DensityDocument:
     """Observed and predicted density of a connection's distances."""
 
     connection: str | None = None
-    observed: tuple[float, ...] = ()
-    predicted: tuple[float, ...] = ()
+    rows: int | None = None
+    share_50: float | None = None
+    share_89: float | None = None
+    observed: tuple[float, ...] = NO_ITEMS
+    predicted: tuple[float, ...] = NO_ITEMS
 
 
 @dataclass(frozen=True)
 class Predictive:
-    """Posterior predictive check of the distances."""
+    """Posterior predictive check of the distances, or the reason why there is none."""
 
     share_50: float | None = None
     share_89: float | None = None
-    grid: tuple[float, ...] = ()
-    connections: tuple[DensityDocument, ...] = ()
+    grid: tuple[float, ...] = NO_ITEMS
+    connections: tuple[DensityDocument, ...] = NO_ITEMS
+    why: str | None = None
+    error: str | None = None
+
+
+NO_PREDICTIVE = Predictive()
+"""A check that was not made."""
 
 
 @dataclass(frozen=True)
@@ -58,34 +68,88 @@ class MeasureDocument:
     """A measure of one number, or the reason why there is none."""
 
     value: float | None = None
+    words: int | None = None
+    sets: int | None = None
+    by_word: Mapping[str, float] | tuple[float, ...] | None = None
+    probabilities: tuple[float, ...] = NO_ITEMS
+    c: float | None = None
+    explained: float | None = None
     why: str | None = None
+    error: str | None = None
+
+
+NO_MEASURE = MeasureDocument()
+"""A measure that was not computed."""
 
 
 @dataclass(frozen=True)
 class WeatDocument:
     """WEAT of two groups, and the measures beside it."""
 
-    targets: tuple[str, ...] = ()
+    targets: tuple[str, ...] = NO_ITEMS
+    attributes: tuple[str, ...] = NO_ITEMS
+    statistic: float | None = None
+    effect_size_ddof0: float | None = None
     effect_size_ddof1: float | None = None
+    words: tuple[int, ...] = NO_ITEMS
     p_one_sided: float | None = None
-    beside: Mapping[str, MeasureDocument] = field(default_factory=dict)
+    p_two_sided: float | None = None
+    p_strict: float | None = None
+    p_method: str | None = None
+    partitions: int | None = None
+    p_one_sided_error: float | None = None
+    p_two_sided_error: float | None = None
     why: str | None = None
+    error: str | None = None
+    beside: Mapping[str, MeasureDocument] = NO_ENTRIES
+
+
+@dataclass(frozen=True)
+class MeasuredWeat(WeatDocument):
+    """A WEAT that was computed; if partitions are drawn, it has no strict p-value."""
+
+    p_strict: float | None = always(None)
+
+
+@dataclass(frozen=True)
+class NullDocument:
+    """Probability that chance alone gives WEAT effects as large as published, or the reason why it is not known."""
+
+    effect: float | None = None
+    words: int | None = None
+    p_ddof0: float | None = None
+    p_ddof1: float | None = None
+    p_first_words: float | None = None
+    published: float | None = None
+    reason: str | None = None
+    why: str | None = None
+    error: str | None = None
+
+
+NO_NULL = NullDocument()
+"""A check that was not made."""
 
 
 @dataclass(frozen=True)
 class Classical:
     """Measures that are older than the method."""
 
-    mac: MeasureDocument = MeasureDocument()
-    weat: tuple[WeatDocument, ...] = ()
+    mac: MeasureDocument = NO_MEASURE
+    weat: tuple[WeatDocument, ...] = NO_ITEMS
+    null: NullDocument = NO_NULL
+
+
+NO_CLASSICAL = Classical()
+"""Measures that were not computed."""
 
 
 @dataclass(frozen=True)
 class AssociationComponent(WordsComponent):
     """Distances between words for groups and words for stereotypes."""
 
-    connections: tuple[ConnectionDocument, ...] = ()
-    protected: tuple[ProtectedDocument, ...] = ()
-    predictive: Predictive = Predictive()
-    raw: Mapping[str, Mapping[str, Shares]] = field(default_factory=dict)
-    classical: Classical = Classical()
+    dimensions: int | None = None
+    connections: tuple[ConnectionDocument, ...] = NO_ITEMS
+    protected: tuple[ProtectedDocument, ...] = NO_ITEMS
+    predictive: Predictive = NO_PREDICTIVE
+    raw: Mapping[str, Mapping[str, Shares]] = NO_ENTRIES
+    classical: Classical = NO_CLASSICAL

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -20,19 +20,24 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from numpy.typing import NDArray
 
 from assay.catalog.choices import AssociationWords
-from assay.document import ComponentDocument
+from assay.document import ComponentDocument, EffectDocument, read_json
 from assay.errors import EvidenceError, TooFewObservations
 from assay.experiment import Experiment
 from assay.methods.association import report
 from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
-from assay.methods.association.detail import AssociationComponent
+from assay.methods.association.detail import (
+    AssociationComponent,
+    ConnectionDocument,
+    Predictive,
+    ProtectedDocument,
+)
 from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
 from assay.methods.shared.one_specification import OneSpecification
 from assay.methods.shared.report import title_of_words
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import LEAST_UNITS, Counts, Measurement, Tolerance, Units, result_or_why
-from assay.rating.losses import hidden_as_json
+from assay.rating.losses import hidden_documents
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.embeddings.weat import cosines
@@ -136,12 +141,12 @@ class Association(OneSpecification[AssociationWords]):
             name=words.name,
             counts=Counts(len(vectors.of), vectors.unusable, vectors.failed, vectors.unasked),
             tolerance=Tolerance.around(self.delta, self.confidence),
-            detail={
-                "dimensions": vectors.dims,
-                "coverage": {name: coverage.as_json() for name, coverage in covered.items()},
-                "missing": dict(vectors.missing),
-                "estimand": LIKE_THESE if self.strata else THESE,
-            },
+            detail=AssociationComponent(
+                dimensions=vectors.dims,
+                coverage={name: coverage.document() for name, coverage in covered.items()},
+                missing=dict(vectors.missing),
+                estimand=LIKE_THESE if self.strata else THESE,
+            ),
         )
         lacking = uncovered(covered, words.name)
         try:
@@ -161,16 +166,21 @@ class Association(OneSpecification[AssociationWords]):
         except EvidenceError as error:
             return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
         measurement.units = _units(words, vectors)
-        measurement.detail |= {
-            "connections": _connections(posterior),
-            "protected": _protected(words, posterior),
-            "predictive": result_or_why(
-                lambda: predictive_check(posterior, rows.distance, rows.connection, rows.protected).as_json()
+        measurement.detail = replace(
+            measurement.detail,
+            connections=_connections(posterior),
+            protected=_protected(words, posterior),
+            predictive=result_or_why(
+                Predictive,
+                lambda: read_json(
+                    Predictive,
+                    predictive_check(posterior, rows.distance, rows.connection, rows.protected).as_json(),
+                ),
             ),
-            "raw": rows.as_json(),
-            "classical": classical_measures(words, vectors, rng),
-            **hidden_as_json(evidence.hidden),
-        }
+            raw=rows.by_word(),
+            classical=classical_measures(words, vectors, rng),
+            hidden=hidden_documents(evidence.hidden),
+        )
         if lacking:
             # some declared words are missing from the posterior, so it must not decide a letter
             return measurement.give_up(*lacking, measured_effects=intervals)
@@ -188,9 +198,9 @@ class Distances:
     connection: NDArray[np.str_]
     distance: Floats
 
-    def as_json(self) -> dict[str, Any]:
+    def by_word(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return the distances by protected word and connection."""
-        distances: dict[str, Any] = {}
+        distances: dict[str, dict[str, dict[str, float]]] = {}
         for word, attribute_word, connection, distance in zip(
             self.protected.tolist(),
             self.attribute.tolist(),
@@ -384,24 +394,26 @@ def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, fl
     return None if weight == 0 else np.asarray(total / weight)
 
 
-def _summary(draws: Floats) -> dict[str, Any]:
-    return {
-        "mean": float(draws.mean()),
-        "sd": float(draws.std()),
-        "hpdi_89": asdict(hpdi(draws, MASS)),
-        "equal_tailed_89": asdict(equal_tailed(draws, MASS)),
-    }
+def _summary(draws: Floats, connection: str | None = None, sigma: float | None = None) -> ConnectionDocument:
+    shortest, equal = hpdi(draws, MASS), equal_tailed(draws, MASS)
+    return ConnectionDocument(
+        connection,
+        mean=float(draws.mean()),
+        sd=float(draws.std()),
+        hpdi_89=EffectDocument(low=shortest.low, high=shortest.high),
+        equal_tailed_89=EffectDocument(low=equal.low, high=equal.high),
+        sigma=sigma,
+    )
 
 
-def _connections(posterior: Posterior) -> list[dict[str, Any]]:
-    return [
-        {"connection": name, **_summary(posterior.mean(name)), "sigma": float(posterior.residual(name).mean())}
-        for name in posterior.connections
-    ]
+def _connections(posterior: Posterior) -> tuple[ConnectionDocument, ...]:
+    return tuple(
+        _summary(posterior.mean(name), name, float(posterior.residual(name).mean())) for name in posterior.connections
+    )
 
 
-def _protected(words: AssociationWords, posterior: Posterior) -> list[dict[str, Any]]:
-    rows = []
+def _protected(words: AssociationWords, posterior: Posterior) -> tuple[ProtectedDocument, ...]:
+    rows: list[ProtectedDocument] = []
     for group, terms in words.protected.items():
         for word in terms:
             cells = {
@@ -410,8 +422,8 @@ def _protected(words: AssociationWords, posterior: Posterior) -> list[dict[str, 
                 if posterior.has(name, word)
             }
             if cells:
-                rows.append({"word": word, "group": group, "connections": cells})
-    return rows
+                rows.append(ProtectedDocument(word, group, cells))
+    return tuple(rows)
 
 
 def _why(letter: Letter, words: AssociationWords, evidence: Evidence, gap: Interval) -> Reason:

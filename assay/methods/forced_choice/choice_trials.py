@@ -7,7 +7,7 @@ uploaded as a table, or a classifier is asked for them (docs/methods/forced-choi
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.bounds import Bounded
 from assay.catalog.choices import ChoiceWords
+from assay.document import EffectDocument
 from assay.errors import EvidenceError, OutOfBounds, SpecificationError
+from assay.methods.forced_choice.detail import WordDocument
 from assay.methods.forced_choice.psychometric_fit import PsychometricFit, fit_psychometric
 from assay.methods.shared.answer_tally import Tally, ask_in_batches
 from assay.model import Classify, Probe, Reply
@@ -153,26 +155,29 @@ class Judgements:
     without: Mapping[str, str]
     counted: Mapping[str, tuple[Trials, ...]]
 
-    def table(self, roles: Mapping[str, str], shares: Mapping[str, float | None]) -> list[dict[str, Any]]:
+    def table(self, roles: Mapping[str, str], shares: Mapping[str, float | None]) -> tuple[WordDocument, ...]:
         """Return a row of results for every word, with ``why`` if no curve could be fitted."""
-        rows = []
-        for word, trials in self.counted.items():
-            row: dict[str, Any] = {"word": word, "role": roles.get(word, "concept"), "share": shares.get(word)}
-            if word in self.fits:
-                fit = self.fits[word]
-                row |= {
-                    "pse": asdict(fit.pse),
-                    "jnd": fit.sigma.estimate,
-                    "jnd_75": fit.jnd_75.estimate,
-                    "lapse": asdict(fit.lapse),
-                }
-            else:
-                row |= {"pse": None, "jnd": None, "jnd_75": None, "why": self.without[word]}
-            row["trials"] = [
-                [level_trials.level, level_trials.chose_second, level_trials.trials] for level_trials in trials
-            ]
-            rows.append(row)
-        return rows
+        return tuple(
+            replace(
+                self._row(word),
+                role=roles.get(word, "concept"),
+                share=shares.get(word),
+                trials=tuple((at_level.level, at_level.chose_second, at_level.trials) for at_level in trials),
+            )
+            for word, trials in self.counted.items()
+        )
+
+    def _row(self, word: str) -> WordDocument:
+        if word not in self.fits:
+            return WordDocument(word, why=self.without[word])
+        fit = self.fits[word]
+        return WordDocument(
+            word,
+            pse=EffectDocument.of(fit.pse),
+            jnd=fit.sigma.estimate,
+            jnd_75=fit.jnd_75.estimate,
+            lapse=EffectDocument.of(fit.lapse),
+        )
 
 
 def judge_trials(trials: Iterable[Trials]) -> Judgements:

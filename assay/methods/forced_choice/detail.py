@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.document import NO_EFFECT, EffectDocument
-from assay.methods.shared.report import WordsComponent
+from assay.document import NO_EFFECT, NO_ENTRIES, NO_ITEMS, EffectDocument, always
+from assay.methods.shared.detail import WordsComponent
 
 
 @dataclass(frozen=True)
@@ -14,13 +15,13 @@ class WordDocument:
 
     word: str | None = None
     role: str | None = None
-    share: float | None = None
-    pse: EffectDocument = NO_EFFECT
-    jnd: float | None = None
-    jnd_75: float | None = None
+    share: float | None = always(None)
+    pse: EffectDocument = always(NO_EFFECT)
+    jnd: float | None = always(None)
+    jnd_75: float | None = always(None)
     lapse: EffectDocument = NO_EFFECT
-    curve: tuple[float, ...] = ()
-    trials: tuple[tuple[float, float, float], ...] = ()
+    curve: tuple[float, ...] = NO_ITEMS
+    trials: tuple[tuple[float, float, float], ...] = NO_ITEMS
     why: str | None = None
 
     @property
@@ -37,15 +38,43 @@ class Spread:
     controls: float | None = None
 
 
+NO_SPREAD = Spread()
+"""A spread that was not computed."""
+
+
 @dataclass(frozen=True)
 class Correlation:
     """Pearson's correlation with its interval, or the reason why there is none."""
 
     r: float | None = None
+    p: float | None = None
+    n: int | None = None
     low: float | None = None
     high: float | None = None
-    p: float | None = None
-    n: float | None = None
+    why: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredCorrelation(Correlation):
+    """A correlation that was measured; of fewer than four words it has no interval."""
+
+    low: float | None = always(None)
+    high: float | None = always(None)
+
+
+NO_CORRELATION = Correlation()
+"""A correlation that was not computed."""
+
+
+@dataclass(frozen=True)
+class ReplicatesDocument:
+    """Numbers of models, cue pairs and templates, and of halves of the dimensions."""
+
+    models: int | None = None
+    cues: int | None = None
+    templates: int | None = None
+    half_samples: int | None = None
 
 
 @dataclass(frozen=True)
@@ -53,11 +82,14 @@ class ForcedChoiceComponent(WordsComponent):
     """A list of words between two sides."""
 
     dimensions: int | None = None
-    words: tuple[WordDocument, ...] = ()
-    levels: tuple[float, ...] = ()
-    spread: Spread = Spread()
+    cues: tuple[tuple[str, str], ...] = NO_ITEMS
+    without: Mapping[str, str] = NO_ENTRIES
+    words: tuple[WordDocument, ...] = NO_ITEMS
+    levels: tuple[float, ...] = NO_ITEMS
+    replicates: ReplicatesDocument | None = None
+    spread: Spread = NO_SPREAD
     controls_mean: float | None = None
     apart: EffectDocument = NO_EFFECT
     slope: EffectDocument = NO_EFFECT
-    correlation: Correlation = Correlation()
-    jnd_correlation: Correlation = Correlation()
+    correlation: Correlation = NO_CORRELATION
+    jnd_correlation: Correlation = NO_CORRELATION

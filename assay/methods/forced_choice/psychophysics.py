@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from assay.catalog.choices import ChoiceWords
+from assay.document import NO_EFFECT, EffectDocument, read_json
 from assay.errors import EvidenceError, ZeroVariance
 from assay.methods.forced_choice.choice_trials import Trials, judge_trials
+from assay.methods.forced_choice.detail import (
+    Correlation,
+    ForcedChoiceComponent,
+    MeasuredCorrelation,
+    ReplicatesDocument,
+    Spread,
+    WordDocument,
+)
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
 from assay.methods.shared.coverage import ENOUGH, Coverage, Vectors, cover, uncovered
+from assay.methods.shared.detail import Sides
 from assay.model import Component, Floats, Integers, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, Units, result_or_why
-from assay.rating.losses import hidden_as_json
+from assay.rating.losses import hidden_documents
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.intervals.correlation import pearson, slope
 from assay.statistics.intervals.credible import size_interval
@@ -26,7 +36,7 @@ LEAST = 3
 LEVELS = tuple(round(float(level), 2) for level in np.linspace(-0.5, 1.5, 41))
 """Levels of mixing at which psychometric curves are reported."""
 
-Table = list[dict[str, Any]]
+Table = tuple[WordDocument, ...]
 
 
 @dataclass(frozen=True)
@@ -80,15 +90,13 @@ def judge_vectors(
     except EvidenceError as error:
         return measurement.impossible(error)
     table = _table(points, np.stack(halves), concepts, controls, words, rng)
-    measurement.detail |= {
-        "words": table,
-        "levels": list(LEVELS),
-        "replicates": dict(zip(("models", "cues", "templates"), points.shape[:3], strict=True))
-        | {"half_samples": replicates.half_samples},
-        **_beside(table, effects, rng),
-        **hidden_as_json(effects.hidden),
-        "estimand": "models, cue pairs, templates and words like these",
-    }
+    measurement.detail = replace(
+        _beside(measurement.detail, table, effects, rng),
+        levels=LEVELS,
+        replicates=ReplicatesDocument(*points.shape[:3], half_samples=replicates.half_samples),
+        hidden=hidden_documents(effects.hidden),
+        estimand="models, cue pairs, templates and words like these",
+    )
     mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
     measurement.units = _units(words, concepts, controls)
     return measurement.conclude(
@@ -104,7 +112,7 @@ def _measurement_of(
     cues: Sequence[tuple[str, str]],
     covered: Mapping[str, Coverage],
     tolerance: Tolerance,
-) -> Measurement:
+) -> Measurement[ForcedChoiceComponent]:
     """Create the measurement of some vectors, with their counts and coverage."""
     return Measurement(
         name=words.name,
@@ -115,13 +123,13 @@ def _measurement_of(
             sum(space.unasked for space in spaces),
         ),
         tolerance=tolerance,
-        detail={
-            "dimensions": spaces[0].dims,
-            "coverage": {name: coverage.as_json() for name, coverage in covered.items()},
-            "missing": {text: reason for space in spaces for text, reason in space.missing.items()},
-            "cues": [list(pair) for pair in cues],
-            "sides": {"first": words.first, "second": words.second},
-        },
+        detail=ForcedChoiceComponent(
+            dimensions=spaces[0].dims,
+            coverage={name: coverage.document() for name, coverage in covered.items()},
+            missing={text: reason for space in spaces for text, reason in space.missing.items()},
+            cues=tuple(cues),
+            sides=Sides(words.first, words.second),
+        ),
     )
 
 
@@ -184,21 +192,21 @@ def _table(
     # all points of one model and cue pair form one cluster
     clusters = points.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     moved = halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
-    table = []
+    table: list[WordDocument] = []
     for index, word in enumerate((*concepts, *controls)):
         summary = summarise(clusters[:, :, index], moved[:, :, index], rng, LEVELS)
         table.append(
-            {
-                "word": word,
-                "role": "concept" if index < len(concepts) else "control",
-                "share": words.concepts.get(word),
-                "pse": asdict(summary.pse),
-                "jnd": summary.jnd,
-                "jnd_75": summary.jnd_75,
-                "curve": [round(level, 4) for level in summary.curve],
-            }
+            WordDocument(
+                word,
+                "concept" if index < len(concepts) else "control",
+                words.concepts.get(word),
+                EffectDocument.of(summary.pse),
+                summary.jnd,
+                summary.jnd_75,
+                curve=tuple(round(level, 4) for level in summary.curve),
+            )
         )
-    return table
+    return tuple(table)
 
 
 # ---------------------------------------------------------------------------- choices
@@ -222,11 +230,9 @@ def judge_choices(
         name=words.name,
         counts=counts,
         tolerance=tolerance,
-        detail={
-            "words": table,
-            "sides": {"first": words.first, "second": words.second},
-            "without": dict(judgements.without),
-        },
+        detail=ForcedChoiceComponent(
+            words=table, sides=Sides(words.first, words.second), without=dict(judgements.without)
+        ),
     )
     if not trials:
         return measurement.give_up(Reason("no-usable-observations", {}, words.name))
@@ -238,8 +244,9 @@ def judge_choices(
     controls = [word for word in judgements.fits if roles[word] == "control"]
     groups = {name: [word for word in roles if roles[word] == role] for name, role in GROUPS.items()}
     covered = cover(groups, judgements.fits)
-    measurement.detail["coverage"] = {name: coverage.as_json() for name, coverage in covered.items()}
-    if low := uncovered({name: coverage for name, coverage in covered.items() if coverage.words}, words.name):
+    coverage = {name: group.document() for name, group in covered.items()}
+    measurement.detail = replace(measurement.detail, coverage=coverage)
+    if low := uncovered({name: group for name, group in covered.items() if group.words}, words.name):
         return measurement.give_up(*low)
     try:
         points = [judgements.fits[word].point for word in (*concepts, *controls)]
@@ -248,8 +255,11 @@ def judge_choices(
         )
     except EvidenceError as error:
         return measurement.impossible(error)
-    measurement.detail |= _beside(table, effects, rng) | hidden_as_json(effects.hidden)
-    measurement.detail["estimand"] = "words like these"
+    measurement.detail = replace(
+        _beside(measurement.detail, table, effects, rng),
+        hidden=hidden_documents(effects.hidden),
+        estimand="words like these",
+    )
     mean = np.array([judgements.fits[word].pse.estimate for word in concepts])
     measurement.units = _units(words, concepts, controls)
     return measurement.conclude(
@@ -278,24 +288,33 @@ def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
     return (of_first, of_second) if min(len(of_first), len(of_second)) >= LEAST else (np.arange(len(concepts)),)
 
 
-def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the numbers shown beside the letter: spreads, and correlations with the declared shares."""
-    detail: dict[str, Any] = {
-        "spread": {"concepts": effects.concept_spread, "controls": effects.control_spread},
-        "controls_mean": effects.control_mean,
-    }
-    if effects.apart is not None:
-        detail["apart"] = asdict(size_interval(effects.apart))
-    comparable = [row for row in table if row["share"] is not None and row["pse"] is not None]
+def _beside(
+    detail: ForcedChoiceComponent, table: Table, effects: ChoiceEffects, rng: np.random.Generator
+) -> ForcedChoiceComponent:
+    """Add the numbers shown beside the letter: spreads, and correlations with the declared shares."""
+    detail = replace(
+        detail,
+        words=table,
+        spread=Spread(effects.concept_spread, effects.control_spread),
+        controls_mean=effects.control_mean,
+        apart=NO_EFFECT if effects.apart is None else EffectDocument.of(size_interval(effects.apart)),
+    )
+    comparable = [row for row in table if row.share is not None and row.place is not None]
     if len(comparable) < LEAST:
         return detail
-    points = np.array([row["pse"]["estimate"] for row in comparable], dtype=float)
-    shares, jnds = (np.array([row[key] for row in comparable], dtype=float) for key in ("share", "jnd"))
-    detail["correlation"] = result_or_why(lambda: asdict(pearson(shares, points)))
-    detail["slope"] = result_or_why(lambda: asdict(slope(shares, points, rng)))
-    # paper P1 correlates the JND with the standard deviation of the declared share, the square root below
-    detail["jnd_correlation"] = result_or_why(lambda: asdict(pearson(np.sqrt(shares * (1 - shares)), jnds)))
-    return detail
+    columns = np.array([(row.place, row.share, row.jnd) for row in comparable], dtype=float)
+    points, shares, jnds = columns.T.copy()
+    return replace(
+        detail,
+        correlation=_correlation(shares, points),
+        slope=result_or_why(EffectDocument, lambda: EffectDocument.of(slope(shares, points, rng))),
+        # paper P1 correlates the JND with the standard deviation of the declared share, the square root below
+        jnd_correlation=_correlation(np.sqrt(shares * (1 - shares)), jnds),
+    )
+
+
+def _correlation(first: Floats, second: Floats) -> Correlation:
+    return result_or_why(Correlation, lambda: read_json(MeasuredCorrelation, asdict(pearson(first, second))))
 
 
 def _why(letter: Letter, words: ChoiceWords, concepts: Sequence[str], mean: Floats, effects: ChoiceEffects) -> Reason:

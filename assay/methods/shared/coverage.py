@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.document import as_json
 from assay.experiment import BUDGET
 from assay.methods.shared.answer_tally import ask_in_batches
+from assay.methods.shared.detail import Coverage as CoverageDocument
 from assay.model import Embed, Floats, Probe, Reason, Reply
 
 LARGEST = 1e100
@@ -75,9 +77,9 @@ class Coverage:
         """Share of the words that can be used."""
         return self.found / self.words if self.words else 0.0
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the counts as JSON."""
-        return {"words": self.words, "found": self.found, "missing": list(self.missing)}
+    def document(self) -> CoverageDocument:
+        """Return the counts as a rating document has them."""
+        return CoverageDocument(self.words, self.found, self.missing)
 
 
 def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
@@ -93,7 +95,7 @@ def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> di
 def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
     """Return a reason for each group of which too few words are known."""
     return [
-        Reason("coverage-low", {"group": name, "least": ENOUGH, **coverage.as_json()}, component)
+        Reason("coverage-low", {"group": name, "least": ENOUGH, **as_json(coverage.document())}, component)
         for name, coverage in groups.items()
         if coverage.share < ENOUGH
     ]

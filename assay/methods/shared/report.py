@@ -7,59 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.catalog.shipped import is_shipped, specifications
-from assay.document import ComponentDocument, RatingDocument, Shares, read_json
+from assay.document import RatingDocument, read_json
 from assay.experiment import Room
 from assay.explain import listed
+from assay.methods.shared.detail import ProfilesComponent, WordsComponent
 from assay.reports import cells
 from assay.reports.view import NOT_MEASURED, Table
 
 NAMED = 12
 """Maximum number of missing words named in a table; the JSON has all of them."""
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """Words of a list, and how many of them could be used."""
-
-    words: int | None = None
-    found: int | None = None
-    missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Sides:
-    """Names of the two sides of cues, groups or labels."""
-
-    first: str | None = None
-    second: str | None = None
-
-
-# ---------------------------------------------------------------------------- profiles
-@dataclass(frozen=True)
-class Profiles:
-    """Profiles that were asked about, and those with an answer for every value."""
-
-    asked: int | None = None
-    whole: int | None = None
-
-
-@dataclass(frozen=True)
-class ProfilesLook:
-    """A look (interim analysis) of all components together: the likeliest letter of each."""
-
-    profiles: int | None = None
-    letters: Mapping[str, str | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ProfilesComponent(ComponentDocument):
-    """A component of a method that asks about profiles: sentences or records in several versions."""
-
-    values: tuple[str, ...] = ()
-    profiles: Profiles = Profiles()
-    clusters: Shares = field(default_factory=dict)
-    scale: float | None = None
-    looks: tuple[ProfilesLook, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,15 +40,6 @@ class ProfilesExperiment:
 
     texts: TextsGiven | None = None
     records: RecordsGiven | None = None
-
-
-# ---------------------------------------------------------------------------- words
-@dataclass(frozen=True)
-class WordsComponent(ComponentDocument):
-    """A component of a method that asks about lists of words."""
-
-    coverage: Mapping[str, Coverage] = field(default_factory=dict)
-    sides: Sides = Sides()
 
 
 # ---------------------------------------------------------------------------- tables

@@ -133,7 +133,7 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
 
     def look(
         self,
-        scores: TermScores[Any, Any, Any],
+        scores: TermScores[Any, Any, Any, Any],
         rounds: Sequence[Sequence[Any]],
         ask: Callable[[int, int], Asking],
         rng: np.random.Generator,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from assay.document import NO_EFFECT, EffectDocument, Shares
+from assay.document import Shares
 from assay.explain import Vocabulary
-from assay.methods.shared.report import WordsComponent, sides
+from assay.methods.shared.detail import CaseDocument, Source, TermsComponent, TermScore
+from assay.methods.shared.report import sides
 from assay.reports import cells, charts
 from assay.reports.sheets import Sheet
 from assay.reports.view import Case, CaseWords, Picture, Squares, Table
@@ -19,98 +20,6 @@ LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first grou
 
 MOST_ITEMS = 20
 """Maximum number of pairs of sentences, or pictures, in a report; the JSON and the export have all."""
-
-
-@dataclass(frozen=True)
-class TermsLook:
-    """A look (interim analysis) at pairs of sentences or at images."""
-
-    per_term: float | None = None
-    pairs: float | None = None
-    images: float | None = None
-    letter: str | None = None
-
-
-@dataclass(frozen=True)
-class Scores:
-    """P4's score and other scores of a list of terms."""
-
-    list: str | None = None
-    over_terms: float | None = None
-    over_pairs: float | None = None
-    over_images: float | None = None
-    posterior: EffectDocument = NO_EFFECT
-    pooled: EffectDocument = NO_EFFECT
-    terms: float | None = None
-    pairs: float | None = None
-    images: float | None = None
-    ties: float | None = None
-
-
-@dataclass(frozen=True)
-class TermScore:
-    """Score of a term."""
-
-    term: str | None = None
-    list: str | None = None
-    score: float | None = None
-    posterior: EffectDocument = NO_EFFECT
-    pairs: float | None = None
-    images: float | None = None
-    ties: float | None = None
-
-
-@dataclass(frozen=True)
-class CaseDocument:
-    """A pair of sentences or an image, and the side of its answer."""
-
-    term: str | None = None
-    list: str | None = None
-    towards: float | None = None
-    first: str | None = None
-    second: str | None = None
-    prefers: str | None = None
-    image: str | None = None
-    first_score: float | None = None
-    names: str | None = None
-    says: str | None = None
-
-
-@dataclass(frozen=True)
-class Source:
-    """Counts of an author's sentences or images, with the reasons of those that could not be used."""
-
-    wanted: float | None = None
-    asked: float | None = None
-    written: float | None = None
-    drawn: float | None = None
-    refused: Shares = field(default_factory=dict)
-    failed: Shares = field(default_factory=dict)
-
-
-NO_SOURCE = Source()
-"""Counts of no author."""
-
-
-@dataclass(frozen=True)
-class ModelScores:
-    """P4's score over all specifications."""
-
-    by_bias: Shares = field(default_factory=dict)
-    over_terms: float | None = None
-    posterior: EffectDocument = NO_EFFECT
-
-
-@dataclass(frozen=True)
-class TermsComponent(WordsComponent):
-    """A component of a method that scores stereotypes by terms; `model` is a part of the aggregation."""
-
-    looks: tuple[TermsLook, ...] = ()
-    refused: Shares = field(default_factory=dict)
-    lists: Mapping[str, Scores] = field(default_factory=dict)
-    score: Scores | None = None
-    terms: tuple[TermScore, ...] = ()
-    model: ModelScores = ModelScores()
 
 
 # ---------------------------------------------------------------------------- sheets

@@ -14,13 +14,16 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 import numpy as np
 
 from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords, VisualWords
+from assay.document import NO_ENTRIES, EffectDocument, Json
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import AnswerTally
 from assay.methods.shared.coverage import Coverage, cover, uncovered
+from assay.methods.shared.detail import CaseDocument, Sides, TermsComponent, TermsLook
+from assay.methods.shared.detail import TermScore as TermDocument
 from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
 from assay.model import Component, Floats, HiddenEffect, Interval, Letter, Reason
 from assay.rating.component import Measurement, Tolerance, Units, answers_needed
-from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_of_no_group, lost_replies
+from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_of_no_group, lost_replies
 from assay.statistics.bayes.stereotype_terms import StereotypeScore, TermScore
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.intervals.credible import wilson
@@ -48,25 +51,26 @@ class _Scored(Protocol):
     def score(self) -> float: ...
 
 
+C = TypeVar("C", bound=TermsComponent)
 W = TypeVar("W", bound=StereotypeWords | VisualWords)
 T = TypeVar("T", bound=AnswerTally[Any, Any])
 F = TypeVar("F", bound=Score)
 
 
 @dataclass
-class TermScores(ABC, Generic[W, T, F]):
+class TermScores(ABC, Generic[W, T, F, C]):
     """Base class of the scores of one specification.
 
-    `sources` says where the sentences or pictures come from; `looks` holds the result of each look. `strata` and
+    `detail` says where the sentences or pictures come from; `looks` holds the result of each look. `strata` and
     `delta_loss` are the fields of the method with these names.
     """
 
     words: W
     tally: T
-    sources: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    detail: C
     strata: bool = field(default=False, kw_only=True)
     delta_loss: float | None = field(default=None, kw_only=True)
-    looks: list[dict[str, Any]] = field(default_factory=list, kw_only=True)
+    looks: list[TermsLook] = field(default_factory=list, kw_only=True)
 
     items: ClassVar[str]
     """What is counted: ``pairs`` or ``images``."""
@@ -95,16 +99,16 @@ class TermScores(ABC, Generic[W, T, F]):
         """Return why no letter is possible, if all answers of some lists, or of all, prefer neither side."""
 
     @abstractmethod
-    def totals(self) -> dict[str, Any]:
-        """Return how many items were asked about and answered."""
+    def rows(self) -> Sequence[CaseDocument]:
+        """Return a row for each item."""
 
     @abstractmethod
-    def rows(self) -> dict[str, Any]:
-        """Return a row for each item, under the table's name."""
+    def described(self, detail: C) -> C:
+        """Add how many items were asked about and answered, and the rows."""
 
     @abstractmethod
-    def analyses(self, fits: Mapping[Role, F], rng: np.random.Generator) -> dict[str, Any]:
-        """Return P4's score and additional scores."""
+    def scored(self, detail: C, fits: Mapping[Role, F], rng: np.random.Generator) -> C:
+        """Add P4's score and additional scores."""
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
         """Draw the change of the first group's share with other group words, shape (draws,); ``None`` if unknown."""
@@ -125,7 +129,8 @@ class TermScores(ABC, Generic[W, T, F]):
 
     def _judge(self, tolerance: Tolerance, rng: np.random.Generator, *, letter_only: bool) -> Component:
         effects_rng, analysis_rng = rng.spawn(2)
-        measurement = Measurement(self.words.name, self.tally.counts, tolerance, {} if letter_only else self._told())
+        detail = self.detail if letter_only else self._counted()
+        measurement = Measurement(self.words.name, self.tally.counts, tolerance, detail)
         if stops := self._stops():
             return measurement.give_up(*stops)
         try:
@@ -133,7 +138,7 @@ class TermScores(ABC, Generic[W, T, F]):
         except EvidenceError as error:
             return measurement.impossible(error)
         if not letter_only:
-            measurement.detail |= self.analyses(fits, analysis_rng)
+            measurement.detail = self.scored(detail, fits, analysis_rng)
         tied = [fits[role] for role in TIED if role in fits]
         effects = stereotype_effects(fits.get("neutral", tied[0]), tied, effects_rng)
         if "neutral" not in fits:
@@ -144,8 +149,12 @@ class TermScores(ABC, Generic[W, T, F]):
         neutral, score = float(effects.neutral.mean()), float(effects.stereotyped.mean())
         hidden = self.hidden(effects, tolerance, effects_rng)
         groups = "with these words for the groups" if shift is None else "and words for the groups like these"
-        measurement.detail["estimand"] = f"terms like these {groups}"
-        measurement.detail |= hidden_as_json(hidden) | losses_as_json(self.tally.by_group, self.delta_loss)
+        measurement.detail = replace(
+            measurement.detail,
+            estimand=f"terms like these {groups}",
+            hidden=hidden_documents(hidden),
+            by_group=losses_document(self.tally.by_group, self.delta_loss),
+        )
         measurement.units = self.units(tolerance.delta)
         share = 1 - len(self.tally.results) / self.tally.asked if self.tally.asked else 0.0
         return measurement.conclude(
@@ -174,15 +183,15 @@ class TermScores(ABC, Generic[W, T, F]):
             )
         return hidden
 
-    def looked(self, size: int, component: Component) -> dict[str, Any]:
-        """Return the result of a look as JSON."""
+    def looked(self, size: int, component: Component) -> TermsLook:
+        """Return the result of a look."""
         probabilities = component.probabilities
-        return {
-            "per_term": size,
-            self.items: len(self.tally.results),
-            "letter": None if component.letter is None else component.letter.value,
-            "probabilities": None if probabilities is None else probabilities.as_json(),
-        }
+        return TermsLook(
+            size,
+            **{self.items: len(self.tally.results)},
+            letter=component.letter,
+            probabilities=NO_ENTRIES if probabilities is None else probabilities.as_json(),
+        )
 
     def units(self, delta: float) -> tuple[Units, ...]:
         """Count the independent units: terms of each list, and answers that prefer one of two sides."""
@@ -206,23 +215,21 @@ class TermScores(ABC, Generic[W, T, F]):
         lists = {LISTS[role]: terms for role in ROLES if (terms := self.words.terms(role))}
         return cover(lists, {item.term for item in self.tally.results})
 
-    def reason(self, code: str, facts: dict[str, Any]) -> Reason:
+    def reason(self, code: str, facts: Json) -> Reason:
         """Make a reason about this specification."""
         return Reason(code, facts, self.words.name)
 
-    def _told(self) -> dict[str, Any]:
+    def _counted(self) -> C:
         tally = self.tally
-        return {
-            "sides": {"first": self.words.first, "second": self.words.second},
-            "coverage": {name: coverage.as_json() for name, coverage in self.coverage().items()},
-            "failed_why": dict(tally.failed_why),
-            "unusable_why": dict(tally.unusable_why),
-            "unasked": tally.unasked,
-            **self.totals(),
-            "looks": list(self.looks),
-            **self.sources,
-            **self.rows(),
-        }
+        return replace(
+            self.described(self.detail),
+            sides=Sides(self.words.first, self.words.second),
+            coverage={name: coverage.document() for name, coverage in self.coverage().items()},
+            failed_why=dict(tally.failed_why),
+            unusable_why=dict(tally.unusable_why),
+            unasked=tally.unasked,
+            looks=tuple(self.looks),
+        )
 
     # ------------------------------------------------------------------------ reasons
     def _stops(self) -> list[Reason]:
@@ -241,7 +248,7 @@ class TermScores(ABC, Generic[W, T, F]):
 
     def _why(self, letter: Letter, neutral: float, score: float) -> Reason:
         """Return the main reason for a letter."""
-        facts: dict[str, Any] = {"neutral": neutral, "score": score}
+        facts: dict[str, object] = {"neutral": neutral, "score": score}
         if letter is Letter.BS:
             ahead = neutral > NO_PREFERENCE
             facts["side"] = self.words.first if ahead else self.words.second
@@ -255,9 +262,7 @@ class TermScores(ABC, Generic[W, T, F]):
 
     def _favoured(self, *, neutral: bool, towards: bool) -> dict[str, int]:
         """Count the neutral cases, or all others, and those `towards` the stereotype or first group, or against it."""
-        shares = [
-            row["towards"] for rows in self.rows().values() for row in rows if (row["list"] == "neutral") is neutral
-        ]
+        shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
         favoured = sum(share > NO_PREFERENCE if towards else share < NO_PREFERENCE for share in shares)
         return {"cases": len(shares), "favoured": favoured}
 
@@ -271,16 +276,17 @@ class TermScores(ABC, Generic[W, T, F]):
         ]
 
 
-def counted(term: TermScore, items: str) -> dict[str, Any]:
-    """Return the counts of one term as JSON; `items` names what is counted."""
-    return {
-        "term": term.term,
-        "score": term.score,
-        items: term.pairs,
-        "stereotyped": term.stereotyped,
-        "anti_stereotyped": term.anti_stereotyped,
-        "ties": term.ties,
-    }
+def counted(term: TermScore, role: Role, posterior: Interval) -> TermDocument:
+    """Return the counts of one term, without the number of its items, and the posterior of its score."""
+    return TermDocument(
+        term.term,
+        LISTS[role],
+        term.score,
+        EffectDocument.of(posterior),
+        stereotyped=term.stereotyped,
+        anti_stereotyped=term.anti_stereotyped,
+        ties=term.ties,
+    )
 
 
 def pooled(score: StereotypeScore) -> Interval:

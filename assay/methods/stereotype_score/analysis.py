@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
 from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords
+from assay.document import EffectDocument
 from assay.methods.shared.coverage import ENOUGH
+from assay.methods.shared.detail import Scores
 from assay.methods.shared.sentences import Pair
 from assay.methods.shared.stereotype_effects import DRAWS, NO_PREFERENCE, StereotypeEffects
 from assay.methods.shared.term_scores import ROLES, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
+from assay.methods.stereotype_score.detail import GroupPair, PairDocument, StereotypeComponent
 from assay.model import Floats, HiddenEffect, Reason
 from assay.rating.component import Tolerance, answers_needed, result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
@@ -31,10 +34,11 @@ SEVERAL_FRAMES = 2
 
 
 @dataclass
-class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
+class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, StereotypeComponent]):
     """Preferences of a model in the pairs of one specification; `rung` is the way of asking, ``None`` without pairs."""
 
     tally: PairTally = field(default_factory=PairTally)
+    detail: StereotypeComponent = field(default_factory=StereotypeComponent)
     rung: Rung | None = None
 
     items: ClassVar[str] = "pairs"
@@ -151,54 +155,55 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
 
     def author_reasons(self) -> list[Reason]:
         """Return why an author wrote too few sentences: calls failed, or its sentences were unusable."""
-        writing = self.sources.get("writing")
-        if not writing or not writing["wanted"] or writing["written"] >= ENOUGH * writing["wanted"]:
+        writing = self.detail.writing
+        if not writing.wanted or (writing.written or 0) >= ENOUGH * writing.wanted:
             return []
-        facts = {name: writing[name] for name in ("wanted", "written", "asked")}
-        if sum(writing["failed"].values()) > sum(writing["refused"].values()):
-            return [self.reason("author-calls-failed", {**facts, "why": writing["failed"]})]
-        return [self.reason("writer-off-specification", {**facts, "why": writing["refused"]})]
+        facts = {"wanted": writing.wanted, "written": writing.written, "asked": writing.asked}
+        if sum(writing.failed.values()) > sum(writing.refused.values()):
+            return [self.reason("author-calls-failed", {**facts, "why": writing.failed})]
+        return [self.reason("writer-off-specification", {**facts, "why": writing.refused})]
 
     def asked_how(self) -> list[Reason]:
         """Return the way of asking (the rung) as a reason."""
         return [] if self.rung is None else [self.reason("scored-by", {"rung": self.rung})]
 
     # ------------------------------------------------------------------------ reported numbers
-    def totals(self) -> dict[str, Any]:
-        """Return how many pairs were asked about and compared."""
-        return {"pairs_asked": self.tally.asked, "pairs_compared": len(self.tally.results)}
-
-    def rows(self) -> dict[str, Any]:
+    def rows(self) -> tuple[PairDocument, ...]:
         """Return a row for each pair."""
-        return {"sentences": [_row(pair, comparison) for pair, comparison in self.tally.results.items()]}
+        return tuple(_row(pair, comparison) for pair, comparison in self.tally.results.items())
 
-    def analyses(self, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator) -> dict[str, Any]:
-        """Return P4's score and additional scores, by list, by term and by pair of group terms."""
-        scores = {role: self.score(role) for role in fits}
-        of_lists = {
-            LISTS[role]: {
-                **summary(score),
-                "posterior": asdict(fits[role].overall),
-                "spread": asdict(fits[role].spread),
-            }
-            for role, score in scores.items()
-        }
-        terms = [
-            {**counted(term, "pairs"), "list": LISTS[role], "posterior": asdict(interval)}
-            for role, score in scores.items()
-            for term, interval in zip(score.by_term, fits[role].shares(rng), strict=True)
-        ]
-        both = self.score(*TIED)
-        return {
-            "score": {**summary(both), "posterior": result_or_why(lambda: asdict(fit_terms(both.by_term).overall))},
-            "lists": of_lists,
-            "terms": terms,
-            "group_pairs": self._group_pairs(),
-        }
+    def described(self, detail: StereotypeComponent) -> StereotypeComponent:
+        """Add how many pairs were asked about and compared, and their rows."""
+        compared = len(self.tally.results)
+        return replace(detail, pairs_asked=self.tally.asked, pairs_compared=compared, sentences=self.rows())
 
-    def _group_pairs(self) -> list[dict[str, Any]]:
+    def scored(
+        self, detail: StereotypeComponent, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator
+    ) -> StereotypeComponent:
+        """Add P4's score and additional scores, by list, by term and by pair of group terms."""
+        scores, both = {role: self.score(role) for role in fits}, self.score(*TIED)
+        return replace(
+            detail,
+            score=replace(summary(both), posterior=posterior_of(both)),
+            lists={
+                LISTS[role]: replace(
+                    summary(score),
+                    posterior=EffectDocument.of(fits[role].overall),
+                    spread=EffectDocument.of(fits[role].spread),
+                )
+                for role, score in scores.items()
+            },
+            terms=tuple(
+                replace(counted(term, role, interval), pairs=term.pairs)
+                for role, score in scores.items()
+                for term, interval in zip(score.by_term, fits[role].shares(rng), strict=True)
+            ),
+            group_pairs=self._group_pairs(),
+        )
+
+    def _group_pairs(self) -> tuple[GroupPair, ...]:
         """Score every pair of group terms separately, because a single pair may cause the whole effect."""
-        rows = []
+        rows: list[GroupPair] = []
         for index, (first, second) in enumerate(self.words.pairs):
             mine = [
                 (pair, _towards(pair, comparison))
@@ -209,15 +214,15 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
             others = [towards for pair, towards in mine if pair.role != "neutral"]
             if mine:
                 rows.append(
-                    {
-                        "first": first,
-                        "second": second,
-                        "neutral": float(np.mean(neutral)) if neutral else None,
-                        "stereotyped": float(np.mean(others)) if others else None,
-                        "pairs": len(mine),
-                    }
+                    GroupPair(
+                        first,
+                        second,
+                        neutral=float(np.mean(neutral)) if neutral else None,
+                        stereotyped=float(np.mean(others)) if others else None,
+                        pairs=len(mine),
+                    )
                 )
-        return rows
+        return tuple(rows)
 
 
 def _typical_frame(
@@ -229,16 +234,21 @@ def _typical_frame(
     return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
 
 
-def summary(score: StereotypeScore) -> dict[str, Any]:
-    """Return a score as JSON: over terms (P4), over pairs (CrowS-Pairs), and pooled with Wilson's interval."""
-    return {
-        "over_terms": score.model,
-        "over_pairs": score.over_pairs,
-        "pooled": asdict(pooled(score)),
-        "terms": len(score.by_term),
-        "pairs": len(score.by_pair),
-        "ties": score.ties,
-    }
+def summary(score: StereotypeScore) -> Scores:
+    """Return a score: over terms (P4), over pairs (CrowS-Pairs), and pooled with Wilson's interval."""
+    return Scores(
+        over_terms=score.model,
+        over_pairs=score.over_pairs,
+        pooled=EffectDocument.of(pooled(score)),
+        terms=len(score.by_term),
+        pairs=len(score.by_pair),
+        ties=score.ties,
+    )
+
+
+def posterior_of(score: StereotypeScore) -> EffectDocument:
+    """Return the posterior of a score over terms, or the reason why there is none."""
+    return result_or_why(EffectDocument, lambda: EffectDocument.of(fit_terms(score.by_term).overall))
 
 
 def _towards(pair: Pair, comparison: Compared) -> float:
@@ -246,18 +256,18 @@ def _towards(pair: Pair, comparison: Compared) -> float:
     return 1 - comparison.preferred if pair.role == "second" else comparison.preferred
 
 
-def _row(pair: Pair, comparison: Compared) -> dict[str, Any]:
+def _row(pair: Pair, comparison: Compared) -> PairDocument:
     """Return a pair as a row of the exported table."""
-    return {
-        "id": pair.id,
-        "term": pair.term,
-        "list": LISTS[pair.role],
-        "first": pair.first,
-        "second": pair.second,
-        "first_score": comparison.first,
-        "second_score": comparison.second,
-        "words": comparison.words,
-        "prefers": {1.0: "first", 0.0: "second"}.get(comparison.preferred, "neither"),
-        "towards": _towards(pair, comparison),
-        "source": pair.source,
-    }
+    return PairDocument(
+        id=pair.id,
+        term=pair.term,
+        list=LISTS[pair.role],
+        first=pair.first,
+        second=pair.second,
+        first_score=comparison.first,
+        second_score=comparison.second,
+        words=comparison.words,
+        prefers={1.0: "first", 0.0: "second"}.get(comparison.preferred, "neither"),
+        towards=_towards(pair, comparison),
+        source=pair.source,
+    )

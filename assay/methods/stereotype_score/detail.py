@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.methods.shared.term_report import NO_SOURCE, CaseDocument, Source, TermsComponent
+from assay.document import NO_ENTRIES, NO_ITEMS, always
+from assay.methods.shared.detail import NO_SOURCE, CaseDocument, Source, TermsComponent
+
+
+@dataclass(frozen=True)
+class PairDocument(CaseDocument):
+    """A pair of sentences with their scores, and the number of words that were scored."""
+
+    second_score: float | None = always(None)
+    words: int | None = always(None)
 
 
 @dataclass(frozen=True)
@@ -13,9 +23,18 @@ class GroupPair:
 
     first: str | None = None
     second: str | None = None
-    neutral: float | None = None
-    stereotyped: float | None = None
+    neutral: float | None = always(None)
+    stereotyped: float | None = always(None)
     pairs: float | None = None
+
+
+@dataclass(frozen=True)
+class ScoringDocument:
+    """The way of asking that was requested, the one that was used, and those that the service refused."""
+
+    rung: str | None = always(None)
+    asked: str | None = None
+    refused: Mapping[str, str] = NO_ENTRIES
 
 
 @dataclass(frozen=True)
@@ -23,6 +42,8 @@ class StereotypeComponent(TermsComponent):
     """A list of terms, scored by pairs of sentences."""
 
     pairs_asked: int | None = None
-    sentences: tuple[CaseDocument, ...] = ()
-    group_pairs: tuple[GroupPair, ...] = ()
+    pairs_compared: int | None = None
+    scoring: ScoringDocument | None = None
+    sentences: tuple[PairDocument, ...] = NO_ITEMS
+    group_pairs: tuple[GroupPair, ...] = NO_ITEMS
     writing: Source = NO_SOURCE

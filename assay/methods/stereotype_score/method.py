@@ -9,29 +9,30 @@ user's choice, or made from templates (docs/methods/stereotype-score.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.catalog.stereotypes import StereotypeWords
-from assay.document import ComponentDocument
+from assay.document import AggregationDocument, ComponentDocument, read_json
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.answer_tally import Asking
+from assay.methods.shared.detail import ModelScores, Source, TermsAggregation
 from assay.methods.shared.sentence_generation import Writing, write_sentences
 from assay.methods.shared.sentences import Pair, Sentence, check, sort, template_sentences
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.stereotype_score import report
 from assay.methods.stereotype_score import words as spoken
-from assay.methods.stereotype_score.analysis import Preferences, summary
+from assay.methods.stereotype_score.analysis import Preferences, posterior_of, summary
 from assay.methods.stereotype_score.collection import Ladder, PairTally, ask_pairs, climb, next_rung
-from assay.methods.stereotype_score.detail import StereotypeComponent
+from assay.methods.stereotype_score.detail import ScoringDocument, StereotypeComponent
 from assay.methods.stereotype_score.references import MOST_PAIRS, SentenceReferences
 from assay.model import Component, Kind, Probe, Reason, Reply
 from assay.rating.component import Counts, Measurement, result_or_why
-from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices
+from assay.statistics.bayes.stereotype_terms import score_choices
 
 MASKED_WORDS = 6
 """Approximate number of words of a sentence that a masked model is asked about, for the progress bar."""
@@ -108,6 +109,7 @@ class StereotypeScore(SentenceReferences):
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     COMPONENT: ClassVar[type[ComponentDocument]] = StereotypeComponent
+    AGGREGATION: ClassVar[type[AggregationDocument]] = TermsAggregation
     in_words = staticmethod(report.in_words)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
@@ -153,15 +155,15 @@ class StereotypeScore(SentenceReferences):
                 ladder = yield from climb(self.scoring, rounds[0][0])
             rung = None if ladder is None else ladder.rung
             if ladder is not None:
-                sources["scoring"] = {"rung": rung, "asked": self.scoring, "refused": dict(ladder.refused)}
+                sources = replace(sources, scoring=ScoringDocument(rung, self.scoring, dict(ladder.refused)))
             if ladder is not None and rung is None:
                 components.append(self._refused(words, ladder, sources))
                 continue
             preferences = Preferences(
                 words,
                 PairTally(groups=(words.first, words.second)),
+                sources,
                 rung,
-                sources=sources,
                 strata=self.strata,
                 delta_loss=self.delta_loss,
             )
@@ -170,15 +172,15 @@ class StereotypeScore(SentenceReferences):
             )
             if rung is not None:
                 measured.append(preferences)
-        return self.finding(components, {"model": model_score(measured)})
+        return self.finding(components, TermsAggregation(model=model_score(measured)))
 
     def _collect(
         self, index: int, words: StereotypeWords, rng: np.random.Generator
-    ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Pair]], dict[str, Any]]]:
+    ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Pair]], StereotypeComponent]]:
         """Collect stored sentences, have missing ones written or fill templates; order them in rounds over terms."""
         writing, filling = rng.spawn(2)
         sentences: tuple[Sentence, ...] = self.sentences
-        sources: dict[str, Any] = {}
+        sources = StereotypeComponent()
         if self.writing is not None:
             generated = yield from write_sentences(
                 words,
@@ -190,11 +192,11 @@ class StereotypeScore(SentenceReferences):
                 prefix=f"{index}/write",
             )
             sentences = (*sentences, *generated.sentences)
-            sources["writing"] = {**asdict(self.writing), **generated.as_json()}
+            sources = replace(sources, writing=read_json(Source, asdict(self.writing) | generated.as_json()))
         elif not sentences:
             sentences = template_sentences(words, self.most_rounds, filling)
         usable = sort(sentences, words)
-        sources["refused"] = dict(usable.refused)
+        sources = replace(sources, refused=dict(usable.refused))
         rounds = in_turns(usable.items, lambda pair: pair.groups)[: self.most_rounds]
         return within(rounds, MOST_PAIRS // len(self.known_words)), sources
 
@@ -207,7 +209,7 @@ class StereotypeScore(SentenceReferences):
 
         return ask
 
-    def _refused(self, words: StereotypeWords, ladder: Ladder, sources: dict[str, Any]) -> Component:
+    def _refused(self, words: StereotypeWords, ladder: Ladder, sources: StereotypeComponent) -> Component:
         """Return a component without a letter: the service refused every kind of question."""
         measurement = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), sources)
         rung = list(ladder.refused)[-1]
@@ -215,23 +217,20 @@ class StereotypeScore(SentenceReferences):
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 
 
-def model_score(measured: Sequence[Preferences]) -> dict[str, Any]:
+def model_score(measured: Sequence[Preferences]) -> ModelScores:
     """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups.
 
     If there is no pair with a stereotype term, the result has a ``why`` instead.
     """
 
-    def scored() -> dict[str, Any]:
+    def scored() -> ModelScores:
         rows = [
             (preferences.words.name, term, towards)
             for preferences in measured
             for term, towards in preferences.stereotyped
         ]
         score = score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])
-        return {
-            **summary(score),
-            "by_bias": dict(score.by_bias),
-            "posterior": result_or_why(lambda: asdict(fit_terms(score.by_term).overall)),
-        }
+        summarised = replace(summary(score), posterior=posterior_of(score))
+        return ModelScores(**vars(summarised), by_bias=dict(score.by_bias))
 
-    return result_or_why(scored)
+    return result_or_why(ModelScores, scored)

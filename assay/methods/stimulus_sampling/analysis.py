@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.document import EffectDocument, read_json
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import Tally
+from assay.methods.stimulus_sampling.detail import SamplingComponent, TiedDocument, ValueDocument, Weights, YesRates
 from assay.methods.stimulus_sampling.texts import TextsHeard
 from assay.methods.stimulus_sampling.vectors import CellsHeard
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
-from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
+from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_replies
 from assay.statistics.bayes.importance import HEAVY
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.strata import share_effects
@@ -53,18 +54,19 @@ def judge(
     tally: Tally,
     tolerance: Tolerance,
     rules: Rules,
-    detail: dict[str, Any],
+    detail: SamplingComponent,
     rng: np.random.Generator,
     *,
     letter_only: bool,
 ) -> Component:
     """Judge sentences or vectors; if `letter_only`, leave out the details beside the letter."""
     drawing, showing = rng.spawn(2)
-    detail = detail | {
-        "weights": answered_inputs.weights.as_json(),
-        **answered_inputs.clusters,
-        "estimand": answered_inputs.estimand,
-    }
+    detail = replace(
+        detail,
+        weights=read_json(Weights, answered_inputs.weights.as_json()),
+        clusters=answered_inputs.clusters,
+        estimand=answered_inputs.estimand,
+    )
     measurement = Measurement(answered_inputs.label, tally.counts, tolerance, detail)
     try:
         effects = answered_inputs.effects(
@@ -72,16 +74,20 @@ def judge(
         )
     except EvidenceError as error:
         return measurement.impossible(error)
-    measurement.detail |= _distribution(effects, answered_inputs)
+    measurement.detail = _distribution(detail, effects, answered_inputs)
     if not letter_only:
-        measurement.detail |= answered_inputs.resemblance.as_json(showing)
+        measurement.detail = answered_inputs.resemblance.describe(measurement.detail, showing)
     if (reason := _too_little(answered_inputs, strata=rules.strata)) is not None:
         return measurement.give_up(reason, measured_effects=effects.intervals())
     child_rng = rng.spawn(1)[0]
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, child_rng)
     if effects.within:
         hidden += _within_sides(answered_inputs, effects, rules, tolerance.delta, child_rng)
-    measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group, rules.delta_loss)
+    measurement.detail = replace(
+        measurement.detail,
+        hidden=hidden_documents(hidden),
+        by_group=losses_document(tally.by_group, rules.delta_loss),
+    )
     even, tied = effects.even.drawn, np.hstack(effects.halves)
     evidence = Evidence(
         effects.step_1, effects.step_2, hidden=hidden, chance_1=may_be_chance(even), chance_2=may_be_chance(tied)
@@ -174,21 +180,20 @@ def _too_little(answered_inputs: TextsHeard | CellsHeard, *, strata: bool) -> Re
     return None
 
 
-def _distribution(effects: SamplingEffects, answered_inputs: TextsHeard | CellsHeard) -> dict[str, Any]:
-    """Return the attribute's distribution under each prior, before and after conditioning on a yes."""
+def _distribution(
+    detail: SamplingComponent, effects: SamplingEffects, answered_inputs: TextsHeard | CellsHeard
+) -> SamplingComponent:
+    """Add the attribute's distribution under each prior, before and after conditioning on a yes."""
     values, sides = answered_inputs.values, answered_inputs.sides
-    return {
-        "distribution": _shares(effects.even, values),
-        "tied": [
-            {
-                "favoured": values[deviations.prior.favoured or 0],
-                "side": sides[_side(deviations)],
-                "values": _shares(deviations, values),
-            }
+    return replace(
+        detail,
+        distribution=_shares(effects.even, values),
+        tied=tuple(
+            TiedDocument(values[deviations.prior.favoured or 0], sides[_side(deviations)], _shares(deviations, values))
             for deviations in effects.tied
-        ],
-        "yes_rates": {"values": list(values), "sides": list(sides), "rates": answered_inputs.rates.tolist()},
-    }
+        ),
+        yes_rates=YesRates(tuple(values), tuple(sides), tuple(map(tuple, answered_inputs.rates.tolist()))),
+    )
 
 
 def _side(deviations: Deviations) -> int:
@@ -196,16 +201,12 @@ def _side(deviations: Deviations) -> int:
     return int(deviations.prior.sides[deviations.prior.favoured or 0].argmax())
 
 
-def _shares(deviations: Deviations, values: Sequence[str]) -> list[dict[str, Any]]:
-    return [
-        {
-            "value": name,
-            "prior": 1 / len(values),
-            "posterior": asdict(interval_of(deviations.share_draws[:, index]))
-            | {"estimate": float(deviations.shares[index])},
-        }
-        for index, name in enumerate(values)
-    ]
+def _shares(deviations: Deviations, values: Sequence[str]) -> tuple[ValueDocument, ...]:
+    intervals = [EffectDocument.of(interval_of(draws)) for draws in deviations.share_draws.T]
+    return tuple(
+        ValueDocument(name, 1 / len(values), replace(interval, estimate=float(share)))
+        for name, interval, share in zip(values, intervals, deviations.shares, strict=True)
+    )
 
 
 def _why(letter: Letter, answered_inputs: TextsHeard | CellsHeard, effects: SamplingEffects) -> Reason:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.document import NO_EFFECT, EffectDocument
-from assay.methods.shared.report import ProfilesComponent
+from assay.document import NO_EFFECT, NO_ITEMS, EffectDocument, always
+from assay.methods.shared.detail import ProfilesComponent
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,31 @@ class TiedDocument:
 
     favoured: str | None = None
     side: str | None = None
-    values: tuple[ValueDocument, ...] = ()
+    values: tuple[ValueDocument, ...] = NO_ITEMS
 
 
 @dataclass(frozen=True)
 class Weights:
     """Numbers about the weights of the inputs."""
 
-    inputs: float | None = None
+    inputs: int | None = None
     effective: float | None = None
+    efficiency: float | None = None
     mean: float | None = None
-    tail: float | None = None
+    tail: float | None = always(None)
+
+
+NO_WEIGHTS = Weights()
+"""Weights that were not computed."""
+
+
+@dataclass(frozen=True)
+class YesRates:
+    """Share of a yes by value and by side of the content."""
+
+    values: tuple[str, ...] = NO_ITEMS
+    sides: tuple[str, ...] = NO_ITEMS
+    rates: tuple[tuple[float, ...], ...] = NO_ITEMS
 
 
 @dataclass(frozen=True)
@@ -79,22 +93,30 @@ class DistanceRow:
 class Projection:
     """Inputs on their two principal components."""
 
-    prior: tuple[tuple[float, float], ...] = ()
-    posterior: tuple[tuple[float, float], ...] = ()
+    explained: tuple[float, ...] = NO_ITEMS
+    prior: tuple[tuple[float, float], ...] = NO_ITEMS
+    posterior: tuple[tuple[float, float], ...] = NO_ITEMS
+    why: str | None = None
+
+
+NO_PROJECTION = Projection()
+"""A projection that was not made."""
 
 
 @dataclass(frozen=True)
 class SamplingComponent(ProfilesComponent):
     """A label, and what the inputs that get it are like."""
 
+    route: str | None = None
     label: str | None = None
-    distribution: tuple[ValueDocument, ...] = ()
-    tied: tuple[TiedDocument, ...] = ()
-    weights: Weights = Weights()
-    nearest_words: tuple[WordRow, ...] = ()
-    most_distant_words: tuple[WordRow, ...] = ()
-    numbers: tuple[NumberRow, ...] = ()
-    nearest_inputs: tuple[InputRow, ...] = ()
-    most_distant_inputs: tuple[InputRow, ...] = ()
-    group_distances: tuple[DistanceRow, ...] = ()
-    projection: Projection = Projection()
+    distribution: tuple[ValueDocument, ...] = NO_ITEMS
+    tied: tuple[TiedDocument, ...] = NO_ITEMS
+    yes_rates: YesRates | None = None
+    weights: Weights = NO_WEIGHTS
+    nearest_words: tuple[WordRow, ...] = NO_ITEMS
+    most_distant_words: tuple[WordRow, ...] = NO_ITEMS
+    numbers: tuple[NumberRow, ...] = NO_ITEMS
+    nearest_inputs: tuple[InputRow, ...] = NO_ITEMS
+    most_distant_inputs: tuple[InputRow, ...] = NO_ITEMS
+    group_distances: tuple[DistanceRow, ...] = NO_ITEMS
+    projection: Projection = NO_PROJECTION

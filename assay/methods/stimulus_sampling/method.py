@@ -12,16 +12,17 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.bounds import Bounded
-from assay.document import ComponentDocument
+from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.shared.answer_tally import Asking, Tally, ask_in_batches
+from assay.methods.shared.detail import Profiles, ProfilesAggregation, ProfilesLook
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.methods.stimulus_sampling import report
 from assay.methods.stimulus_sampling import words as spoken
@@ -110,6 +111,7 @@ class StimulusSampling(Bounded, Method):
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     COMPONENT: ClassVar[type[ComponentDocument]] = SamplingComponent
+    AGGREGATION: ClassVar[type[AggregationDocument]] = ProfilesAggregation
     in_words = staticmethod(report.in_words)
     room = staticmethod(report.room)
     tables = staticmethod(report.tables)
@@ -153,14 +155,16 @@ class StimulusSampling(Bounded, Method):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask about generated inputs, and judge the attribute's distribution among those with a yes."""
-        looks: list[dict[str, Any]] = []
+        looks: list[ProfilesLook] = []
         reply_log = Heard()
         ask = self._by_texts if self.vectors is None else self._by_vectors
         component = yield from ask(reply_log, rng, looks)
-        return replace(self.finding([component], {"looks": looks}), reasons=reply_log.spellings.reasons())
+        return replace(
+            self.finding([component], ProfilesAggregation(looks=tuple(looks))), reasons=reply_log.spellings.reasons()
+        )
 
     # ------------------------------------------------------------------------ texts
-    def _by_texts(self, reply_log: Heard, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
+    def _by_texts(self, reply_log: Heard, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.texts is not None  # noqa: S101
         writing, picking, numbers = rng.spawn(3)
         cases = text_cases(self.texts, writing)
@@ -183,7 +187,7 @@ class StimulusSampling(Bounded, Method):
             component = self._judge(
                 reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
             )
-            looks.append({"profiles": len(profiles), "letters": {component.name: component.letter}})
+            looks.append(ProfilesLook(len(profiles), {component.name: component.letter}))
             if component.declared or _hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
@@ -202,7 +206,7 @@ class StimulusSampling(Bounded, Method):
         return Picking(cases, density, rng.random(len(cases)))
 
     # ------------------------------------------------------------------------ vectors
-    def _by_vectors(self, reply_log: Heard, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
+    def _by_vectors(self, reply_log: Heard, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.vectors is not None  # noqa: S101
         drawing, numbers = rng.spawn(2)
         cells = len(self.vectors.priors)
@@ -227,7 +231,7 @@ class StimulusSampling(Bounded, Method):
             component = self._judge(
                 reply_log, outcome, child_rng, route=route, complete_count=complete_count, last=last
             )
-            looks.append({"profiles": sum(map(len, replies.values())), "letters": {component.name: component.letter}})
+            looks.append(ProfilesLook(sum(map(len, replies.values())), {component.name: component.letter}))
             if last or component.declared or _hopeless(outcome, reply_log.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
@@ -301,21 +305,21 @@ class StimulusSampling(Bounded, Method):
     ) -> Component:
         """Judge the letter only; if that decides the job, judge again with the same draws and with all details."""
         tally = reply_log.tally(self.values)
-        detail = {
-            "values": list(self.values),
-            "route": route,
-            "profiles": {"asked": len(reply_log.replies), "whole": complete_count},
-            "failed_why": dict(tally.failed_why),
-            "unusable_why": dict(tally.unusable_why),
-            "unasked": tally.unasked,
-        }
+        detail = SamplingComponent(
+            values=tuple(self.values),
+            route=route,
+            profiles=Profiles(len(reply_log.replies), complete_count),
+            failed_why=dict(tally.failed_why),
+            unusable_why=dict(tally.unusable_why),
+            unasked=tally.unasked,
+        )
         if isinstance(outcome, Reason):
             tolerance = Tolerance.around(self.delta, self.confidence)
             return Measurement(outcome.component or OUTPUT, tally.counts, tolerance, detail).give_up(outcome)
         confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
         rules = Rules(self.tie, self.strata, self.delta_loss, self.label is None)
-        judge_inputs = partial(judge, outcome, tally, tolerance, rules, detail | {"label": outcome.label})
+        judge_inputs = partial(judge, outcome, tally, tolerance, rules, replace(detail, label=outcome.label))
         replay_rng = deepcopy(rng)
         component = judge_inputs(rng, letter_only=not last)
         return judge_inputs(replay_rng, letter_only=False) if component.declared and not last else component

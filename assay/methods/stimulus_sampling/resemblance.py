@@ -7,14 +7,21 @@ distance of two texts is the number of slots in which they differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from assay.errors import EvidenceError
 from assay.methods.shared.profiles import JOINED, Case
+from assay.methods.stimulus_sampling.detail import (
+    DistanceRow,
+    InputRow,
+    NumberRow,
+    Projection,
+    SamplingComponent,
+    WordRow,
+)
 from assay.model import Floats, Integers
 from assay.statistics.embeddings.projection import principal_components
 
@@ -42,38 +49,39 @@ class Texts:
     posterior: Floats
     """Shares of the texts in the posterior, which sum to 1; shape (n,)."""
 
-    def as_json(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return the nearest and the most distant inputs as JSON."""
+    def describe(self, detail: SamplingComponent, rng: np.random.Generator) -> SamplingComponent:
+        """Add the nearest and the most distant inputs."""
         word_rows = [row for slot in self._slots if slot != VALUE for row in self._rows(slot)]
-        word_rows.sort(key=lambda row: (-row["ratio"], row["distance"], row["word"]))
+        word_rows.sort(key=lambda row: (-(row.ratio or 0.0), row.distance, row.word))
         order = np.lexsort((np.arange(self.yes.size), self._distance, -self.yes))
         half = LISTED // 2
-        return {
-            "nearest_words": word_rows[:LISTED],
-            "most_distant_words": word_rows[: -LISTED - 1 : -1],
-            "nearest_inputs": [self._input(int(index)) for index in order[:half]],
-            "most_distant_inputs": [self._input(int(index)) for index in order[: -half - 1 : -1]],
-            "group_distances": [{"value": row["word"], "distance": row["distance"]} for row in self._rows(VALUE)],
-            "projection": projected(*self._some(rng)),
-        }
+        return replace(
+            detail,
+            nearest_words=tuple(word_rows[:LISTED]),
+            most_distant_words=tuple(word_rows[: -LISTED - 1 : -1]),
+            nearest_inputs=tuple(self._input(int(index)) for index in order[:half]),
+            most_distant_inputs=tuple(self._input(int(index)) for index in order[: -half - 1 : -1]),
+            group_distances=tuple(DistanceRow(row.word, row.distance) for row in self._rows(VALUE)),
+            projection=projected(*self._some(rng)),
+        )
 
-    def _input(self, index: int) -> dict[str, Any]:
-        return {"asked": self.texts[index], "yes": float(self.yes[index]), "distance": float(self._distance[index])}
+    def _input(self, index: int) -> InputRow:
+        return InputRow(self.texts[index], float(self.yes[index]), float(self._distance[index]))
 
-    def _rows(self, slot: str) -> list[dict[str, Any]]:
+    def _rows(self, slot: str) -> list[WordRow]:
         """Return the shares of each word in a slot, and the mean distance of texts with it from the posterior."""
         names, codes = self._slots[slot]
         prior, posterior = (np.bincount(codes, shares, len(names)) for shares in (self.prior, self.posterior))
         distance = np.bincount(codes, self.prior * self._distance, len(names)) / prior
         return [
-            {
-                "word": name,
-                "slot": slot,
-                "prior": float(prior[index]),
-                "posterior": float(posterior[index]),
-                "ratio": float(posterior[index] / prior[index]),
-                "distance": float(distance[index]),
-            }
+            WordRow(
+                name,
+                slot,
+                prior=float(prior[index]),
+                posterior=float(posterior[index]),
+                ratio=float(posterior[index] / prior[index]),
+                distance=float(distance[index]),
+            )
             for index, name in enumerate(names)
         ]
 
@@ -135,54 +143,46 @@ class VectorsHeard:
     posterior: Floats
     """Share of each vector in the posterior; shape (n,)."""
 
-    def as_json(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return the nearest and the most distant inputs as JSON."""
+    def describe(self, detail: SamplingComponent, rng: np.random.Generator) -> SamplingComponent:
+        """Add the nearest and the most distant inputs."""
         order, half = np.argsort(-self.yes, kind="stable"), LISTED // 2
         sampled = rng.choice(len(self.asked), DOTS, p=self.posterior)
         spread = self.before.std(axis=0)
         unit = np.where(spread > 0, spread, 1.0)
         away = np.linalg.norm((self.before[:, None] - self.asked[sampled]) / unit, axis=-1).mean(axis=1)
         before = self.before[rng.choice(len(self.before), DOTS)]
-        return {
-            "numbers": self._shifts(unit),
-            "nearest_inputs": [self._input(int(index)) for index in order[:half]],
-            "most_distant_inputs": [self._input(int(index)) for index in order[: -half - 1 : -1]],
-            "group_distances": [
-                {"value": name, "distance": float(away[self.value == index].mean())}
-                for index, name in enumerate(self.values)
-            ],
-            "projection": projected(before / unit, self.asked[sampled] / unit),
-        }
+        return replace(
+            detail,
+            numbers=self._shifts(unit),
+            nearest_inputs=tuple(self._input(int(index)) for index in order[:half]),
+            most_distant_inputs=tuple(self._input(int(index)) for index in order[: -half - 1 : -1]),
+            group_distances=tuple(
+                DistanceRow(name, float(away[self.value == index].mean())) for index, name in enumerate(self.values)
+            ),
+            projection=projected(before / unit, self.asked[sampled] / unit),
+        )
 
-    def _shifts(self, unit: Floats) -> list[dict[str, Any]]:
+    def _shifts(self, unit: Floats) -> tuple[NumberRow, ...]:
         """Return the mean of each number in the prior and in the posterior, the largest shift first."""
         before, after = self.before.mean(axis=0), self.posterior @ self.asked
         shift = (after - before) / unit
-        return [
-            {
-                "name": self.names[index],
-                "prior": float(before[index]),
-                "posterior": float(after[index]),
-                "shift": float(shift[index]),
-            }
+        return tuple(
+            NumberRow(self.names[index], float(before[index]), float(after[index]), float(shift[index]))
             for index in np.argsort(-np.abs(shift), kind="stable")[: 2 * LISTED]
-        ]
+        )
 
-    def _input(self, index: int) -> dict[str, Any]:
+    def _input(self, index: int) -> InputRow:
         numbers = ", ".join(f"{name}: {cell:.4g}" for name, cell in zip(self.names, self.asked[index], strict=True))
-        return {"asked": numbers, "yes": float(self.yes[index])}
+        return InputRow(numbers, float(self.yes[index]))
 
 
 # ---------------------------------------------------------------------------- projections of texts and vectors
-def projected(before: Floats, after: Floats) -> dict[str, Any]:
+def projected(before: Floats, after: Floats) -> Projection:
     """Project inputs of the prior and of the posterior onto the principal components of both (P1's figure)."""
     both = np.concatenate([before, after])
     try:
         axes = principal_components(both, min(2, both.shape[1]))
     except EvidenceError as error:
-        return {"why": str(error)}
-    return {
-        "explained": axes.explained.tolist(),
-        "prior": np.round(axes.of(before), 4).tolist(),
-        "posterior": np.round(axes.of(after), 4).tolist(),
-    }
+        return Projection(why=str(error))
+    prior, posterior = (np.round(axes.of(vectors), 4).tolist() for vectors in (before, after))
+    return Projection(tuple(axes.explained.tolist()), tuple(map(tuple, prior)), tuple(map(tuple, posterior)))

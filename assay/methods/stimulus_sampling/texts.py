@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.document import Shares
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
 from assay.methods.stimulus_sampling.inclusion_probability import inclusion
@@ -85,9 +86,9 @@ class TextsHeard:
         return WordLogit.fit(self.cases[:TRAINING], self.yes[:TRAINING].mean(axis=1))
 
     @property
-    def clusters(self) -> dict[str, dict[str, int]]:
+    def clusters(self) -> Shares:
         """Number of clusters of each kind, for the detail of a component."""
-        return {"clusters": {kind: int(ids.max()) + 1 for kind, ids in self.paired.profiles.clusters.items()}}
+        return {kind: int(ids.max()) + 1 for kind, ids in self.paired.profiles.clusters.items()}
 
     @property
     def estimand(self) -> str:

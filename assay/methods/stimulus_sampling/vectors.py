@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.document import NO_ENTRIES, Shares
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
@@ -88,7 +89,7 @@ class CellsHeard:
     resemblance: VectorsHeard
     """The vectors, with their shares among the inputs that get a yes."""
 
-    clusters: ClassVar[dict[str, dict[str, int]]] = {}
+    clusters: ClassVar[Shares] = NO_ENTRIES
     carried_by: ClassVar[dict[str, float]] = {}
     """Effective number of clusters behind the yes answers: empty, because vectors share no clusters."""
     estimand: ClassVar[str] = "any vector of the stated prior"

@@ -15,13 +15,14 @@ import numpy as np
 
 from assay.catalog import Attribute, languages, occupations
 from assay.catalog import attribute as attribute_named
-from assay.document import ComponentDocument, RatingDocument
+from assay.document import AggregationDocument, ComponentDocument, ContentDocument, LookDocument, RatingDocument
 from assay.errors import AssayError
 from assay.experiment import Looks, Room
 from assay.methods.shared.distributions import BlocksMethod, BlockSpec, declare_blocks
 from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
+from assay.methods.translation.detail import TranslationComponent
 from assay.methods.translation.hidden_effects import design_effects, hidden_effects
 from assay.methods.translation.published_rules import adjust, analyse_blocks
 from assay.model import (
@@ -38,7 +39,7 @@ from assay.model import (
     Reply,
 )
 from assay.rating.component import EARLY, Counts, Measurement, Tolerance, Units, answers_needed, look_sizes
-from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_of_no_group, lost_replies
+from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_of_no_group, lost_replies
 from assay.statistics.bayes.transition import (
     StepEffects,
     draw_excess_concordance,
@@ -78,6 +79,7 @@ class TranslationMethod(BlocksMethod):
     """Number of probes for one text."""
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
+    COMPONENT: ClassVar[type[ComponentDocument]] = TranslationComponent
     counted = staticmethod(words.counted)
 
     @staticmethod
@@ -129,7 +131,16 @@ class TranslationMethod(BlocksMethod):
     def adjusted_finding(self, components: Sequence[Component]) -> Finding:
         """Return the finding, with the p-values of step 1 adjusted for the number of components."""
         return self.finding(
-            components, {"adjusted": adjust({component.name: component.detail["step_1_p"] for component in components})}
+            components,
+            AggregationDocument(
+                adjusted=adjust(
+                    {
+                        component.name: component.detail.step_1_p
+                        for component in components
+                        if isinstance(component.detail, TranslationComponent)
+                    }
+                )
+            ),
         )
 
 
@@ -173,23 +184,21 @@ class TwoStepTest:
         `texts` returns the texts that fill every block up to a size; sizes grow from look to look. `show` asks about
         texts and counts the replies.
         """
-        looks: list[dict[str, Any]] = []
+        looks: list[LookDocument] = []
         posterior = None
         for size in self.sizes:
             yield from show(texts(size), translations)
             if translations.unasked or _lost(translations):
                 posterior = None
                 break
-            look: dict[str, Any] = {"look": len(looks) + 1, "texts_per_block": size}
+            look = LookDocument(len(looks) + 1, size)
             stopped = size == self.sizes[-1]
-            if self._measurement(translations).too_few:
-                look |= {"probabilities": None, "letter": None}
-            else:
+            if not self._measurement(translations).too_few:
                 posterior = self.draw(translations, rng)
                 probabilities = self.tolerance.weigh(posterior.evidence)
-                look |= {"probabilities": probabilities.as_json(), "letter": probabilities.likeliest}
+                look = replace(look, probabilities=probabilities.as_json(), letter=probabilities.likeliest)
                 stopped = stopped or self._clear(posterior.evidence, probabilities)
-            looks.append({**look, "stopped": stopped})
+            looks.append(replace(look, stopped=stopped))
             if stopped:
                 break
         return self._conclude(translations, looks, posterior, rng)
@@ -224,7 +233,7 @@ class TwoStepTest:
             hidden += hidden_effects(translations, self.tolerance, child_rng, DRAWS, times)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
 
-    def _measurement(self, translations: Translations) -> Measurement:
+    def _measurement(self, translations: Translations) -> Measurement[TranslationComponent]:
         """Return the measurement of the texts so far, without its details. The independent units are the texts."""
         sentences = 1 if translations.neutral else len(translations.rows)
         more = 1.0 if sentences == 1 else SHARED_TEXT
@@ -239,6 +248,7 @@ class TwoStepTest:
                 translations.probes_each,
             ),
             tolerance=self.tolerance,
+            detail=translations.document(),
             about={
                 "language": languages().get(translations.about["language"].split("-")[0].lower(), translations.name)
             },
@@ -248,35 +258,32 @@ class TwoStepTest:
     def _conclude(
         self,
         translations: Translations,
-        looks: Sequence[Mapping[str, Any]],
+        looks: Sequence[LookDocument],
         posterior: Posterior | None,
         rng: np.random.Generator,
     ) -> Component:
         measurement = self._measurement(translations)
         common_facts = measurement.about
         analyses = analyse_blocks(translations, self.alpha, rng, self.reading, self.statistic, self.join)
-        measurement = replace(
-            measurement,
-            detail={
-                **translations.about,
-                "language_name": common_facts["language"],
-                **translations.as_json(),
-                "decision": list(looks),
-                "analyses": analyses.detail,
-                "step_1_p": analyses.step_1_p,
-                "examples": translations.examples,
-                "estimand": f"{'occupations like these' if self.strata else 'these occupations'}, in these frames",
-            },
-            published=analyses.letters,
+        measurement.published = analyses.letters
+        measurement.detail = replace(
+            measurement.detail,
+            language_name=common_facts["language"],
+            decision=tuple(looks),
+            analyses=analyses.detail,
+            step_1_p=analyses.step_1_p,
+            estimand=f"{'occupations like these' if self.strata else 'these occupations'}, in these frames",
         )
         if _lost(translations):
             return measurement.give_up(*measurement.cut_short(), _lost_reason(translations, common_facts))
         equal, pairs, _ = translations.concordance()
-        measurement.detail["content"] = {"pairs": pairs, "equal": equal}
         # reuses the posterior of the last interim look, if there was one
         final_posterior = posterior or self.draw(translations, rng)
-        measurement.detail |= hidden_as_json(final_posterior.evidence.hidden) | losses_as_json(
-            translations.by_group, self.delta_loss
+        measurement.detail = replace(
+            measurement.detail,
+            content=ContentDocument(pairs, equal),
+            hidden=hidden_documents(final_posterior.evidence.hidden),
+            by_group=losses_document(translations.by_group, self.delta_loss),
         )
         share = translations.lost_share
         mixed = lost_of_no_group(translations.by_group, translations.failed + translations.unusable)

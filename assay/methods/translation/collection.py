@@ -10,18 +10,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from assay.catalog import Attribute, split_sentences
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
+from assay.document import NO_ITEMS, BlockDocument, EffectDocument, ExampleDocument
 from assay.experiment import BUDGET
 from assay.methods.shared.answer_tally import refuses
 from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.blocks import Text
+from assay.methods.translation.detail import TranslationComponent
 from assay.model import Failure, Floats, Integers, Reply
 from assay.statistics.intervals.credible import wilson
 
@@ -168,13 +169,13 @@ class Translations:
     """Numbers of texts that came back but could not be read, by reason."""
     unasked: int = field(init=False, default=0)
     _alike: Counter[str] = field(init=False, default_factory=Counter)
-    _examples: dict[str, list[dict[str, Any]]] = field(init=False)
+    _examples: dict[str, list[ExampleDocument]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.counts = {block.name: self._zeros() for block in self.blocks}
         self._examples = {sort: [] for sort in SORTS}
 
-    def count(self, text: Text, reading: Reading, *, middle: Any = None, returned: Any = None) -> None:
+    def count(self, text: Text, reading: Reading, *, middle: object = None, returned: object = None) -> None:
         """Count one text: as read, as unusable, as failed, or as not asked.
 
         One translation of many different texts (`MOST_ALIKE`) is none, whatever it says, so it is unusable.
@@ -208,10 +209,8 @@ class Translations:
             outcome = "refused" if refused else "failed" if sort == "failed" else "usable"
             self.by_group.setdefault(group, Counter())[outcome] += 1
         if len(self._examples[sort]) < EXAMPLES_A_SORT:
-            read = None if reading.values is None else list(reading.values)
-            self._examples[sort].append(
-                {"asked": text.text, "middle": middle, "returned": returned, "read": read, "why": reason}
-            )
+            read = NO_ITEMS if reading.values is None else reading.values
+            self._examples[sort].append(ExampleDocument(text.text, _as_text(middle), _as_text(returned), read, reason))
 
     @property
     def failed(self) -> int:
@@ -230,9 +229,9 @@ class Translations:
         return lost / (lost + self.usable) if lost else 0.0
 
     @property
-    def examples(self) -> list[dict[str, Any]]:
+    def examples(self) -> tuple[ExampleDocument, ...]:
         """Texts for the report, the most informative first."""
-        return [example for sort in SORTS for example in self._examples[sort]][: 2 * EXAMPLES_A_SORT]
+        return tuple(example for sort in SORTS for example in self._examples[sort])[: 2 * EXAMPLES_A_SORT]
 
     def shares(self, role: str) -> Floats:
         """Declared distributions of one role, shape (blocks, rows)."""
@@ -255,38 +254,45 @@ class Translations:
                 total += 1
         return equal, total, by_rows
 
-    def as_json(self) -> dict[str, Any]:
-        """Write the counts: the pooled transitions and their rates, every block, the losses."""
+    def document(self) -> TranslationComponent:
+        """Return the counts: the pooled transitions and their rates, every block, the losses."""
         pooled = self.pooled().tolist()
-        return {
-            "transitions": {
+        return TranslationComponent(
+            language=self.about["language"],
+            template=self.about.get("template"),
+            transitions={
                 row: dict(zip(self.outputs, counts, strict=True)) for row, counts in zip(self.rows, pooled, strict=True)
             },
-            "rates": {row: self._rates(row, counts) for row, counts in zip(self.rows, pooled, strict=True)},
-            "blocks": [self._block(block) for block in self.blocks],
-            "unusable_why": dict(self.unusable_why),
-            "failed_why": dict(self.failed_why),
-            "unasked": self.unasked,
-        }
+            rates={row: self._rates(row, counts) for row, counts in zip(self.rows, pooled, strict=True)},
+            blocks=tuple(self._block(block) for block in self.blocks),
+            unusable_why=dict(self.unusable_why),
+            failed_why=dict(self.failed_why),
+            unasked=self.unasked,
+            examples=self.examples,
+        )
 
-    def _rates(self, row: str, counts: Sequence[int]) -> dict[str, dict[str, float] | None]:
+    def _rates(self, row: str, counts: Sequence[int]) -> dict[str, EffectDocument | None]:
         """Return the shares of a row's sentences whose value was kept, flipped and erased, with Wilson intervals."""
         n, erased = sum(counts), counts[-1]
         kept_count = counts[self.outputs.index(row)]
         parts = {"kept": kept_count, "flipped": n - kept_count - erased, "erased": erased}
-        return {name: asdict(wilson(k, n)) if n else None for name, k in parts.items()}
+        return {name: EffectDocument.of(wilson(k, n)) if n else None for name, k in parts.items()}
 
-    def _block(self, block: BlockSpec) -> dict[str, Any]:
+    def _block(self, block: BlockSpec) -> BlockDocument:
         """Return a block's declared shares, the sentences sent and the values of their translations."""
         counts = self.counts[block.name]
         sent_counts = dict(zip(self.rows, counts.sum(axis=1).tolist(), strict=True))
-        return {
-            "name": block.name,
-            "role": block.role,
-            "specified": {name: float(block.shares.get(name, 0.0)) for name in self.outputs},
-            "asked": {name: sent_counts.get(name, 0) for name in self.outputs},
-            "observed": dict(zip(self.outputs, counts.sum(axis=0).tolist(), strict=True)),
-        }
+        return BlockDocument(
+            block.name,
+            block.role,
+            specified={name: float(block.shares.get(name, 0.0)) for name in self.outputs},
+            asked={name: sent_counts.get(name, 0) for name in self.outputs},
+            observed=dict(zip(self.outputs, counts.sum(axis=0).tolist(), strict=True)),
+        )
 
     def _zeros(self) -> Integers:
         return np.zeros((len(self.rows), len(self.outputs)), dtype=np.int64)
+
+
+def _as_text(reply: object) -> str | None:
+    return None if reply is None else str(reply)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from assay.document import Shares
-from assay.methods.shared.term_report import NO_SOURCE, CaseDocument, Source, TermsComponent
+from assay.document import NO_ENTRIES, NO_ITEMS, Shares, always
+from assay.methods.shared.detail import NO_SOURCE, CaseDocument, Source, TermsComponent
+
+
+@dataclass(frozen=True)
+class ImageDocument(CaseDocument):
+    """A picture, and the answer about it."""
+
+    says: str | None = always(None)
 
 
 @dataclass(frozen=True)
 class PictureComponent(TermsComponent):
     """A list of terms, scored by the labels of pictures."""
 
-    scale: str | None = None
+    scale: str | None = always(None)
     images_asked: int | None = None
-    images: tuple[CaseDocument, ...] = ()
-    named: Shares = field(default_factory=dict)
-    orders: Shares = field(default_factory=dict)
+    images_seen: int | None = None
+    images: tuple[ImageDocument, ...] = NO_ITEMS
+    named: Shares = NO_ENTRIES
+    orders: Shares = NO_ENTRIES
     drawing: Source = NO_SOURCE

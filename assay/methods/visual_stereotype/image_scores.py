@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from assay.catalog.stereotypes import LISTS, TIED, Role, VisualWords
+from assay.document import NO_EFFECT, EffectDocument
 from assay.errors import ZeroVariance
 from assay.methods.shared.coverage import ENOUGH
+from assay.methods.shared.detail import ModelScores, Scores
+from assay.methods.shared.detail import TermScore as TermDocument
 from assay.methods.shared.term_scores import ROLES, Outcome, TermScores, counted, pooled
+from assay.methods.visual_stereotype.detail import ImageDocument, PictureComponent
 from assay.methods.visual_stereotype.inputs import Shown
 from assay.methods.visual_stereotype.label_scores import (
     ImagesPosterior,
@@ -26,7 +30,7 @@ from assay.methods.visual_stereotype.label_scores import (
     tied_probability,
 )
 from assay.methods.visual_stereotype.labelling import PictureTally, Seen
-from assay.model import Floats, Interval, Reason
+from assay.model import Floats, Reason
 from assay.rating.component import answers_needed, result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, fit_terms
@@ -45,13 +49,14 @@ IMAGE_CODES = frozenset({"image-gone", "not-an-image", "damaged-image", "image-t
 
 
 @dataclass
-class Sightings(TermScores[VisualWords, PictureTally, Fit]):
+class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     """Answers of a service about the pictures of one specification.
 
     Scores use probabilities if `answers` is ``auto`` and every answer has them; otherwise labels.
     """
 
     tally: PictureTally = field(default_factory=PictureTally)
+    detail: PictureComponent = field(default_factory=PictureComponent)
     answers: Literal["auto", "labels"] = "auto"
 
     items: ClassVar[str] = "images"
@@ -129,20 +134,20 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
             return [] if others else [self.reason("constant-answers", facts)]
         all_lists = [role for role in ROLES if self.words.terms(role)]
         undecided_lists = [role for role in all_lists if all(answer.label == TIE for _, answer in self.of(role))]
-        undecided: dict[str, Any] = {"pictures": len(answers), "named": dict(self.names())}
+        undecided: dict[str, object] = {"pictures": len(answers), "named": dict(self.names())}
         if len(undecided_lists) < len(all_lists):
             undecided["lists"] = [LISTS[role] for role in undecided_lists]
         return [self.reason("no-picture-decided", undecided)] if undecided_lists else []
 
     def author_reasons(self) -> list[Reason]:
         """Return why an author drew too few pictures: it failed, or drew the same picture every time."""
-        drawing = self.sources.get("drawing")
-        if not drawing or not drawing["wanted"] or drawing["drawn"] >= ENOUGH * drawing["wanted"]:
+        drawing = self.detail.drawing
+        if not drawing.wanted or (drawing.drawn or 0) >= ENOUGH * drawing.wanted:
             return []
-        facts = {name: drawing[name] for name in ("wanted", "drawn", "asked", "different")}
-        if drawing["alike"]:
+        facts = {name: getattr(drawing, name) for name in ("wanted", "drawn", "asked", "different")}
+        if drawing.alike:
             return [self.reason("author-images-alike", facts)]
-        causes = Counter(drawing["failed"]) + Counter(drawing["refused"])
+        causes = Counter(drawing.failed) + Counter(drawing.refused)
         return [self.reason("author-did-not-draw", {**facts, "why": dict(causes)})]
 
     def asked_how(self) -> list[Reason]:
@@ -162,95 +167,109 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         """Count the answers by the named label."""
         return Counter(answer.names for answer in self.tally.results.values())
 
-    def totals(self) -> dict[str, Any]:
-        """Return how many pictures were asked about and seen, and what was named."""
-        tally = self.tally
-        return {
-            "scale": self.scale if tally.results else None,
-            "images_asked": tally.asked,
-            "images_seen": len(tally.results),
-            "named": dict(self.names()),
-            "orders": {"both": tally.in_both_orders, "changed": tally.changed},
-        }
-
-    def rows(self) -> dict[str, Any]:
+    def rows(self) -> tuple[ImageDocument, ...]:
         """Return a row for each picture."""
         scale = self.scale
-        return {"images": [_row(picture, answer, scale) for picture, answer in self.tally.results.items()]}
+        return tuple(_row(picture, answer, scale) for picture, answer in self.tally.results.items())
 
-    def analyses(self, fits: Mapping[Role, Fit], rng: np.random.Generator) -> dict[str, Any]:
-        """Return P4's score and additional scores, by list and by term."""
-        lists, terms = {}, []
+    def described(self, detail: PictureComponent) -> PictureComponent:
+        """Add how many pictures were asked about and seen, what was named, and the rows."""
+        tally = self.tally
+        return replace(
+            detail,
+            scale=self.scale if tally.results else None,
+            images_asked=tally.asked,
+            images_seen=len(tally.results),
+            images=self.rows(),
+            named=dict(self.names()),
+            orders={"both": tally.in_both_orders, "changed": tally.changed},
+        )
+
+    def scored(self, detail: PictureComponent, fits: Mapping[Role, Fit], rng: np.random.Generator) -> PictureComponent:
+        """Add P4's score and additional scores, by list and by term."""
+        lists: dict[str, Scores] = {}
+        terms: list[TermDocument] = []
         for role, fit in fits.items():
-            lists[LISTS[role]] = {**self.summary(role), "posterior": asdict(_overall(fit, rng))}
-            terms += [{**row, "list": LISTS[role]} for row in self._terms(role, fit, rng)]
+            lists[LISTS[role]] = replace(self.summary(role), posterior=_overall(fit, rng))
+            terms += self._terms(role, fit, rng)
         tied = [role for role in fits if role in TIED]
-        score = {**self.summary(*tied), "posterior": result_or_why(lambda: asdict(_overall(self.fit(*tied), rng)))}
-        return {"score": score, "lists": lists, "terms": terms}
+        posterior = result_or_why(EffectDocument, lambda: _overall(self.fit(*tied), rng))
+        score = replace(self.summary(*tied), posterior=posterior)
+        return replace(detail, score=score, lists=lists, terms=tuple(terms))
 
-    def summary(self, *roles: Role) -> dict[str, Any]:
-        """Return a score as JSON: over images (P4), over terms, and labels pooled with Wilson's interval."""
+    def summary(self, *roles: Role) -> Scores:
+        """Return a score: over images (P4), over terms, and labels pooled with Wilson's interval."""
         by_image, terms = self.towards(*roles)
-        score: VisualScore = score_images(by_image, terms)
-        summary = {
-            "over_images": score.model,
-            "over_terms": score.over_terms,
-            "terms": len(score.by_term),
-            "images": len(score.by_image),
-        }
+        summary = over_images(score_images(by_image, terms))
         if self.scale == "probabilities":
             return summary
         labels: StereotypeScore = score_labels(by_image, terms, self.words.name)
-        return {**summary, "ties": labels.ties, "pooled": asdict(pooled(labels))}
+        return replace(summary, ties=labels.ties, pooled=EffectDocument.of(pooled(labels)))
 
-    def _terms(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[dict[str, Any]]:
+    def _terms(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[TermDocument]:
         by_image, terms = self.towards(role)
         if isinstance(fit, ImagesPosterior):
             of = np.array(terms)
             return [
-                {**asdict(term_score), "posterior": _interval(by_image[of == term_score.term])}
+                TermDocument(
+                    term_score.term,
+                    LISTS[role],
+                    term_score.score,
+                    _interval(by_image[of == term_score.term]),
+                    images=term_score.images,
+                )
                 for term_score in score_images(by_image, terms).by_term
             ]
         by_term = score_labels(by_image, terms, self.words.name).by_term
         return [
-            {**counted(term_score, "images"), "posterior": asdict(at)}
-            for term_score, at in zip(by_term, fit.shares(rng), strict=True)
+            replace(counted(term_score, role, interval), images=term_score.pairs)
+            for term_score, interval in zip(by_term, fit.shares(rng), strict=True)
         ]
 
 
-def _overall(fit: Fit, rng: np.random.Generator) -> Interval:
+def _overall(fit: Fit, rng: np.random.Generator) -> EffectDocument:
     """Summarise the posterior of a score."""
-    return fit.overall if isinstance(fit, SharesPosterior) else interval_of(fit.draw_overall(rng))
+    return EffectDocument.of(fit.overall if isinstance(fit, SharesPosterior) else interval_of(fit.draw_overall(rng)))
 
 
-def _interval(by_image: Floats) -> dict[str, Any] | None:
+def _interval(by_image: Floats) -> EffectDocument:
     interval = term_interval(by_image)
-    return None if interval is None else asdict(interval)
+    return NO_EFFECT if interval is None else EffectDocument.of(interval)
 
 
-def _row(picture: Shown, answer: Seen, scale: Scale) -> dict[str, Any]:
+def over_images(score: VisualScore) -> Scores:
+    """Return a score over images (P4) and over terms."""
+    return Scores(
+        over_images=score.model,
+        over_terms=score.over_terms,
+        terms=len(score.by_term),
+        images=len(score.by_image),
+    )
+
+
+def _row(picture: Shown, answer: Seen, scale: Scale) -> ImageDocument:
     """Return a picture as a row of the exported table."""
     first = answer.label if scale == "labels" or answer.share is None else answer.share
-    return {
-        "id": picture.id,
-        "image": picture.image,
-        "term": picture.term,
-        "list": LISTS[picture.role],
-        "first_score": answer.share,
-        "says": None if answer.text is None else answer.text[:LONGEST_SHOWN],
-        "names": answer.names,
-        "towards": 1 - first if picture.role == "second" else first,
-        "source": picture.source,
-    }
+    return ImageDocument(
+        id=picture.id,
+        image=picture.image,
+        term=picture.term,
+        list=LISTS[picture.role],
+        first_score=answer.share,
+        says=None if answer.text is None else answer.text[:LONGEST_SHOWN],
+        names=answer.names,
+        towards=1 - first if picture.role == "second" else first,
+        source=picture.source,
+    )
 
 
-def model_score(measured: Sequence[Sightings]) -> dict[str, Any]:
+def model_score(measured: Sequence[Sightings]) -> ModelScores:
     """Score a service over the tied pictures of all specifications (P4's formula).
 
     If there is no picture of a tied term, the result has a ``why`` instead.
     """
 
-    def scored() -> dict[str, Any]:
+    def scored() -> ModelScores:
         tied_sightings = [
             sightings for sightings in measured if any(picture.role in TIED for picture in sightings.tally.results)
         ]
@@ -258,12 +277,7 @@ def model_score(measured: Sequence[Sightings]) -> dict[str, Any]:
         by_image = np.concatenate([scores for _, scores, _ in rows]) if rows else np.zeros(0)
         terms = [f"{sightings.words.name}/{term}" for sightings, _, of in rows for term in of]
         score = score_images(by_image, terms)
-        return {
-            "over_images": score.model,
-            "over_terms": score.over_terms,
-            "terms": len(score.by_term),
-            "images": len(score.by_image),
-            "by_bias": {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows},
-        }
+        by_bias = {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows}
+        return ModelScores(**vars(over_images(score)), by_bias=by_bias)
 
-    return result_or_why(scored)
+    return result_or_why(ModelScores, scored)

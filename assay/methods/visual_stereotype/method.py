@@ -8,7 +8,7 @@ uploaded, stored, or drawn by an author of the user's choice (docs/methods/visua
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -16,10 +16,11 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.catalog.stereotypes import VisualWords
-from assay.document import ComponentDocument
+from assay.document import AggregationDocument, ComponentDocument, read_json
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.answer_tally import Asking
+from assay.methods.shared.detail import Source, TermsAggregation
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.visual_stereotype import report
 from assay.methods.visual_stereotype import words as spoken
@@ -101,6 +102,7 @@ class VisualStereotype(PictureReferences):
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     COMPONENT: ClassVar[type[ComponentDocument]] = PictureComponent
+    AGGREGATION: ClassVar[type[AggregationDocument]] = TermsAggregation
     in_words = staticmethod(report.in_words)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
@@ -153,29 +155,28 @@ class VisualStereotype(PictureReferences):
             rounds, sources = yield from self._collect(index, words)
             # unclear answers count 1/2 where neither is judged
             tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
-            sightings = Sightings(
-                words, tally, self.answers, sources=sources, strata=self.strata, delta_loss=self.delta_loss
-            )
+            sightings = Sightings(words, tally, sources, self.answers, strata=self.strata, delta_loss=self.delta_loss)
             components.append(
                 (yield from self.look(sightings, rounds, self._asks(index, sightings, rounds), component_rng))
             )
             measured.append(sightings)
-        return self.finding(components, {"model": model_score(measured)})
+        return self.finding(components, TermsAggregation(model=model_score(measured)))
 
     def _collect(
         self, index: int, words: VisualWords
-    ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Shown]], dict[str, Any]]]:
+    ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Shown]], PictureComponent]]:
         """Collect stored pictures, have missing ones drawn, and order them in rounds over terms."""
         pictures: tuple[Picture, ...] = self.pictures
-        sources: dict[str, Any] = {}
+        sources = PictureComponent()
         if self.drawing is not None:
             drawing = self.drawing
             generated = yield from draw_pictures(
                 words, pictures, drawing.per_term, prompt=drawing.prompt, tries=drawing.tries, prefix=f"{index}/draw"
             )
-            pictures, sources["drawing"] = (*pictures, *generated.pictures), {**asdict(drawing), **generated.as_json()}
+            pictures = (*pictures, *generated.pictures)
+            sources = replace(sources, drawing=read_json(Source, asdict(drawing) | generated.as_json()))
         usable = sort(pictures, words)
-        sources["refused"] = dict(usable.refused)
+        sources = replace(sources, refused=dict(usable.refused))
         rounds = in_turns(usable.items)[: self.most_rounds]
         return within(rounds, MOST_PICTURES // len(self.known_words)), sources
 

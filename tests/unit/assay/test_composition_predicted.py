@@ -15,10 +15,11 @@ from assay.composition.prediction import (
     TransitionEvidence,
     line_up,
     predict_chain,
-    read_evidence,
     with_contents,
 )
+from assay.composition.prediction import read_evidence as evidence_of_rating
 from assay.composition.wording import LEAST_TOLD, explain_prediction
+from assay.document import EffectDocument, read_rating
 from assay.errors import OutOfBounds, SpecificationError
 from assay.experiment import Session, generator
 from assay.methods import RoundTrip
@@ -39,6 +40,10 @@ BALANCING = ((0.5, 0.5, 0.0), (0.5, 0.5, 0.0))
 ERASING = ((0.0, 0.0, 1.0), (0.0, 0.0, 1.0))
 HE_FLIPS = ((0.5, 0.5, 0.0), (0.0, 1.0, 0.0))
 SHE_FLIPS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.0))
+
+
+def read_evidence(document):
+    return evidence_of_rating(read_rating(document))
 
 
 def measured(matrix, inputs: int = 60, **more) -> TransitionEvidence:
@@ -404,10 +409,8 @@ def test_hidden_effects_keep_dsbs_for_faithful_translators_and_content_effects_e
         return replace(read_evidence(document)[0], name=name)
 
     faithful = evidence_of("translator, honest", "es")
-    followed = [one["effect"]["estimate"] for one in faithful.hidden if one["kind"] == "content"]
-    even = tuple(
-        {**one, "effect": {**one["effect"], "estimate": 0.02, "low": 0.0, "high": 0.04}} for one in faithful.hidden
-    )
+    followed = [one.effect.estimate for one in faithful.hidden if one.kind == "content"]
+    even = tuple(replace(one, effect=EffectDocument(0.02, 0.0, 0.04)) for one in faithful.hidden)
     assert predict_chain([faithful] * 3, rng, 5_000).letter is DSBS
     predicted = predict_chain([faithful, replace(faithful, hidden=even)], rng, 5_000)
     content = [float(one.draws.mean()) for one in predicted.hidden if one.kind == "content"]

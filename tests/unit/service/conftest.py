@@ -22,9 +22,9 @@ from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import Claim, LedgerEntry
-from store.ratings.ratings import NewRating
 from store.ratings.standing import Description
 from store.security import keys
+from tests.support.new_ratings import new_rating
 from web import add_pages
 
 
@@ -183,7 +183,7 @@ class HandWorker:
         url = job.target["base_url"]
         document = rating_document(visibility=job.visibility, **changes)
         document["target"] = document["target"] | {"url": url}
-        rating = NewRating(
+        rating = new_rating(
             tenant=job.tenant,
             target_id=job.target_id,
             target=document["target"],

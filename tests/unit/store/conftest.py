@@ -8,6 +8,7 @@ from assay.model import Failure, Observation, Probe, Reply, Translate
 from store.core.database import Database
 from store.jobs.jobs import Claim, Job, LedgerEntry, NewJob, add, claim, finish
 from store.ratings.ratings import NewRating
+from tests.support.new_ratings import new_rating
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def a_rating() -> Callable[..., NewRating]:
             "valid_for_s": 1000,
             "description": "default",
         }
-        return NewRating(**defaults | changes)
+        return new_rating(**defaults | changes)
 
     return make
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from assay.catalog.stereotypes import StereotypeWords
+from assay.document import as_json
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.experiment import generator
 from assay.methods.shared.sentences import Sentence
@@ -267,4 +268,6 @@ def test_model_of_old_texts_rated_on_crows_pairs_has_no_declared_letter(model: A
     assert not component.declared
     assert "no-neutral-terms" in {reason.code for reason in component.reasons}  # CrowS-Pairs has no neutral terms
     assert component.effects["step_2"].low < 0.05
-    assert component.detail["score"]["pooled"]["low"] < 0.5 < component.detail["score"]["pooled"]["high"]
+    assert (
+        as_json(component.detail)["score"]["pooled"]["low"] < 0.5 < as_json(component.detail)["score"]["pooled"]["high"]
+    )

@@ -10,7 +10,7 @@ import pytest
 
 from assay.canonical import commitment_of, digest_of
 from assay.experiment import replay
-from assay.methods import RoundTrip
+from assay.methods import RoundTrip, rating_of
 from assay.rating.decision import rate
 from assay.references import HeldBack
 from demo.translators.behaviours import BEHAVIOURS
@@ -171,6 +171,6 @@ def test_a_rating_with_held_back_material_is_replayed_from_what_it_reveals(open_
     assert rating["commitment"] == {"digest": job.commitment, "nonce": "0123"}
     with workplace.database.read() as c:
         record = [stored.observation for stored in observations.page(c, job.id, 0, 100_000)]
-    replayed = replay(rated_method(rating), rating["seed"], record)
+    replayed = replay(rated_method(rating_of(rating)), rating["seed"], record)
     assert replayed.evidence.head() == rating["evidence_digest"]
     assert rate(replayed.finding).letter == rating["letter"]

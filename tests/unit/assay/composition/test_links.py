@@ -8,13 +8,19 @@ import pytest
 
 from assay.composition import compose_chain
 from assay.composition.compatibility import Incompatible, kind_of_chain
-from assay.composition.document import composition_document
+from assay.composition.document import composition_document as compose
 from assay.composition.lookup import Part, tables_document
 from assay.composition.notes import NOTES
+from assay.document import read_rating
 from assay.errors import OutOfBounds
 from assay.experiment import generator
 from assay.model import Kind, Letter, Probabilities
 from assay.rating.decision import worst_letter
+
+
+def composition_document(documents, rng):
+    return compose([read_rating(document) for document in documents], rng)
+
 
 T, C, R, E = Kind.TRANSLATOR, Kind.CLASSIFIER, Kind.REGRESSOR, Kind.EMBEDDER
 

@@ -3,7 +3,9 @@
 import pytest
 
 from assay.canonical import rating_digest, sealed_part, target_digest
-from assay.evidence.statement import RATING, STATEMENT, TEST_RESULT, rating_statement, result_statement, statements
+from assay.document import read_rating
+from assay.evidence import statement
+from assay.evidence.statement import RATING, STATEMENT, TEST_RESULT
 
 TARGET = {"name": "T", "kind": "translator", "protocol": "deepl", "url": "http://t", "settings": {"a": 1}}
 DOCUMENT = {
@@ -33,8 +35,16 @@ DOCUMENT = {
 }
 
 
+def rating_statement(document):
+    return statement.rating_statement(read_rating(document))
+
+
+def result_statement(document):
+    return statement.result_statement(read_rating(document))
+
+
 def test_the_subject_of_every_statement_is_the_target_with_its_digest():
-    for each in statements(DOCUMENT):
+    for each in statement.statements(read_rating(DOCUMENT)):
         assert each["_type"] == STATEMENT
         assert each["subject"] == [
             {"name": "T", "uri": "http://t", "digest": {"sha256": target_digest(TARGET).removeprefix("sha256:")}}
@@ -59,7 +69,7 @@ def test_the_full_statement_repeats_the_facts_of_the_rating_and_its_digest():
     ],
 )
 def test_withdrawal_visibility_and_reply_do_not_change_the_statements_about_a_rating(today):
-    assert statements(DOCUMENT | today) == statements(DOCUMENT)
+    assert statement.statements(read_rating(DOCUMENT | today)) == statement.statements(read_rating(DOCUMENT))
     assert sealed_part(DOCUMENT | today) == sealed_part(DOCUMENT)
 
 
@@ -88,4 +98,4 @@ def test_the_test_result_lists_only_declared_components():
 @pytest.mark.parametrize("unknown", [{"declared": False}, {"declared": False, "letter": None}])
 def test_an_undeclared_rating_has_no_test_result(unknown):
     assert result_statement(DOCUMENT | unknown) is None
-    assert [each["predicateType"] for each in statements(DOCUMENT | unknown)] == [RATING]
+    assert [each["predicateType"] for each in statement.statements(read_rating(DOCUMENT | unknown))] == [RATING]

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from assay.document import as_json
 from assay.experiment import Session, generator
 from assay.methods import RoundTrip
 from assay.model import Letter
@@ -65,7 +66,7 @@ def always_he(method, seed=1):
 def test_an_interim_look_at_too_few_texts_gives_no_letter_and_asks_on():
     method = RoundTrip("gender", texts_per_block=1, max_texts_per_block=40, look_growth=2.0)
     (component,) = always_he(method).components
-    looks = component.detail["decision"]
+    looks = as_json(component.detail)["decision"]
     assert [look["letter"] for look in looks if look["texts_per_block"] < 10] == [None] * 4
     assert all(not look["stopped"] for look in looks if look["texts_per_block"] < 10)
     assert (component.letter, component.declared, looks[-1]["texts_per_block"]) == (Letter.BS, True, 16)
@@ -89,7 +90,7 @@ def test_lost_texts_do_not_count_as_units():
 @pytest.mark.parametrize("name", SERVICES)
 def test_default_designs_have_enough_units_at_the_first_look(name):
     component = SERVICES[name](0.0, 0.0, 3).rate(3).components[0]
-    looks = component.detail.get("decision") or component.detail.get("looks") or []
+    looks = as_json(component.detail).get("decision") or as_json(component.detail).get("looks") or []
     assert component.letter is not None
     assert all(look["letter"] is not None for look in looks if "letter" in look)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.document import ComponentDocument, as_json
 from assay.errors import TooFewObservations, ZeroVariance
 from assay.model import Evidence, Interval, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, probes_to_settle, result_or_why, shrinking
@@ -36,7 +37,7 @@ def test_clear_effects_have_a_declared_letter_with_its_reason(step_1, step_2, le
     assert (component.letter, component.declared) == (letter, True)
     assert [one.code for one in component.reasons] == ["because"]
     assert component.reasons[0].facts == {"letter": letter.value}
-    assert "settle" not in component.detail
+    assert "settle" not in as_json(component.detail)
 
 
 def test_a_component_states_its_effects_and_counts():
@@ -55,14 +56,14 @@ def test_a_signed_effect_keeps_its_sign():
 
 def test_probabilities_under_other_tolerances_are_reported():
     component = concluded(about(0.02, 0.15))
-    assert component.detail["tolerances"] == {"step_1": 0.1, "step_2": 0.1}
-    assert component.detail["sensitivity"]["0.05"]["DSBS"] > 0.99
-    assert component.detail["sensitivity"]["0.2"]["UCS"] > 0.99
+    assert as_json(component.detail)["tolerances"] == {"step_1": 0.1, "step_2": 0.1}
+    assert as_json(component.detail)["sensitivity"]["0.05"]["DSBS"] > 0.99
+    assert as_json(component.detail)["sensitivity"]["0.2"]["UCS"] > 0.99
 
 
 def test_a_component_keeps_its_detail_and_the_letters_of_published_rules():
-    component = concluded(about(0.02, 0.3), detail={"table": [1]}, published={"rule": "BS"})
-    assert component.detail["table"] == [1]
+    component = concluded(about(0.02, 0.3), detail=ComponentDocument(unasked=1), published={"rule": "BS"})
+    assert as_json(component.detail)["unasked"] == 1
     assert component.published == {"rule": "BS"}
 
 
@@ -72,7 +73,7 @@ def test_an_undeclared_letter_states_how_many_probes_would_settle_it():
     assert [one.code for one in component.reasons] == ["not-enough-evidence", "because"]
     facts = component.reasons[0].facts
     assert facts["leaning"] == "DSBS"
-    assert facts["more_probes"] == component.detail["settle"]["more_probes"] == 200 * 3
+    assert facts["more_probes"] == as_json(component.detail)["settle"]["more_probes"] == 200 * 3
     assert facts["probability"] == pytest.approx(component.probabilities.DSBS)
 
 
@@ -87,7 +88,7 @@ def test_method_can_supply_its_own_draws_for_larger_samples():
     measurement = Measurement("words", counts, TOLERANCE)
     component = measurement.conclude(about(0.02, 0.1), lambda letter: Reason("because"), evidence_at=with_more)
     assert seen == [2, 4, 8]
-    assert component.detail["settle"] == {"more_probes": 200 * 7}
+    assert as_json(component.detail)["settle"] == {"more_probes": 200 * 7}
 
 
 def test_the_number_of_probes_to_settle_a_letter_uses_the_stop_confidence():
@@ -106,8 +107,8 @@ def test_a_content_effect_beyond_its_own_tolerance_gives_bs():
     def letter(**further):
         tolerance = Tolerance(0.1, 0.95, {"0.10": 0.1}, further)
         component = Measurement("es", COUNTS, tolerance).conclude(evidence, lambda letter: Reason("because"))
-        assert component.detail["tolerances"] == {"step_1": 0.1, "step_2": 0.1, **further}
-        assert component.detail["sensitivity"]["0.10"][component.letter] == 1
+        assert as_json(component.detail)["tolerances"] == {"step_1": 0.1, "step_2": 0.1, **further}
+        assert as_json(component.detail)["sensitivity"]["0.10"][component.letter] == 1
         return component.letter
 
     assert letter(content=0.15) is Letter.BS
@@ -151,12 +152,12 @@ def test_a_higher_confidence_needs_more_probes():
 
 
 def test_an_unmeasured_component_has_reasons_but_no_letter():
-    measurement = Measurement("words", COUNTS, TOLERANCE, {"seen": 3}, {"rule": "BS"})
+    measurement = Measurement("words", COUNTS, TOLERANCE, ComponentDocument(unasked=3), {"rule": "BS"})
     component = measurement.give_up(Reason("coverage-low", {}, "words"))
     assert (component.letter, component.declared, component.probabilities) == (None, False, None)
     assert component.effects == {"step_1": None, "step_2": None}
     assert component.published == {"rule": None}
-    assert component.detail == {"seen": 3}
+    assert component.detail == ComponentDocument(unasked=3)
 
 
 def test_an_unmeasured_component_can_still_show_effects():
@@ -164,7 +165,7 @@ def test_an_unmeasured_component_can_still_show_effects():
     component = Measurement("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), measured_effects=seen)
     assert component.letter is None
     assert component.effects == seen
-    assert component.detail["tolerances"] == {"step_1": TOLERANCE.delta, "step_2": TOLERANCE.delta}
+    assert as_json(component.detail)["tolerances"] == {"step_1": TOLERANCE.delta, "step_2": TOLERANCE.delta}
 
 
 def test_an_evidence_error_becomes_a_reason_with_its_message():

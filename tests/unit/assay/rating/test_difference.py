@@ -6,7 +6,13 @@ import json
 
 import pytest
 
-from assay.rating.difference import NotTheSameQuestion, difference, probability_letters_differ
+from assay.document import read_rating
+from assay.rating.difference import NotTheSameQuestion, probability_letters_differ
+from assay.rating.difference import difference as difference_of_ratings
+
+
+def difference(before, after, **options):
+    return difference_of_ratings(read_rating(before), read_rating(after), **options)
 
 
 def posterior(bs=0.0, dsbs=0.0, ucs=0.0):

@@ -2,38 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from dataclasses import dataclass, replace
 
 import pytest
 
-from assay.model import Component, Finding, Letter, Probabilities
+from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument, HiddenDocument
+from assay.model import Component, Detail, Finding, Letter, Probabilities
 from tests.support.reports import document_of
 
 BIASED = Probabilities(BS=0.99, DSBS=0.01, UCS=0.0)
-COMMON = [field.name for field in fields(Component) if field.name != "detail"]
+MEASURED = Component("es", Letter.BS, True, BIASED, {}, 60, 0, 0)
 
 
-def finding_with(detail: dict[str, Any], aggregation: dict[str, Any] | None = None) -> Finding:
+@dataclass(frozen=True)
+class SpellingComponent(ComponentDocument):
+    """A component of an installed method."""
+
+    spellings: tuple[str, ...] = ()
+    letter: Letter | None = Letter.UCS
+    published: dict[str, str] | None = None
+
+
+def finding_with(detail: object, aggregation: Detail = NO_AGGREGATION) -> Finding:
     """Return what an installed method could return: one biased component with a detail of its own."""
-    component = Component("es", Letter.BS, True, BIASED, {}, 60, 0, 0, detail=detail)
-    return Finding("round-trip", "gender", (component,), 0.95, 0.1, detail=aggregation or {})
+    component = replace(MEASURED, detail=detail)
+    return Finding("round-trip", "gender", (component,), 0.95, 0.1, detail=aggregation)
 
 
-@pytest.mark.parametrize("name", COMMON)
+@pytest.mark.parametrize("name", ["letter", "declared", "probabilities", "effects", "usable", "published", "reasons"])
 def test_the_detail_of_a_method_cannot_replace_a_common_field_of_its_component(name):
-    with pytest.raises(ValueError, match=f"the detail of 'es' has '{name}', which every rating has"):
-        document_of(finding_with({name: "UCS"}))
+    measured = document_of(finding_with(Detail()))["components"][0]
+    claimed = ComponentDocument(
+        name="fr", letter=Letter.UCS, declared=False, probabilities={"UCS": 1.0}, usable=1, published={"rule": "UCS"}
+    )
+    (component,) = document_of(finding_with(claimed))["components"]
+    assert component[name] == measured[name]
+    assert component["name"] == "es"
 
 
-@pytest.mark.parametrize("name", ["rule", "deciding"])
-def test_the_detail_of_a_finding_cannot_replace_the_rule_of_aggregation(name):
-    with pytest.raises(ValueError, match=f"the detail of 'round-trip' has '{name}'"):
-        document_of(finding_with({}, {name: []}))
+def test_the_class_of_a_methods_component_cannot_replace_the_letter_by_a_default():
+    (component,) = document_of(finding_with(SpellingComponent()))["components"]
+    assert (component["letter"], component["published"]) == ("BS", {})
+
+
+def test_the_detail_of_a_finding_cannot_replace_the_rule_of_aggregation():
+    document = document_of(finding_with(Detail(), AggregationDocument(rule="vote", deciding=("fr",))))
+    assert document["aggregation"] == {"rule": "worst", "deciding": ["es"]}
 
 
 def test_the_own_fields_of_a_method_stand_beside_the_letter_that_was_measured():
-    document = document_of(finding_with({"spellings": ["colour"]}, {"vote": "BS"}))
+    document = document_of(finding_with(SpellingComponent(spellings=("colour",)), AggregationDocument(vote="BS")))
     (component,) = document["components"]
     assert (component["letter"], component["declared"], component["spellings"]) == ("BS", True, ["colour"])
     assert document["aggregation"] == {"rule": "worst", "deciding": ["es"], "vote": "BS"}
+
+
+def test_a_detail_that_is_no_component_is_refused_and_not_left_out():
+    with pytest.raises(TypeError, match="the detail of 'es' is a dict; a method gives a ComponentDocument"):
+        document_of(finding_with({"spellings": ["colour"]}))
+
+
+def test_a_list_that_was_computed_and_is_empty_is_written_and_one_that_was_not_is_absent():
+    hidden = ComponentDocument(hidden=())
+    assert document_of(finding_with(hidden))["components"][0]["hidden"] == []
+    assert "hidden" not in document_of(finding_with(ComponentDocument()))["components"][0]
+
+
+def test_what_is_not_known_is_written_as_null_where_every_rating_has_the_key():
+    hidden = ComponentDocument(hidden=(HiddenDocument("stratum", "frame"),))
+    (row,) = document_of(finding_with(hidden))["components"][0]["hidden"]
+    assert row == {"kind": "stratum", "name": "frame", "limit": None, "bound": False}

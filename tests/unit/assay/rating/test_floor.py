@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from assay.document import ServiceDocument, as_json
 from assay.explain import Vocabulary, explain
 from assay.methods import RoundTrip
 from assay.model import Evidence, Finding, HiddenEffect, Letter, Reason
@@ -40,17 +41,18 @@ def rating_of(*components):
 
 
 def document_of(rating):
-    return rating_document(
+    document = rating_document(
         rating,
         vocabulary=VOCABULARY,
         experiment={"method": "round-trip", "attribute": "gender"},
-        target={"name": "service", "kind": "translator"},
+        target=ServiceDocument("service", "translator"),
         seed=1,
         calls=24,
         failed_calls=0,
         evidence_digest="sha256:0",
         visibility="public",
     )
+    return as_json(document)
 
 
 def test_a_component_with_too_few_units_has_no_letter_however_clear_its_effects_are():

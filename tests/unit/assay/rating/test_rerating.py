@@ -4,16 +4,22 @@ from dataclasses import replace
 
 import pytest
 
+from assay.document import as_json
 from assay.errors import RecordIncomplete
 from assay.experiment import Session, generator
-from assay.methods import RoundTrip
+from assay.methods import RoundTrip, rating_of
 from assay.model import Letter, Reply
 from assay.rating.decision import rate
 from assay.rating.methodology import shipped
-from assay.rating.rerating import EvidenceAltered, MethodologyRemoved, MethodUnknownThen, rerate
+from assay.rating.rerating import EvidenceAltered, MethodologyRemoved, MethodUnknownThen
+from assay.rating.rerating import rerate as rerate_rating
 from tests.support.reports import document_of
 
 SEED = 7
+
+
+def rerate(document, method, record, methodology):
+    return as_json(rerate_rating(rating_of(document), method, record, methodology))
 
 
 def translate(probe) -> Reply:

@@ -26,8 +26,8 @@ from store.jobs import jobs
 from store.jobs.jobs import LedgerEntry
 from store.ratings import ratings, rerated
 from store.ratings.experiment_json import dump_method
-from store.ratings.ratings import NewRating
 from tests.support.jobs import new_job
+from tests.support.new_ratings import new_rating
 from tests.support.reports import document_of
 
 METHOD = RoundTrip("gender")
@@ -76,7 +76,7 @@ def kept(sqlite_url: str, tmp_path: Path, run):
     """Store the rating and its evidence in a database; yield the settings, the database and the rating's id."""
     document, record = run
     new = new_job(tenant="acme", target={"name": "He", "base_url": "http://he"}, experiment=document["experiment"])
-    rating = NewRating(
+    rating = new_rating(
         tenant="acme",
         target_id=None,
         target=document["target"],

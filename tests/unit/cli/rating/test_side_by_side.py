@@ -6,11 +6,12 @@ import json
 
 import pytest
 
+from assay.document import read_rating
 from assay.errors import SpecificationError
 from assay.experiment import run
 from assay.methods import RoundTrip
 from assay.model import Reply
-from assay.rating.side_by_side import side_by_side_document
+from assay.rating.side_by_side import side_by_side_document as table_of
 from cli.rating.side_by_side import show_side_by_side
 from store.ratings.experiment_json import dump_method
 from tests.support.reports import document_of
@@ -18,6 +19,10 @@ from tools.papers import printed
 
 SURE = {"BS": {"BS": 1.0, "DSBS": 0.0, "UCS": 0.0}, "DSBS": {"BS": 0.0, "DSBS": 1.0, "UCS": 0.0}}
 SURE["UCS"] = {"BS": 0.0, "DSBS": 0.0, "UCS": 1.0}
+
+
+def side_by_side_document(documents, *options, **named):
+    return table_of([read_rating(document) for document in documents], *options, **named)
 
 
 def rating(name, letters, **changes):

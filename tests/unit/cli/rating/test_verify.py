@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.canonical import canonical_json, commitment_of, target_digest
+from assay.document import read_rating
 from assay.errors import AssayError, CertificateError, SpecificationError
 from assay.evidence.dsse import envelope
 from assay.evidence.export import ExportWriter, line
@@ -69,7 +70,9 @@ def rated() -> Rating:
 def written(document: dict, observations: list[dict], signers=SIGNERS, stated: dict | None = None) -> bytes:
     """Return an export of a rating; its certificate is that of `stated`, by default of the rating itself."""
     writer = ExportWriter()
-    made = [envelope(PAYLOAD_TYPE, canonical_json(each), signers) for each in statements(stated or document)]
+    made = [
+        envelope(PAYLOAD_TYPE, canonical_json(each), signers) for each in statements(read_rating(stated or document))
+    ]
     parts = [writer.opening(document, made if signers else (), [jwk(PUBLIC)] if signers else ())]
     parts += [writer.observation(each) for each in observations]
     return b"".join([*parts, writer.closing(signers)])
@@ -286,7 +289,7 @@ def test_an_export_of_a_later_format_is_reported(file):
 
 # ---------------------------------------------------------------------------- single certificates and proofs
 def test_a_single_certificate_can_be_verified_only_with_trusted_keys(rated, file, keys, capsys):
-    signed = envelope(PAYLOAD_TYPE, canonical_json(rating_statement(rated[0])), SIGNERS)
+    signed = envelope(PAYLOAD_TYPE, canonical_json(rating_statement(read_rating(rated[0]))), SIGNERS)
     path = file(json.dumps(signed, indent=1).encode(), "attestation.json")
     verify_file(path, keys=keys, replay=False)
     assert rated[0]["evidence_digest"] in capsys.readouterr().out
@@ -294,7 +297,8 @@ def test_a_single_certificate_can_be_verified_only_with_trusted_keys(rated, file
         verify_file(path, keys=None, replay=False)
     with pytest.raises(SpecificationError, match="no observations to replay"):
         verify_file(path, keys=keys, replay=True)
-    forged = envelope(PAYLOAD_TYPE, canonical_json(rating_statement(rated[0])), {thumbprint(PUBLIC): OTHER.sign})
+    claim = canonical_json(rating_statement(read_rating(rated[0])))
+    forged = envelope(PAYLOAD_TYPE, claim, {thumbprint(PUBLIC): OTHER.sign})
     assert "is not one of what is shown" in wrong_with(file(json.dumps(forged).encode()), keys)
 
 
@@ -307,7 +311,7 @@ def test_one_observation_can_be_verified_without_the_others(rated, file, keys):
         "tree_size": len(hashes),
         "proof": [step.hex() for step in inclusion_proof(hashes, 3)],
         "evidence_digest": document["evidence_digest"],
-        "attestation": envelope(PAYLOAD_TYPE, canonical_json(rating_statement(document)), SIGNERS),
+        "attestation": envelope(PAYLOAD_TYPE, canonical_json(rating_statement(read_rating(document))), SIGNERS),
     }
     verify_file(file(json.dumps(proof).encode()), keys=keys, replay=False)
     other = proof | {"observation": observations[3] | {"value": "something else"}}

@@ -10,6 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.canonical import target_digest
+from assay.document import ServiceDocument, read_json
 from assay.evidence.dsse import opened, signer_of
 from assay.evidence.jwks import read_jwks
 from assay.experiment import Session, generator
@@ -54,7 +55,7 @@ def rated(client, request_body, worker):
             rate(session.finding),
             vocabulary=Vocabulary.of(method),
             experiment=dump_method(method),
-            target=target | {"digest": target_digest(target)},
+            target=read_json(ServiceDocument, target | {"digest": target_digest(target)}),
             seed=claim.job.seed,
             calls=session.asked,
             failed_calls=session.failed,
@@ -64,14 +65,7 @@ def rated(client, request_body, worker):
         new = NewRating(
             tenant=claim.job.tenant,
             target_id=None,
-            target=document["target"],
-            method=document["method"],
-            attribute=document["attribute"],
-            letter=document["letter"],
-            declared=document["declared"],
-            visibility=claim.job.visibility,
-            document=document,
-            methodology_version=document["methodology"]["version"],
+            rating=document,
             request_digest=claim.job.request_digest,
             valid_for_s=3600,
             description="default",

@@ -12,12 +12,12 @@ from store.jobs import jobs
 from store.jobs.dispatch import reconciler_lock
 from store.jobs.jobs import NewJob
 from store.ratings import expiry
-from store.ratings.ratings import NewRating
 from store.suites import schedules
 from store.suites.recurrence import Recurrence
 from store.suites.schedules import NewSchedule, Orders, job_template
 from store.webhooks import outbox
 from tests.support.jobs import new_job
+from tests.support.new_ratings import new_rating
 from workers.engine import due_schedules as scheduler
 from workers.engine.due_schedules import run_due, tell_expiring
 from workers.engine.reconciler import Reconciler
@@ -123,7 +123,7 @@ def rate(database: Database, url: str) -> None:
     with database.write() as c:
         claim = jobs.claim(c, jobs.add(c, acme_job()).id, "test")
         assert claim is not None
-        rating = NewRating(
+        rating = new_rating(
             tenant="acme",
             target_id=None,
             target=target,

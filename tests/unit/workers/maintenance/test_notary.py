@@ -26,10 +26,10 @@ from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.ratings import certificates, log, witnessing
-from store.ratings.ratings import NewRating
 from store.security import signing
 from store.security.secrets import Vault
 from tests.support.jobs import new_job
+from tests.support.new_ratings import new_rating
 from tests.support.signing import private_pem, public_pem, signing_program, stated_document
 from workers.maintenance.notary import Notary, sign_due
 
@@ -52,7 +52,7 @@ def finished(database) -> Callable[..., str]:
 
     def finished(**changes) -> str:
         document = DOCUMENT | changes
-        new = NewRating(
+        new = new_rating(
             tenant="default",
             target_id=None,
             target=document["target"],

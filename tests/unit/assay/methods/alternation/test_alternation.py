@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from assay.document import as_json
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import Session, generator, replay, run
 from assay.methods import Alternation, fit_to
@@ -52,9 +53,11 @@ def test_a_simulated_effect_gets_the_expected_letter(name, step_1, step_2, lette
 @pytest.mark.slow
 def test_an_interim_look_stops_only_below_a_quarter_of_the_permitted_error():
     found = [text_service(0.0, 0.2, seed, kind="numbers").rate(seed) for seed in range(6)]
-    early = [rate(one).probabilities for one in found if one.detail["looks"][-1]["profiles"] < TextProfiles().most]
+    early = [
+        rate(one).probabilities for one in found if as_json(one.detail)["looks"][-1]["profiles"] < TextProfiles().most
+    ]
     assert len(early) == 6
-    assert {len(one.detail["looks"]) for one in found} > {1}  # at least one run needed more than one look
+    assert {len(as_json(one.detail)["looks"]) for one in found} > {1}  # at least one run needed more than one look
     assert min(max(asdict(each).values()) for each in early) >= 1 - 0.25 * 0.05
 
 
@@ -96,12 +99,12 @@ def test_divergences_are_computed_for_every_ordered_pair_of_three_values():
     one = component(
         method, numbers(lambda text: jitter(text[-9:]) + next(shift[v] for v in shift if v in text.lower()))
     )
-    assert {(row["from"], row["to"]) for row in one.detail["pairs"]} == {
+    assert {(row["from"], row["to"]) for row in as_json(one.detail)["pairs"]} == {
         ("old", "young"),
         ("old", "other"),
         ("young", "other"),
     }
-    assert len(one.detail["divergence"]) == 6
+    assert len(as_json(one.detail)["divergence"]) == 6
     assert one.reasons[0].facts["from"] == "old"
     assert one.reasons[0].facts["to"] == "young"
 
@@ -119,22 +122,22 @@ def test_each_of_ten_labels_of_five_groups_gets_its_own_letter():
     found = {one.name: one for one in run(method, answer, 1).components}
     assert len(found) == 10
     assert (found["l4"].letter, found["l4"].declared) == (Letter.BS, True)
-    assert {row["to"] for row in found["l4"].detail["pairs"] if abs(row["shift"]) > 0.2} == {"z"}
+    assert {row["to"] for row in as_json(found["l4"].detail)["pairs"] if abs(row["shift"]) > 0.2} == {"z"}
 
 
 def test_the_detail_states_the_shift_in_the_services_unit_with_its_sign():
     method = Alternation("sex", texts=TEXTS, answers="numbers")
     one = component(method, numbers(lambda text: 1000 + 50 * jitter(text) - 150 * ("Ms" in text)))
     assert one.letter is Letter.BS
-    assert one.detail["pairs"][0]["shift"] == pytest.approx(-150)
-    assert one.detail["means"]["he"] - one.detail["means"]["she"] == pytest.approx(150)
+    assert as_json(one.detail)["pairs"][0]["shift"] == pytest.approx(-150)
+    assert as_json(one.detail)["means"]["he"] - as_json(one.detail)["means"]["she"] == pytest.approx(150)
 
 
 def test_person_who_causes_the_effect_is_named_in_the_detail():
     method = Alternation("sex", texts=TEXTS, answers="numbers")
     one = component(method, numbers(lambda text: jitter(text) + 9 * ("Ms 13" in text)))
     assert not (one.letter is Letter.BS and one.declared)
-    assert "Ms 13" in one.detail["leverage"]["person"][0]["without"]
+    assert "Ms 13" in as_json(one.detail)["leverage"]["person"][0]["without"]
 
 
 def test_records_are_sent_without_the_cluster_column_and_the_excluded_columns():
@@ -149,7 +152,7 @@ def test_records_are_sent_without_the_cluster_column_and_the_excluded_columns():
     one = component(Alternation("sex", records=records, answers="numbers"), answer)
     assert {tuple(name for name, _ in probe.ask.given) for probe in seen} == {("sex", "age")}
     assert one.effects["step_1"].estimate == 0
-    assert [row["records"] for row in one.detail["groups"]] == [100, 100]
+    assert [row["records"] for row in as_json(one.detail)["groups"]] == [100, 100]
 
 
 # ---------------------------------------------------------------------------- what cannot be measured
@@ -197,7 +200,7 @@ def test_a_profile_with_a_failed_call_is_excluded_and_the_failure_is_counted():
     one = component(method, answer)
     assert one.letter is not None
     assert one.failed == 32
-    assert one.detail["profiles"] == {"asked": 640, "whole": 608}
+    assert as_json(one.detail)["profiles"] == {"asked": 640, "whole": 608}
 
 
 # ---------------------------------------------------------------------------- the request

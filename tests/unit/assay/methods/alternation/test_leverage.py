@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from assay.document import as_json
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.alternation.influence import Leverage
 from assay.methods.alternation.judged import Judged, Rules
@@ -98,7 +99,7 @@ def test_a_single_person_behind_a_small_effect_is_named_in_an_additional_reason(
     assert one.letter is Letter.DSBS
     assert [reason.code for reason in one.reasons] == ["follows-tied-content", "carried-by-one"]
     assert one.reasons[1].facts["carrier"] == "woman-3"
-    assert one.detail["leverage"]["carrier"]["member"] == "woman-3"
+    assert as_json(one.detail)["leverage"]["carrier"]["member"] == "woman-3"
 
 
 def test_the_reason_for_bs_names_the_single_person_behind_the_effect(cases):

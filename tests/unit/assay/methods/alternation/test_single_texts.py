@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from assay.document import as_json
 from assay.experiment import run
 from assay.methods import Alternation
 from assay.methods.shared.profiles import TextProfiles
@@ -45,7 +46,7 @@ def codes(component: Component) -> set[str]:
 
 
 def changed(component: Component) -> list[float]:
-    return [row["changed"] / row["of"] for row in component.detail["changes"]]
+    return [row["changed"] / row["of"] for row in as_json(component.detail)["changes"]]
 
 
 @pytest.mark.slow
@@ -103,7 +104,7 @@ def test_of_three_groups_the_one_whose_labels_change_makes_the_service_biased(tu
     rating = rate(finding)
     assert (rating.letter is Letter.BS and rating.declared) == biased
     if biased:
-        assert "bob" in {finding.components[0].detail["changes"][0][end] for end in ("from", "to")}
+        assert "bob" in {as_json(finding.components[0].detail)["changes"][0][end] for end in ("from", "to")}
 
 
 ONE_PAIR = TextProfiles(people={"ann": ("the aunt",), "bob": ("the uncle",)})
@@ -115,7 +116,7 @@ def test_labels_that_change_with_the_only_words_for_a_value_are_biased(share):
     rating, (component,) = rate(finding), finding.components
     assert (rating.letter, rating.declared) == (Letter.BS, True)
     assert "treats-alike-on-average-only" in codes(component)
-    assert "person" not in component.detail["clusters"]
+    assert "person" not in as_json(component.detail)["clusters"]
 
 
 @pytest.mark.parametrize("turned", [by_chance(0.3), by_chance(0.5), by_sentence(0.0, "bob")])
@@ -127,7 +128,7 @@ def test_labels_that_do_not_change_with_the_only_words_for_a_value_are_not_biase
 def test_the_effect_on_single_texts_is_computed_once_for_all_labels():
     finding, _ = rated(by_sentence(0.25, "bob"), labels=10, texts=TextProfiles(people=GROUPS, most=100), profiles=100)
     individual = [
-        row for part in finding.components for row in part.detail["hidden"] if row["name"] == "changed labels"
+        row for part in finding.components for row in as_json(part.detail)["hidden"] if row["name"] == "changed labels"
     ]
     assert len(individual) == 10
     # once for the labels whose mean difference may be noise, and once for the others
@@ -138,7 +139,7 @@ def test_the_effect_on_single_texts_is_computed_once_for_all_labels():
 def test_fifty_texts_are_asked_three_times():
     finding, asked = rated(by_sentence(0.5))
     assert asked == 2 * 800 + 2 * 50 * 2
-    again = finding.components[0].detail["changes"][1]
+    again = as_json(finding.components[0].detail)["changes"][1]
     assert (again["what"], again["of"]) == ("the same question again", 50 * 2 * 3)
     assert rated(by_sentence(0.5), repeats=0)[1] == 1600
 

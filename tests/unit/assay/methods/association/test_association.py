@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from assay.catalog.choices import AssociationWords
+from assay.document import as_json
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import generator, run
 from assay.methods import Association, fit_to
@@ -59,11 +60,11 @@ def test_human_and_neutral_control_words_are_judged_separately():
 def test_the_residual_standard_deviation_can_be_shared_by_all_connections():
     service = association_service(0, 0.1, 4)
     shared = replace(service, method=replace(service.method, residual="shared")).rate(4).components[0]
-    assert len({round(row["sigma"], 9) for row in shared.detail["connections"]}) == 1
+    assert len({round(row["sigma"], 9) for row in as_json(shared.detail)["connections"]}) == 1
 
 
 def test_the_detail_contains_the_numbers_that_the_figures_need():
-    detail = association_service(0, 0.1, 2).rate(2).components[0].detail
+    detail = as_json(association_service(0, 0.1, 2).rate(2).components[0].detail)
     assert [row["connection"] for row in detail["connections"]] == ["associated", "different", "human", "neutral"]
     assert {"hpdi_89", "equal_tailed_89", "mean", "sd"} <= detail["connections"][0].keys()
     assert len(detail["protected"]) == 16
@@ -148,7 +149,7 @@ def test_if_too_few_words_have_vectors_there_is_a_posterior_but_no_letter():
     assert one.reasons[0].code == "coverage-low"
     assert one.reasons[0].facts["group"] == "neutral"
     assert one.effects["step_2"].estimate == pytest.approx(0.1, abs=0.05)
-    assert one.detail["connections"]
+    assert as_json(one.detail)["connections"]
 
 
 def test_a_group_without_vectors_gives_a_reason_and_no_letter():

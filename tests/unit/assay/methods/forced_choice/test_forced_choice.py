@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from assay.catalog.choices import ChoiceWords
+from assay.document import as_json
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import generator, run
 from assay.methods import ForcedChoice, fit_to
@@ -55,7 +56,7 @@ def test_a_simulated_effect_gets_the_expected_letter(make, step_1, step_2, lette
 
 def test_the_simulated_pse_of_a_word_is_recovered():
     one = run(ForcedChoice(words=WORDS), space(lambda word: 0.7 if word == "job-3" else 0.5), 0).components[0]
-    points = {row["word"]: row["pse"]["estimate"] for row in one.detail["words"]}
+    points = {row["word"]: row["pse"]["estimate"] for row in as_json(one.detail)["words"]}
     assert points["job-3"] == pytest.approx(0.7)
     assert np.mean([points[word] for word in WORDS.controls]) == pytest.approx(0.5)
 
@@ -78,7 +79,7 @@ def test_several_models_of_one_owner_are_counted_as_replicates():
 
     finding = run(ForcedChoice(words=WORDS, models=("small", "large")), answer, 0)
     assert set(asked) == {"small", "large"}
-    assert finding.components[0].detail["replicates"]["models"] == 2
+    assert as_json(finding.components[0].detail)["replicates"]["models"] == 2
 
 
 @pytest.mark.slow
@@ -88,9 +89,9 @@ def test_the_length_of_vectors_matters_only_without_normalisation():
     def longer(probe):
         return Reply([number * (9 if probe.ask.text.startswith("job") else 1) for number in answer(probe).value])
 
-    units, long = (run(ForcedChoice(words=WORDS), each, 0).components[0].detail for each in (answer, longer))
+    units, long = (as_json(run(ForcedChoice(words=WORDS), each, 0).components[0].detail) for each in (answer, longer))
     assert long["spread"]["concepts"] == pytest.approx(units["spread"]["concepts"])
-    raw = run(ForcedChoice(words=WORDS, normalise=False), longer, 0).components[0].detail
+    raw = as_json(run(ForcedChoice(words=WORDS, normalise=False), longer, 0).components[0].detail)
     assert raw["spread"]["concepts"] == pytest.approx(9 * units["spread"]["concepts"])
 
 
@@ -119,7 +120,7 @@ def test_unusable_vectors_are_counted_by_reason(value, why):
         return Reply(value) if probe.ask.text == "thing-1" else space(lambda word: 0.5)(probe)
 
     one = run(ForcedChoice(words=WORDS), answer, 0).components[0]
-    assert one.detail["missing"] == {"thing-1": why}
+    assert as_json(one.detail)["missing"] == {"thing-1": why}
     assert one.unusable == 1
 
 
@@ -154,7 +155,7 @@ def test_uploaded_trials_are_rated_without_asking_anything():
     assert method.expected_probes() == 0
     one = run(method, lambda probe: pytest.fail("asked"), 0).components[0]
     assert (one.letter, one.declared) == (Letter.DSBS, True)
-    fitted = {row["word"]: row["pse"]["estimate"] for row in one.detail["words"]}
+    fitted = {row["word"]: row["pse"]["estimate"] for row in as_json(one.detail)["words"]}
     assert fitted["job-0"] == pytest.approx(0.3, abs=0.02)
 
 
@@ -162,7 +163,7 @@ def test_a_word_whose_answers_are_all_the_same_gets_a_reason_instead_of_a_pse():
     alike = tuple(Trials("job-0", level, 5, 5) for level in (0.0, 0.5, 1.0))
     others = trials({f"job-{n}": 0.5 for n in range(1, 6)} | {f"thing-{n}": 0.5 for n in range(5)})
     one = run(ForcedChoice(words=WORDS, trials=alike + others), lambda probe: Reply(), 0).components[0]
-    assert "no finite point" in one.detail["without"]["job-0"]
+    assert "no finite point" in as_json(one.detail)["without"]["job-0"]
 
 
 def test_a_classifier_is_asked_with_mixtures_of_the_cues():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from assay.catalog.stereotypes import StereotypeWords
+from assay.document import as_json
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import BUDGET, Session, generator, replay, run
 from assay.methods import StereotypeScore, fit_to
@@ -75,7 +76,7 @@ def codes(component):
 def test_a_simulated_preference_gets_the_expected_letter_with_every_kind_of_scoring(rung, step_1, step_2, letter):
     finding = stereotype_service(step_1, step_2, 0, rung=rung).rate(0)
     assert rate(finding).letter is letter
-    assert finding.components[0].detail["scoring"]["rung"] == rung
+    assert as_json(finding.components[0].detail)["scoring"]["rung"] == rung
 
 
 @pytest.mark.slow
@@ -112,15 +113,15 @@ def test_the_reason_names_the_preference_of_the_model(prefers, letter, code):
 
 def test_questions_end_at_the_first_look_if_a_preference_is_strong_and_at_the_last_if_none():
     clear = one(replace(METHOD, per_term=8), model(lambda pair: 5.0))
-    assert [look["per_term"] for look in clear.detail["looks"]] == [8]
+    assert [look["per_term"] for look in as_json(clear.detail)["looks"]] == [8]
     unclear = one(replace(METHOD, per_term=8), model(even))
-    assert [look["per_term"] for look in unclear.detail["looks"]] == [8, 15]
-    assert unclear.detail["pairs_asked"] == 15 * len(WORDS.roles)
+    assert [look["per_term"] for look in as_json(unclear.detail)["looks"]] == [8, 15]
+    assert as_json(unclear.detail)["pairs_asked"] == 15 * len(WORDS.roles)
 
 
 def test_a_look_at_too_few_pairs_gives_no_letter_and_questions_go_on():
     component = one(replace(METHOD, per_term=3), model(lambda pair: 5.0))
-    assert [(look["per_term"], look["letter"]) for look in component.detail["looks"]] == [
+    assert [(look["per_term"], look["letter"]) for look in as_json(component.detail)["looks"]] == [
         (3, None),
         (6, None),
         (12, "BS"),
@@ -130,7 +131,7 @@ def test_a_look_at_too_few_pairs_gives_no_letter_and_questions_go_on():
 
 def test_without_early_stopping_there_is_one_look():
     component = one(replace(METHOD, per_term=4, stop_early=False), model(even))
-    assert [look["pairs"] for look in component.detail["looks"]] == [4 * len(WORDS.roles)]
+    assert [look["pairs"] for look in as_json(component.detail)["looks"]] == [4 * len(WORDS.roles)]
 
 
 # ---------------------------------------------------------------------------- numbers
@@ -151,7 +152,7 @@ def test_the_method_reproduces_known_scores():
         return 1.0 if int(pair.first.rstrip(".").rsplit(" ", 1)[1]) < won[pair.term] else -1.0
 
     method = StereotypeScore(words=(words,), sentences=sentences, stop_early=False)
-    detail = one(method, model(prefers, words)).detail
+    detail = as_json(one(method, model(prefers, words)).detail)
     shrunk = {row["term"]: row["posterior"]["estimate"] for row in detail["terms"]}
     assert [shrunk[term] for term in terms] == pytest.approx(kind["theta_mean"], abs=kind["tol"])
     assert detail["lists"]["first_terms"]["posterior"]["estimate"] == pytest.approx(
@@ -168,7 +169,7 @@ def test_the_wilson_interval_of_the_pooled_pairs_equals_the_known_interval():
     )
     won = {text for one, text in enumerate(each.text for each in sentences) if one < known["stereo_preferred"]}
     method = StereotypeScore(words=(words,), sentences=sentences, per_term=20, stop_early=False)
-    score = one(method, model(lambda pair: 1.0 if pair.first in won else -1.0, words)).detail["score"]
+    score = as_json(one(method, model(lambda pair: 1.0 if pair.first in won else -1.0, words)).detail)["score"]
     assert [score["pooled"]["low"], score["pooled"]["high"]] == pytest.approx(known["wilson95"])
     assert 100 * score["over_pairs"] == known["percent"]
 
@@ -193,7 +194,7 @@ def test_the_model_score_gives_every_term_of_every_specification_equal_weight():
 
 def test_ties_are_counted_and_count_half():
     component = one(METHOD, model(lambda pair: 0.0 if pair.groups == 0 else even(pair)))
-    detail = component.detail
+    detail = as_json(component.detail)
     asked = [row for row in detail["sentences"] if row["list"] != "neutral"]
     assert detail["score"]["ties"] == sum(row["prefers"] == "neither" for row in asked) > 0
     assert detail["score"]["over_pairs"] == pytest.approx(np.mean([row["towards"] for row in asked]))
@@ -201,8 +202,8 @@ def test_ties_are_counted_and_count_half():
 
 def test_the_detail_lists_every_sentence_pair_with_its_scores():
     component = one(METHOD, model(even))
-    rows = component.detail["sentences"]
-    assert len(rows) == component.detail["pairs_compared"] == component.usable / 2
+    rows = as_json(component.detail)["sentences"]
+    assert len(rows) == as_json(component.detail)["pairs_compared"] == component.usable / 2
     for row in rows:
         assert row["prefers"] == ("first" if row["first_score"] > row["second_score"] else "second")
         assert row["towards"] == (row["prefers"] == ("second" if row["list"] == "second_terms" else "first"))
@@ -210,7 +211,7 @@ def test_the_detail_lists_every_sentence_pair_with_its_scores():
 
 def test_the_detail_shows_a_pair_of_group_terms_that_causes_the_whole_effect():
     component = one(METHOD, model(lambda pair: 5.0 if pair.groups == 0 else even(pair)))
-    rows = component.detail["group_pairs"]
+    rows = as_json(component.detail)["group_pairs"]
     assert [(row["first"], row["second"]) for row in rows] == list(WORDS.pairs)
     assert rows[0]["neutral"] == 1.0 > max(row["neutral"] for row in rows[1:])
 
@@ -280,7 +281,7 @@ def only(asks, prefers=even):
 @pytest.mark.parametrize(("asks", "rung"), [(Fill, "masked"), (Choose, "choice")])
 def test_next_kind_of_scoring_is_used_if_the_service_refuses_one(asks, rung):
     component = one(METHOD, only(asks))
-    scoring = component.detail["scoring"]
+    scoring = as_json(component.detail)["scoring"]
     assert scoring["rung"] == rung
     assert scoring["refused"] == dict.fromkeys(("echo", "masked")[: 1 if rung == "masked" else 2], "unsupported")
     assert component.reasons[-1].facts == {"rung": rung}
@@ -363,7 +364,7 @@ def test_a_used_up_budget_is_among_the_reasons():
 
     component = one(METHOD, answer)
     assert "budget-exhausted" in codes(component)
-    assert component.detail["unasked"] > 0
+    assert as_json(component.detail)["unasked"] > 0
 
 
 def test_answers_that_are_not_numbers_are_counted_and_too_many_of_them_prevent_a_letter():
@@ -372,7 +373,7 @@ def test_answers_that_are_not_numbers_are_counted_and_too_many_of_them_prevent_a
 
     component = one(METHOD, answer)
     assert codes(component)[0] == "target-output-unusable"
-    assert component.unusable == component.detail["unusable_why"]["no-number"] > 0
+    assert component.unusable == as_json(component.detail)["unusable_why"]["no-number"] > 0
 
 
 # ---------------------------------------------------------------------------- sentences
@@ -410,8 +411,8 @@ def test_stored_sentences_are_used_before_any_is_written():
     kept = tuple(Sentence(f"The man {verb} {term}.") for term in WORDS.roles for verb in ("likes", "wants", "sees"))
     method = replace(METHOD, sentences=kept, writing=Writing(per_term=3))
     component = one(method, lambda probe: pytest.fail("wrote") if isinstance(probe.ask, Write) else model(even)(probe))
-    assert component.detail["writing"]["wanted"] == 0
-    assert component.detail["pairs_compared"] == len(kept)
+    assert as_json(component.detail)["writing"]["wanted"] == 0
+    assert as_json(component.detail)["pairs_compared"] == len(kept)
 
 
 def test_an_author_that_ignores_the_prompt_is_the_reason_for_no_letter():
@@ -421,7 +422,10 @@ def test_an_author_that_ignores_the_prompt_is_the_reason_for_no_letter():
     component = one(replace(METHOD, writing=Writing(per_term=2)), answer)
     assert codes(component)[0] == "writer-off-specification"
     assert component.reasons[0].facts["why"] == {"no-group-term": 3 * 2 * len(WORDS.roles)}
-    assert component.detail["writing"]["examples"][0] == {"text": "I would rather not.", "why": "no-group-term"}
+    assert as_json(component.detail)["writing"]["examples"][0] == {
+        "text": "I would rather not.",
+        "why": "no-group-term",
+    }
 
 
 def test_an_author_that_fails_is_the_reason_for_no_letter():

@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
+from assay.document import as_json
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import BUDGET, Session, generator, replay, run
 from assay.explain import Vocabulary, explain
@@ -44,7 +45,7 @@ def named(of):
 
 def component(method, answer, seed=0):
     (one,) = run(method, answer, seed).components
-    json.dumps(one.detail, allow_nan=False)
+    json.dumps(as_json(one.detail), allow_nan=False)
     for reason in one.reasons:
         assert "  " not in explain(reason, Vocabulary.of(StimulusSampling))
     return one
@@ -135,7 +136,7 @@ def test_a_simulated_effect_gets_the_expected_letter(name, step_1, step_2, lette
 
 def test_the_posterior_of_a_service_that_prefers_a_value_follows_bayes_rule():
     one = component(sampling(), scored(lambda text: 0.3 + 0.3 * ("Ms" in text) + 0.01 * jitter(text)))
-    shares = {row["value"]: row["posterior"]["estimate"] for row in one.detail["distribution"]}
+    shares = {row["value"]: row["posterior"]["estimate"] for row in as_json(one.detail)["distribution"]}
     assert shares["she"] == pytest.approx(0.6 / 0.9, abs=0.01)
     assert sum(shares.values()) == pytest.approx(1)
     assert (one.letter, one.declared) == (Letter.BS, True)
@@ -204,7 +205,7 @@ def test_the_rarer_label_still_counts_as_yes_in_later_looks_that_search_for_inpu
         return Reply({"label": None, "scores": {"a": a, "b": 1 - a}})
 
     method = sampling(route="surrogate", samples=100, looks=4)
-    looks = run(method, lambda probe: said(probe.ask.given), 1).detail["looks"]
+    looks = as_json(run(method, lambda probe: said(probe.ask.given), 1).detail)["looks"]
     assert len(looks) > 1
     assert {name for look in looks for name in look["letters"]} == {"a"}
 
@@ -215,7 +216,7 @@ def test_a_group_refused_more_often_where_yes_is_common_is_found_as_a_hidden_eff
         return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
 
     one = component(sampling(), lambda probe: said(probe.ask.given))
-    hidden = {effect["name"]: effect["effect"]["estimate"] for effect in one.detail["hidden"]}
+    hidden = {effect["name"]: effect["effect"]["estimate"] for effect in as_json(one.detail)["hidden"]}
     assert (one.letter, one.declared) == (Letter.BS, True)
     assert hidden["glad, without a yes"] == pytest.approx(0.25 / 0.3 - 0.5, abs=0.02)
 
@@ -223,7 +224,7 @@ def test_a_group_refused_more_often_where_yes_is_common_is_found_as_a_hidden_eff
 def test_a_side_where_nobody_gets_a_yes_is_not_judged_by_itself():
     one = component(sampling(), named(lambda text: "yes" if "glad" in text else "no"))
     assert (one.letter, one.declared) == (Letter.DSBS, True)
-    assert [effect["name"] for effect in one.detail["hidden"]] == ["glad"]
+    assert [effect["name"] for effect in as_json(one.detail)["hidden"]] == ["glad"]
 
 
 @pytest.mark.slow
@@ -244,7 +245,7 @@ def test_effects_by_weights_and_by_surrogate_agree():
         one = component(
             StimulusSampling("gender", route=route, looks=2), lambda probe, w=service: w.answer(probe.ask), 3
         )
-        assert one.detail["route"] == route
+        assert as_json(one.detail)["route"] == route
         found.append(one.effects)
     for step in ("step_1", "step_2"):
         assert found[0][step].estimate == pytest.approx(found[1][step].estimate, abs=0.03)
@@ -282,9 +283,9 @@ def test_an_exact_surrogate_gives_efficient_importance_weights():
     said = scored(lambda given: 1 / (1 + math.exp(2 - 1.5 * dict(given)["b"])))
     one = component(StimulusSampling("group", vectors=VECTORS), said)
     assert one.letter is Letter.DSBS
-    assert one.detail["weights"]["efficiency"] > 0.5
-    assert one.detail["numbers"][0]["name"] == "b"
-    assert one.detail["numbers"][0]["shift"] > 0.3
+    assert as_json(one.detail)["weights"]["efficiency"] > 0.5
+    assert as_json(one.detail)["numbers"][0]["name"] == "b"
+    assert as_json(one.detail)["numbers"][0]["shift"] > 0.3
 
 
 # ---------------------------------------------------------------------------- reproducibility
@@ -303,12 +304,12 @@ def test_replaying_the_record_gives_the_same_finding_without_new_questions(name)
 # ---------------------------------------------------------------------------- what is shown
 def test_words_and_texts_that_raise_the_yes_probability_are_listed_first():
     one = component(sampling(), scored(lambda text: 0.9 if "glad-3" in text else 0.1 + 0.01 * jitter(text)))
-    assert one.detail["nearest_words"][0]["word"] == "glad-3"
-    assert one.detail["nearest_words"][0]["ratio"] > 4
-    assert "glad-3" in one.detail["nearest_inputs"][0]["asked"]
-    assert one.detail["most_distant_inputs"][0]["yes"] < 0.1
-    assert {row["value"] for row in one.detail["group_distances"]} == {"he", "she"}
-    assert len(one.detail["projection"]["posterior"]) == len(one.detail["projection"]["prior"]) == 100
+    assert as_json(one.detail)["nearest_words"][0]["word"] == "glad-3"
+    assert as_json(one.detail)["nearest_words"][0]["ratio"] > 4
+    assert "glad-3" in as_json(one.detail)["nearest_inputs"][0]["asked"]
+    assert as_json(one.detail)["most_distant_inputs"][0]["yes"] < 0.1
+    assert {row["value"] for row in as_json(one.detail)["group_distances"]} == {"he", "she"}
+    assert len(as_json(one.detail)["projection"]["posterior"]) == len(as_json(one.detail)["projection"]["prior"]) == 100
 
 
 # ---------------------------------------------------------------------------- what cannot be measured
@@ -350,8 +351,8 @@ def test_failed_calls_are_counted_and_their_sentences_left_out():
     one = component(sampling(looks=1), lambda probe: lost if "Ms 3 " in probe.ask.given else said(probe))
     assert one.letter is not None
     assert one.failed > 0
-    assert one.detail["failed_why"] == {"http-500": one.failed}
-    assert one.detail["profiles"]["asked"] - one.detail["profiles"]["whole"] == one.failed
+    assert as_json(one.detail)["failed_why"] == {"http-500": one.failed}
+    assert as_json(one.detail)["profiles"]["asked"] - as_json(one.detail)["profiles"]["whole"] == one.failed
 
 
 def test_label_named_in_the_request_counts_as_yes():

@@ -6,6 +6,7 @@ import pytest
 
 from assay.catalog import attribute, occupations
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
+from assay.document import as_json
 from assay.experiment import run
 from assay.methods import OneHop, RoundTrip
 from assay.model import Letter, Probe, Rating, Reply
@@ -388,7 +389,7 @@ def test_a_translation_whose_gender_cannot_be_read_is_lost_and_no_letter_is_said
     assert rating.letter is None
     (component,) = rating.finding.components
     assert component.usable <= 5  # an answer to many texts is recognised at its sixth text
-    assert why in component.detail["unusable_why"]
+    assert why in as_json(component.detail)["unusable_why"]
 
 
 def test_an_elided_article_is_asked_again_with_the_indefinite_one_which_is_read():
@@ -414,7 +415,7 @@ def test_a_round_trip_of_refusals_erases_nothing():
 
     rating = rate(run(RoundTrip("gender"), refuse, 0))
     assert rating.letter is None
-    assert set(rating.finding.components[0].detail["unusable_why"]) == {"refused-in-words"}
+    assert set(as_json(rating.finding.components[0].detail)["unusable_why"]) == {"refused-in-words"}
 
 
 @pytest.mark.parametrize(

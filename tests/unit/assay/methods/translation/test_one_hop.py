@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from assay.catalog import occupations
+from assay.document import as_json
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import run
 from assay.methods import OneHop
@@ -78,7 +79,7 @@ def test_a_language_that_marks_no_gender_is_not_rated_as_biased():
 def test_replies_without_a_gendered_article_or_pronoun_give_no_letter():
     rating = rate(run(OneHop("gender"), lambda probe: Reply("Xyz qwv."), 0))
     assert rating.letter is None
-    assert rating.finding.components[0].detail["unusable_why"] == {
+    assert as_json(rating.finding.components[0].detail)["unusable_why"] == {
         "no-mark-found": rating.finding.components[0].unusable
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from assay.document import as_json
 from assay.errors import BadDistribution, OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import Session, generator, replay, run
 from assay.methods import RoundTrip
@@ -122,7 +123,7 @@ def test_an_effect_at_the_tolerance_is_mostly_undeclared_with_an_estimate_of_the
     first = undecided[0]
     reason = next(each for each in first.reasons if each.code == "not-enough-evidence")
     assert reason.facts["leaning"] == first.letter
-    assert first.finding.components[0].detail["settle"].keys() == {"more_probes"}
+    assert as_json(first.finding.components[0].detail)["settle"].keys() == {"more_probes"}
 
 
 def test_the_fixed_design_of_the_paper_asks_sixty_texts_per_language():
@@ -188,7 +189,7 @@ def test_unusable_output_gives_no_letter_and_states_the_reason(answer: Service, 
     assert (rating.letter, rating.declared, rating.probabilities) == (None, False, None)
     component = rating.finding.components[0]
     assert component.unusable == 60
-    assert component.detail["unusable_why"] == {why: 60}
+    assert as_json(component.detail)["unusable_why"] == {why: 60}
     assert [each.code for each in component.reasons] == ["target-output-unusable"]
     assert set(component.published.values()) == {None}
 
@@ -235,7 +236,7 @@ def test_one_biased_language_makes_the_rating_bs_under_the_rule_worst_and_is_nam
     assert (worst.letter, worst.declared) == (Letter.BS, True)
     assert next(each for each in worst.reasons if each.code == "worst-component").facts["components"] == ["tr"]
     assert (vote.letter, vote.declared) == (Letter.DSBS, True)
-    adjusted = worst.finding.detail["adjusted"]
+    adjusted = as_json(worst.finding.detail)["adjusted"]
     assert adjusted["tr"]["holm"] >= adjusted["tr"]["p"]
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import cast
 
+from assay.document import NO_ENTRIES, NO_ITEMS, ComponentDocument, Json, RatingDocument, as_json, read_json
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import generator
+from assay.methods.association.detail import AssociationComponent
 from assay.model import Floats
 from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
 from assay.statistics.embeddings.posterior_comparison import Difference, compare, effect_draws
@@ -37,14 +39,14 @@ class NotComparable(SpecificationError):
     code = "not-comparable"
 
 
-def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
     """Compare two association ratings of the same words.
 
     Parameters
     ----------
-    before, after : mapping
-        Rating documents, as `assay.rating.document` writes and the store keeps them. Differences are *after* less
-        *before*, in cosine distance.
+    before, after : RatingDocument
+        Ratings with components of the type `AssociationComponent`. Differences are *after* less *before*, in cosine
+        distance.
 
     Returns
     -------
@@ -73,9 +75,9 @@ def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
         raise NotComparable(f"what both ratings measured cannot be compared: {error}") from None
     return {
         "method": METHOD,
-        "attribute": before.get("attribute"),
-        "before": first.face,
-        "after": second.face,
+        "attribute": before.attribute,
+        "before": first.summary,
+        "after": second.summary,
         "fit": {"residual": first.residual, "prior": first.prior, "draws": DRAWS},
         "pairs": len(shared),
         "pairs_left_out": len({*first.rows, *second.rows}) - len(shared),
@@ -96,26 +98,64 @@ def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
 
 # ---------------------------------------------------------------------------- contents of a rating
 @dataclass(frozen=True)
+class _Words:
+    """The words of a request."""
+
+    protected: Mapping[str, tuple[str, ...]] = NO_ENTRIES
+    attributes: Mapping[str, tuple[str, ...]] = NO_ENTRIES
+    human: tuple[str, ...] = NO_ITEMS
+    neutral: tuple[str, ...] = NO_ITEMS
+
+    @property
+    def lists(self) -> dict[str, frozenset[str]]:
+        """Every list of words by its name."""
+        by_group = {
+            f"{group} ({role})": frozenset(words)
+            for role, lists in (("protected", self.protected), ("stereotype", self.attributes))
+            for group, words in lists.items()
+        }
+        return by_group | {"human": frozenset(self.human), "neutral": frozenset(self.neutral)}
+
+
+@dataclass(frozen=True)
+class _Experiment:
+    """The request of a rating by association."""
+
+    words: _Words | None = None
+    residual: str | None = None
+    prior: str | None = None
+
+
+@dataclass(frozen=True)
 class _Measured:
     """Measurements of one rating: `rows` has the connection and the distance of each pair of words."""
 
-    face: Mapping[str, Any]
+    summary: Json
     lists: Mapping[str, frozenset[str]]
     residual: str
     prior: str
     rows: Mapping[Pair, tuple[str, float]]
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> _Measured:
-        """Read a rating document."""
-        experiment = _table(document, "experiment")
-        part = _only_component(document)
+    def of(cls, rating: RatingDocument) -> _Measured:
+        """Read a rating."""
+        experiment = read_json(_Experiment, rating.experiment)
+        if experiment.words is None:
+            raise NotComparable(f"{_name(rating)} is no complete rating: its 'experiment' has no words")
+        if len(rating.components) != 1:
+            raise NotComparable(f"{_name(rating)} is no complete rating: an association has one entry in 'components'")
+        (component,) = rating.components
         return cls(
-            face=_face(document, part),
-            lists=_lists(_table(experiment, "words")),
-            residual=str(experiment.get("residual")),
-            prior=str(experiment.get("prior")),
-            rows=_rows(document, part),
+            summary={
+                **{name: getattr(rating, name) for name in ("id", "letter", "declared", "rated_at", "evidence_digest")},
+                "target": rating.target.name,
+                "missing": sorted(component.missing),
+                "hidden": as_json(component.hidden),
+            },
+            lists=experiment.words.lists,
+            residual=str(experiment.residual),
+            prior=str(experiment.prior),
+            rows=_rows(rating, component),
         )
 
     def fitted(self, pairs: Sequence[Pair]) -> Posterior:
@@ -132,72 +172,33 @@ class _Measured:
         )
 
 
-def _only_component(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    parts = document.get("components")
-    if not isinstance(parts, list) or len(parts) != 1 or not isinstance(parts[0], Mapping):
-        raise NotComparable(f"{_name(document)} is no complete rating: an association has one entry in 'components'")
-    return parts[0]
-
-
-def _face(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that identify the rating, the words without a vector, and the hidden effects."""
-    target = document.get("target")
-    summary = {name: document.get(name) for name in ("id", "letter", "declared", "rated_at", "evidence_digest")}
-    missing = part.get("missing")
-    return {
-        **summary,
-        "target": target.get("name") if isinstance(target, Mapping) else None,
-        "missing": sorted(map(str, missing)) if isinstance(missing, Mapping) else [],
-        "hidden": list(part.get("hidden") or ()),
+def _rows(rating: RatingDocument, component: ComponentDocument) -> dict[Pair, tuple[str, float]]:
+    """Return the connection and the distance of each protected word and attribute word."""
+    raw = component.raw if isinstance(component, AssociationComponent) else {}
+    if raw != component.json.get("raw", {}):
+        raise NotComparable(
+            f"{_name(rating)} has something in 'raw' that is no number, or that is not nested by protected word, "
+            "connection and attribute word"
+        )
+    rows = {
+        (word, attribute_word): (connection, distance)
+        for word, connections in raw.items()
+        for connection, distances in connections.items()
+        for attribute_word, distance in distances.items()
     }
-
-
-def _lists(words: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Return every list of words by its name."""
-    by_group = {
-        f"{group} ({role})": words_of_group
-        for field, role in (("protected", "protected"), ("attributes", "stereotype"))
-        for group, words_of_group in _table(words, field).items()
-    }
-    controls = {name: words.get(name, []) for name in ("human", "neutral")}
-    return {name: frozenset(map(str, words_of_list)) for name, words_of_list in (by_group | controls).items()}
-
-
-def _rows(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[Pair, tuple[str, float]]:
-    """Read the raw distances, nested by protected word, connection and attribute word."""
-    if "raw" not in part:
-        codes = [str(reason.get("code")) for reason in part.get("reasons", ()) if isinstance(reason, Mapping)]
-        codes_text = f" ({', '.join(codes)})" if codes else ""
-        raise NotComparable(f"{_name(document)} has no distances to compare: nothing could be measured{codes_text}")
-    rows: dict[Pair, tuple[str, float]] = {}
-    for word, connections in _table(part, "raw").items():
-        for connection, distances in _entries(connections):
-            for attribute_word, distance in _entries(distances):
-                if not isinstance(distance, (int, float)):
-                    raise NotComparable(f"the distance from {word!r} to {attribute_word!r} is {distance!r}, no number")
-                rows[word, attribute_word] = (connection, float(distance))
+    if not rows:
+        codes = f" ({', '.join(component.reason_codes)})" if component.reasons else ""
+        raise NotComparable(f"{_name(rating)} has no distances to compare: nothing could be measured{codes}")
     return rows
 
 
-def _table(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    if not isinstance(table := holder.get(name), Mapping):
-        raise NotComparable(f"a rating by {METHOD} has an object {name!r}; this one has none")
-    return table
-
-
-def _entries(table: Any) -> list[tuple[str, Any]]:
-    if not isinstance(table, Mapping):
-        raise NotComparable(f"'raw' nests protected word, connection and attribute word; {table!r:.60} is not nested")
-    return list(table.items())
-
-
-def _name(document: Mapping[str, Any]) -> str:
-    return f"the rating {document.get('id', 'without an id')}"
+def _name(rating: RatingDocument) -> str:
+    return f"the rating {rating.id or 'without an id'}"
 
 
 # ---------------------------------------------------------------------------- checks
-def _check_methods(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    methods = [str(document.get("method")) for document in (before, after)]
+def _check_methods(before: RatingDocument, after: RatingDocument) -> None:
+    methods = [str(rating.method) for rating in (before, after)]
     if methods == [METHOD, METHOD]:
         return
     same = methods[0] == methods[1]
@@ -236,5 +237,5 @@ def _only_in(first: frozenset[str] | None, second: frozenset[str] | None) -> lis
 
 
 # ---------------------------------------------------------------------------- result
-def _told(difference: Difference, before: Floats, after: Floats) -> dict[str, Any]:
+def _told(difference: Difference, before: Floats, after: Floats) -> Json:
     return {"name": difference.name, "before": float(before.mean()), "after": float(after.mean()), **asdict(difference)}

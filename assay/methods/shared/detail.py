@@ -1,0 +1,206 @@
+"""Parts of a component's document that several methods have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.document import (
+    NO_EFFECT,
+    NO_ENTRIES,
+    NO_ITEMS,
+    AggregationDocument,
+    ComponentDocument,
+    EffectDocument,
+    Shares,
+    always,
+)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Words of a list, and how many of them could be used."""
+
+    words: int | None = None
+    found: int | None = None
+    missing: tuple[str, ...] = NO_ITEMS
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Names of the two sides of cues, groups or labels."""
+
+    first: str | None = None
+    second: str | None = None
+
+
+NO_SIDES = Sides()
+"""Sides that are not known."""
+
+
+# ---------------------------------------------------------------------------- profiles
+@dataclass(frozen=True)
+class Profiles:
+    """Profiles that were asked about, and those with an answer for every value."""
+
+    asked: int | None = None
+    whole: int | None = None
+
+
+NO_PROFILES = Profiles()
+"""Profiles that are not known."""
+
+
+@dataclass(frozen=True)
+class ProfilesLook:
+    """A look (interim analysis) of all components together: the likeliest letter of each."""
+
+    profiles: int | None = None
+    letters: Mapping[str, str | None] = NO_ENTRIES
+
+
+@dataclass(frozen=True)
+class ProfilesComponent(ComponentDocument):
+    """A component of a method that asks about profiles: sentences or records in several versions."""
+
+    values: tuple[str, ...] = NO_ITEMS
+    profiles: Profiles = NO_PROFILES
+    clusters: Shares = NO_ENTRIES
+    scale: float | None = None
+    looks: tuple[ProfilesLook, ...] = NO_ITEMS
+
+
+@dataclass(frozen=True)
+class ProfilesAggregation(AggregationDocument):
+    """The looks at all components together."""
+
+    looks: tuple[ProfilesLook, ...] = NO_ITEMS
+
+
+# ---------------------------------------------------------------------------- words
+@dataclass(frozen=True)
+class WordsComponent(ComponentDocument):
+    """A component of a method that asks about lists of words."""
+
+    coverage: Mapping[str, Coverage] = NO_ENTRIES
+    sides: Sides = NO_SIDES
+
+
+# ---------------------------------------------------------------------------- terms
+@dataclass(frozen=True)
+class TermsLook:
+    """A look (interim analysis) at pairs of sentences or at images."""
+
+    per_term: float | None = None
+    pairs: float | None = None
+    images: float | None = None
+    letter: str | None = always(None)
+    probabilities: Shares = always(NO_ENTRIES)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """P4's score and other scores of a list of terms."""
+
+    list: str | None = None
+    over_terms: float | None = None
+    over_pairs: float | None = None
+    over_images: float | None = None
+    posterior: EffectDocument = NO_EFFECT
+    pooled: EffectDocument = NO_EFFECT
+    spread: EffectDocument = NO_EFFECT
+    terms: float | None = None
+    pairs: float | None = None
+    images: float | None = None
+    ties: float | None = None
+
+
+@dataclass(frozen=True)
+class TermScore:
+    """Score of a term."""
+
+    term: str | None = None
+    list: str | None = None
+    score: float | None = None
+    posterior: EffectDocument = always(NO_EFFECT)
+    pairs: float | None = None
+    images: float | None = None
+    stereotyped: float | None = None
+    anti_stereotyped: float | None = None
+    ties: float | None = None
+
+
+@dataclass(frozen=True)
+class CaseDocument:
+    """A pair of sentences or an image, and the side of its answer."""
+
+    id: str | None = None
+    term: str | None = None
+    list: str | None = None
+    towards: float | None = None
+    first: str | None = None
+    second: str | None = None
+    prefers: str | None = None
+    image: str | None = None
+    first_score: float | None = always(None)
+    names: str | None = None
+    says: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """An author's task, and counts of its sentences or images, with the reasons of those that could not be used."""
+
+    per_term: int | None = None
+    family: str | None = None
+    prompt: str | None = None
+    tries: int | None = None
+    reuse: bool | None = None
+
+    wanted: float | None = None
+    asked: float | None = None
+    written: float | None = None
+    drawn: float | None = None
+    different: float | None = None
+    alike: bool | None = None
+    refused: Shares = NO_ENTRIES
+    failed: Shares = NO_ENTRIES
+    unasked: int | None = None
+    examples: tuple[Mapping[str, str], ...] = NO_ITEMS
+
+
+NO_SOURCE = Source()
+"""Counts of no author."""
+
+
+@dataclass(frozen=True)
+class ModelScores(Scores):
+    """P4's score over all specifications, or the reason why there is none."""
+
+    by_bias: Shares = NO_ENTRIES
+    why: str | None = None
+    error: str | None = None
+
+
+NO_MODEL = ModelScores()
+"""Scores that were not computed."""
+
+
+@dataclass(frozen=True)
+class TermsComponent(WordsComponent):
+    """A component of a method that scores stereotypes by terms; `model` is a part of the aggregation."""
+
+    looks: tuple[TermsLook, ...] = NO_ITEMS
+    refused: Shares = NO_ENTRIES
+    lists: Mapping[str, Scores] = NO_ENTRIES
+    score: Scores | None = None
+    terms: tuple[TermScore, ...] = NO_ITEMS
+    model: ModelScores = NO_MODEL
+
+
+@dataclass(frozen=True)
+class TermsAggregation(AggregationDocument):
+    """P4's score over all specifications."""
+
+    model: ModelScores = NO_MODEL
