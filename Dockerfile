@@ -14,6 +14,7 @@ RUN /opt/assay/bin/pip install --require-hashes --requirement requirements-runti
  && /opt/build/bin/pip install --require-hashes --requirement requirements-build.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY assay ./assay
+COPY reports ./reports
 COPY store ./store
 COPY service ./service
 COPY web ./web

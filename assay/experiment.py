@@ -12,12 +12,12 @@ from abc import ABC, abstractmethod
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from assay.canonical import EvidenceTree
-from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument, RatingDocument
+from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument
 from assay.errors import RecordError, RecordIncomplete
 from assay.model import AUTHORED, Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
 from assay.references import NOTHING, CorpusItem, Found, HeldBack, References
@@ -44,18 +44,6 @@ def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
     names = Counter(name for probe in probes for name in probe.versions_of)
     calls = max(2 if any(1 < count <= MOST_VERSIONS for count in names.values()) else 1, -(-len(probes) // capacity))
     return -(-len(probes) // calls)
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """Further questions that can be asked about a component with the words or rows of its experiment."""
-
-    left: int | None
-    """Number of further questions; ``None`` if only the field limits it."""
-    field: str
-    """Field of the experiment to increase so that they are asked; not used if no question is left."""
-    material: str
-    """Words, rows or trials to add so that more questions become possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +94,11 @@ class Method(ABC):
     takes_trials: ClassVar[bool] = False
     """True if the method can rate uploaded trials of a forced-choice experiment."""
 
-    STEPS: ClassVar[tuple[str, str]] = ("balanced input", "one-sided input")
-    """Names of the input in step 1 and in step 2."""
-
     REASONS: ClassVar[Mapping[str, str]] = {}
     """Sentence for each reason code that only this method has, in the syntax of `assay.explain.sentence.fill`."""
 
     PHRASES: ClassVar[Mapping[str, str]] = {}
     """Phrases for the method's other codes in sentences and tables: why a reply was lost, a published rule."""
-
-    LETTERS: ClassVar[Mapping[str, str]] = {}
-    """For each of ``UCS``, ``DSBS``, ``BS`` and ``inconclusive``, one sentence on what it says about a service."""
 
     @abstractmethod
     def design(self, rng: np.random.Generator) -> Experiment:
@@ -154,49 +136,11 @@ class Method(ABC):
         """List the pairs of languages that a translator is asked for."""
         return ()
 
-    # ------------------------------------------------------------------------ report
     COMPONENT: ClassVar[type[ComponentDocument]] = ComponentDocument
     """Type of a component in a rating document: a subclass with the fields of the method's own tables."""
 
     AGGREGATION: ClassVar[type[AggregationDocument]] = AggregationDocument
     """Type of the aggregation in a rating document."""
-
-    @staticmethod
-    def in_words(document: RatingDocument, part: Any, /) -> Iterable[str | None]:  # noqa: ARG004
-        """Write sentences for readers who know no statistics: effects in the service's own unit, and what was tested.
-
-        The sentences are about the component `part` (of the type `COMPONENT`); each ``None`` is left out. If there is
-        no sentence, the report uses sentences that all methods share (`assay.reports.in_words`).
-        """
-        return ()
-
-    @classmethod
-    def room(cls, document: RatingDocument, part: Any, /) -> Room | None:  # noqa: ARG003
-        """Return how many more questions about a component can be asked; ``None`` where that is not known."""
-        return None
-
-    @staticmethod
-    def tables(part: Any, /) -> Iterable[object]:  # noqa: ARG004
-        """Make tables (`assay.reports.view.Table`) of a component, or of the aggregation, as the type `COMPONENT`.
-
-        Each ``None`` is left out. The document may be old: a table whose data are missing is not made.
-        """
-        return ()
-
-    @staticmethod
-    def figures(part: Any, /) -> Iterable[object]:  # noqa: ARG004
-        """Make figures (`assay.reports.view.Picture`) of a component, by the same rules as `tables`."""
-        return ()
-
-    @staticmethod
-    def title_of(name: str, /) -> str:
-        """Return the title of a component for people: by default its name; some methods use the title of its words."""
-        return name
-
-    @staticmethod
-    def counted(part: Any, /) -> str:  # noqa: ARG004
-        """Return the plural noun for the items that a component counts as usable, unusable or failed."""
-        return "Answers"
 
     # ------------------------------------------------------------------------ references
     def references(self) -> References:

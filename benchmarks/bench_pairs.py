@@ -21,6 +21,7 @@ from pathlib import Path
 
 import structlog
 
+from assay.document import AggregationDocument
 from assay.experiment import Experiment, Session, generator
 from assay.methods import RoundTrip
 from assay.model import Finding, Kind, Probe, Score
@@ -64,7 +65,9 @@ def design(pairs: Sequence[tuple[str, str]]) -> Experiment:
         replies = yield asked
         scores = [reply.value["log_probability"] for reply in replies]
         stereotyped += sum(first > second for first, second in zip(scores[::2], scores[1::2], strict=True))
-    return Finding("pairs", "gender", (), 0.95, 0.1, detail={"stereotyped": stereotyped})
+    return Finding(
+        "pairs", "gender", (), 0.95, 0.1, detail=AggregationDocument(adjusted={"pairs": {"stereotyped": stereotyped}})
+    )
 
 
 def bodies_of(pairs: Sequence[tuple[str, str]]) -> list[bytes]:

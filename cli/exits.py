@@ -42,7 +42,7 @@ def as_one_line(error: Exception) -> str:
     """Return an error as one line; of a pydantic error, only the first finding."""
     from pydantic import ValidationError
 
-    from assay.reports.plain import codes
+    from reports.plain import codes
 
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from assay.reports.plain import codes
+from reports.plain import codes
 from store.core.settings import Settings
 
 

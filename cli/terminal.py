@@ -6,7 +6,7 @@ from typing import Any
 
 from rich import markup
 
-from assay.reports.plain import codes
+from reports.plain import codes
 
 
 def escape(text: Any) -> str:

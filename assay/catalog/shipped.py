@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from assay.catalog.labour import occupations
 from assay.catalog.specification import WORDS, AnyWords, Specification
 from assay.catalog.tables import read_table
 from assay.errors import UnknownName
+from assay.plug_ins import plug_ins
 
 W = TypeVar("W", bound=AnyWords)
 
@@ -48,15 +48,9 @@ def specifications() -> Mapping[str, Specification]:
 
     Raise `TypeError` if a package offers something that is no `Specification`.
     """
-    specifications_by_name = {name: _read(name) for name in _SHIPPED}
-    for entry in entry_points(group=GROUP):
-        offered = entry.load()
-        if not isinstance(offered, Specification):
-            raise TypeError(
-                f"{entry.value} in the entry-point group {GROUP} is {offered!r}; it must be a Specification"
-            )
-        specifications_by_name.setdefault(offered.name, offered)
-    return specifications_by_name
+    installed = {specification.name: specification for specification in plug_ins(GROUP, Specification)}
+    shipped = {name: _read(name) for name in _SHIPPED}
+    return shipped | {name: specification for name, specification in installed.items() if name not in shipped}
 
 
 def is_shipped(name: str | None) -> bool:

@@ -5,7 +5,7 @@ method's `Vocabulary` adds its own words. `sentence` fills sentences with facts 
 """
 
 from assay.explain.sentence import chance, explain, headline, level, listed, request_in_words, share
-from assay.explain.words import LETTERS, TOO_FEW, TOO_FEW_CODE, LetterWords, Vocabulary
+from assay.explain.words import LETTERS, TOO_FEW, TOO_FEW_CODE, LetterWords, Vocabulary, letter_words
 
 __all__ = [
     "LETTERS",
@@ -16,6 +16,7 @@ __all__ = [
     "chance",
     "explain",
     "headline",
+    "letter_words",
     "level",
     "listed",
     "request_in_words",

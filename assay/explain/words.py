@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import ClassVar, Protocol
 
 from assay.model import Letter
@@ -186,6 +187,23 @@ CAUSES: Mapping[str, str] = {
 }
 
 
+def letter_words(
+    letter: Letter | None,
+    declared: bool,
+    codes: Collection[str] = (),
+    meanings: Mapping[str, str] = MappingProxyType({}),
+) -> LetterWords:
+    """Return the words for a rating: those of its letter if it is declared, else those for "inconclusive".
+
+    `codes` are the codes of its reasons, which say why it has no letter. `meanings` has the meaning of each letter, and
+    of ``inconclusive``, for the method, if it differs from the common meaning.
+    """
+    if letter is None:
+        return TOO_LITTLE if TOO_FEW_CODE in codes else UNMEASURED
+    common = LETTERS[letter] if declared else UNDECLARED
+    return replace(common, meaning=meanings.get(letter if declared else common.title, common.meaning))
+
+
 class HasWords(Protocol):
     """The words of a method or its class (`assay.experiment.Method`)."""
 
@@ -195,35 +213,20 @@ class HasWords(Protocol):
     PHRASES: ClassVar[Mapping[str, str]]
     """Phrase of each other code."""
 
-    LETTERS: ClassVar[Mapping[str, str]]
-    """Meaning of each letter, and of ``inconclusive``."""
-
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Words of one method, in addition to the common words, which take precedence except in `letters`."""
+    """Words of one method, in addition to the common words, which take precedence."""
 
     reasons: Mapping[str, str] = field(default_factory=dict)
     """Sentence of each reason code, in the syntax of `assay.explain.sentence.fill`."""
     phrases: Mapping[str, str] = field(default_factory=dict)
     """Phrase for each other code in sentences and tables, such as a failure or a published rule."""
-    letters: Mapping[str, str] = field(default_factory=dict)
-    """Meaning of each letter, and of ``inconclusive``, if it differs from the common meaning."""
 
     @classmethod
     def of(cls, method: HasWords | type[HasWords]) -> Vocabulary:
         """Return the words of a method."""
-        return cls(method.REASONS, method.PHRASES, method.LETTERS)
-
-    def letter(self, letter: Letter | None, declared: bool, codes: Collection[str] = ()) -> LetterWords:
-        """Return the words for a rating: those of its letter if it is declared, else those for "inconclusive".
-
-        `codes` are the codes of its reasons, which say why it has no letter.
-        """
-        if letter is None:
-            return TOO_LITTLE if TOO_FEW_CODE in codes else UNMEASURED
-        common = LETTERS[letter] if declared else UNDECLARED
-        return replace(common, meaning=self.letters.get(letter if declared else common.title, common.meaning))
+        return cls(method.REASONS, method.PHRASES)
 
     def sentence(self, code: str) -> str | None:
         """Return the sentence of a reason, not yet filled in; ``None`` if there is none."""

@@ -14,12 +14,12 @@ import typer
 from assay.errors import SpecificationError, UnknownName
 from assay.methods import usual_method
 from assay.model import Kind
-from assay.reports.plain import codes
 from cli.drafting.call import Draft, draft_of
 from cli.drafting.curl import read_curl
 from cli.drafting.openapi import read_openapi
 from cli.request.asked import SECRET_VARIABLE
 from cli.request.request import networks
+from reports.plain import codes
 from store.core.settings import Settings
 from workers.egress import Egress, Exchange
 from workers.probe import probe

@@ -14,9 +14,9 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 import assay
-from assay.reports.plain import codes, visible
 from cli.exits import Exit
 from cli.gate import BEST_FIRST
+from reports.plain import codes, visible
 
 USUAL_BAR = "DSBS"
 """Worst accepted letter without ``--at-least``, the same as for `assay gate`."""

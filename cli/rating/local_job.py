@@ -15,13 +15,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from assay.canonical import digest_of
 from assay.methods import AnyMethod
-from assay.reports.html import thumbnails_wanted
-from assay.reports.plain import codes
 from cli.rating.author import TENANT, check_author, described_author, keep_author
 from cli.rating.exchanges import exchange_lines
 from cli.rating.export import write_export
 from cli.request.request import method_of_request
 from cli.terminal import escape
+from reports.formats.html import thumbnails_wanted
+from reports.plain import codes
 from store.core import migrate
 from store.core.settings import Settings
 from store.corpora import images

@@ -10,11 +10,11 @@ from typing import Any
 
 from assay.experiment import generator
 from assay.rating.plan import Effort, Plan, Service, plan_of
-from assay.reports.plain import codes
 from cli.exits import Exit
 from cli.rating.author import check_author
 from cli.request.asked import Asked
 from cli.request.request import method_of_request, networks, read_request
+from reports.plain import codes
 from store.core.settings import Settings
 from workers.probe import text_of_question
 from workers.targets import check_target, keep_to_links, read_target

@@ -11,11 +11,11 @@ from typing import Any
 
 from assay.experiment import generator
 from assay.model import AUTHORED, Ask
-from assay.reports.plain import codes
 from cli.exits import Exit
 from cli.rating.exchanges import WIDTH, exchange_lines
 from cli.request.asked import Asked
 from cli.request.request import method_of_request, networks, read_request
+from reports.plain import codes
 from store.core.settings import Settings
 from workers.egress import Egress
 from workers.job_targets import USUAL_PAIRS

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import SpecificationError, UnknownName
-from assay.methods import method_of
-from assay.reports import installed_formats, render, terminal
 from cli.exits import Exit
 from cli.gate import BEST_FIRST
 from cli.logs import configure_logs
@@ -22,6 +20,7 @@ from cli.rating.local_job import notes, run_here
 from cli.request.asked import Asked
 from cli.request.request import networks, read_request
 from cli.terminal import escape
+from reports.formats import installed_formats, render, terminal
 from store.core.settings import Settings
 
 FORMATS = ("text", "json", "markdown", *ci_formats.FORMATS)
@@ -96,23 +95,22 @@ def rate_here(options: Asked, settings: Settings, display: Shown) -> Exit:
 
 def _show(document: Mapping[str, Any], small: Mapping[str, str], options: Asked, display: Shown) -> None:
     """Print a rating, and write the files that were asked for."""
-    method = method_of(document)
     if display.format == "text":
         columns = min(terminal.COLUMNS, shutil.get_terminal_size().columns)
         colour = sys.stdout.isatty()
-        sys.stdout.write(terminal.render(document, method, colour=colour, columns=columns, brief=not display.full))
+        sys.stdout.write(terminal.render(document, colour=colour, columns=columns, brief=not display.full))
     elif display.format in ci_formats.FORMATS:
         bar = display.at_least or ci_formats.USUAL_BAR
         sys.stdout.write(ci_formats.of_rating(display.format, document, bar, options.file))
     else:
-        sys.stdout.write(render(display.format, document, method))
+        sys.stdout.write(render(display.format, document))
     if display.format == "github" and display.summary is not None:
         with display.summary.open("a", encoding="utf-8") as summary:
-            summary.write(render("markdown", document, method) + "\n")
+            summary.write(render("markdown", document) + "\n")
     if display.report is not None:
         form = _format_for(display.report)
         content = {**document, "thumbnails": small} if form == "html" else document
-        display.report.write_text(render(form, content, method), encoding="utf-8")
+        display.report.write_text(render(form, content), encoding="utf-8")
         notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
     if display.export is not None:
         notes.print(f"export written to {escape(str(display.export))}, without a signature", soft_wrap=True)
@@ -120,7 +118,7 @@ def _show(document: Mapping[str, Any], small: Mapping[str, str], options: Asked,
 
 def _format_for(report: Path) -> str:
     suffix = report.suffix.lstrip(".").lower()
-    for form in (forms := installed_formats()):
+    for form in (forms := installed_formats().values()):
         if form.suffix.lstrip(".") == suffix:
             return form.name
     raise UnknownName("report format", report.suffix, [form.suffix for form in forms])

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 import assay
-from assay.reports.pages import PageFormat
+from reports.pages import PageFormat
 from service.compositions.inference import compose
 from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, shown
 from service.dependencies import Service, ServiceDependency

@@ -6,7 +6,7 @@ import hashlib
 
 from fastapi import APIRouter, Request, Response
 
-from assay.reports.embeds.linkset import MEDIA_TYPE, link, linkset
+from reports.embeds.linkset import MEDIA_TYPE, link, linkset
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute
 from service.http.problems import base_url

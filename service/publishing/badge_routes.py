@@ -1,4 +1,4 @@
-"""Badges and catalog formats (`assay.reports.EMBEDS`) by rating, by target and by address.
+"""Badges and catalog formats (`reports.embeds.EMBEDS`) by rating, by target and by address.
 
 Reading never starts work. A missing image would break a page, so a badge by target or address always exists:
 without a public rating it is ``unrated``, with the same bytes whether the target is unknown or its ratings are
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from assay.reports import EMBEDS, Embed
+from reports.embeds import EMBEDS, Embed
 from service.dependencies import ServiceDependency
 from service.http.authentication import PublicReader
 from service.http.conditional import not_modified

@@ -12,10 +12,8 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter
 
-from assay.explain import Vocabulary
-from assay.methods import method_of
-from assay.reports import Embed, Shown
-from assay.reports.embeds.public_view import face
+from reports.embeds import Embed, Shown
+from reports.embeds.public_view import face
 from service.http.swr_cache import SwrCache
 from service.ratings.freshness import caching
 from store.ratings.published import DatedRating
@@ -104,8 +102,8 @@ def render(dated_rating: DatedRating, form: Embed, base_url: str) -> RenderedEmb
     now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)
     view = Shown(None, now, base_url, "public")
     if rating is not None:
-        words, withdrawn = Vocabulary.of(method_of(rating.document)), rating.withdrawn_at is not None
-        view = Shown(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn, vocabulary=words)
+        withdrawn = rating.withdrawn_at is not None
+        view = Shown(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn)
         if dated_rating.standing is not None:
             requester, proved = dated_rating.standing.requester, dated_rating.standing.host_proved
             view = replace(view, requester=requester, host_proved=proved, objects=dated_rating.objects)

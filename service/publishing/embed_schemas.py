@@ -7,9 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from assay.explain import Vocabulary
-from assay.methods import method_of
-from assay.reports import EMBEDS, Embed, Shown
+from reports.embeds import EMBEDS, Embed, Shown
 
 RATED_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -40,13 +38,7 @@ RATING_OPERATIONS = tuple(operation("getRating", form) for form in EMBEDS)
 
 def answers(form: Embed) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI responses of an embed's operation, with an example."""
-    example = Shown(
-        EXAMPLE,
-        RATED_AT + timedelta(days=3),
-        "http://127.0.0.1:8000",
-        "public",
-        vocabulary=Vocabulary.of(method_of(EXAMPLE)),
-    )
+    example = Shown(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public")
     essence = form.media_type.partition(";")[0]
     content = {"schema": {"type": "string"}, "example": form.render(example)}
     if form.content is not None:  # for YAML, the documented schema and example are those of its data

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.methods import method_of
 from assay.rating.methodology import Methodology
-from assay.reports.in_words import in_words
+from reports.reading import in_words
 from service.domains.schemas import ReplyView
 from store.ratings import replies, rerated
 from store.ratings.ratings import StoredRating
@@ -37,7 +36,7 @@ class Annotations:
         """Return a rating's document with the annotations and its paragraph in plain words."""
         reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
-        words = " ".join(in_words(document, method_of(document)))
+        words = " ".join(in_words(document))
         summary = {"in_words": words, "questions": (document.get("counts") or {}).get("asked", document.get("calls"))}
         return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **summary}
 

@@ -1,4 +1,4 @@
-"""Reports of a rating, in the formats that `assay.reports` lists."""
+"""Reports of a rating, in the formats that `reports.formats` lists."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any, Literal
 
 from starlette.responses import Response
 
-from assay import reports
-from assay.methods import method_of
-from assay.reports import html
-from assay.reports.pages import MEDIA_TYPES, PageFormat, render_page
+from reports.formats import format_named, html, installed_formats
+from reports.pages import MEDIA_TYPES, PageFormat, render_page
 
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 """``Content-Security-Policy`` of a report: it is one file, which loads and runs nothing."""
@@ -18,13 +16,13 @@ PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; fra
 
 def summary(document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
     """Render the one-page HTML summary of a rating, as a response with `headers`."""
-    return _response(html.render_summary(document, method_of(document)), MEDIA_TYPES["html"], headers)
+    return _response(html.render_summary(document), MEDIA_TYPES["html"], headers)
 
 
 def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
-    """Render a rating document in a format of `assay.reports.FORMATS`, as a response with `headers`."""
-    form = reports.format_named(name)
-    return _response(form.render(document, method_of(document)), form.media_type, headers)
+    """Render a rating document in a format of `reports.formats.FORMATS`, as a response with `headers`."""
+    form = format_named(name)
+    return _response(form.render(document), form.media_type, headers)
 
 
 def page_report(
@@ -42,4 +40,4 @@ def _response(text: str, media_type: str, headers: Mapping[str, str]) -> Respons
 
 def report_formats() -> list[str]:
     """Return the names of the formats."""
-    return [report_format.name for report_format in reports.installed_formats()]
+    return list(installed_formats())

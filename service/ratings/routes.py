@@ -14,7 +14,7 @@ import assay
 from assay.canonical import digest_of
 from assay.methods.association.comparison import comparison_document
 from assay.model import MODEL_SETTINGS
-from assay.reports.html import thumbnails_wanted
+from reports.formats.html import thumbnails_wanted
 from service.dependencies import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader
 from service.http.conditional import not_modified

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 import assay
-from assay.reports.pages import PageFormat
+from reports.pages import PageFormat
 from service.dependencies import Service, ServiceDependency, Wait
 from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from assay.explain import chance
-from assay.reports import tables
+from reports import tables
 from tests.support.reports import read
 
 CHECKS = ["signature", "target", "rating", "statement", "evidence", "log"]

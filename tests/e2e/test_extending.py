@@ -45,7 +45,7 @@ class Classifier(http.server.BaseHTTPRequestHandler):
 def installed(tmp_path_factory) -> Path:
     written, place = tmp_path_factory.mktemp("assay-spelling"), tmp_path_factory.mktemp("site")
     files = FILE.findall((ROOT / "docs/extending.md").read_text(encoding="utf-8"))
-    assert len(files) == 7
+    assert len(files) == 8
     for name, text in files:
         (written / name).parent.mkdir(exist_ok=True)
         (written / name).write_text(text, encoding="utf-8")

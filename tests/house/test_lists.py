@@ -12,8 +12,8 @@ from assay.catalog import attribute, attributes, construction, constructions
 from assay.methods import METHODS, method_name
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from assay.rating.methodology import shipped as methodologies
-from assay.reports import FORMATS
 from demo.translators.behaviours import BEHAVIOURS
+from reports.formats import FORMATS
 from store.core.settings import Settings
 from tools.protocol_settings import with_settings
 from workers.targets import protocols
@@ -57,7 +57,7 @@ def test_the_settings_of_every_protocol_are_documented_as_in_the_code():
 
 
 def test_every_report_format_has_a_test():
-    tests = "".join(path.read_text() for path in (ROOT / "tests" / "unit" / "assay").rglob("test_*.py"))
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "unit" / "reports").rglob("test_*.py"))
     for one in FORMATS:
         assert f'"{one.name}"' in tests
 
@@ -125,13 +125,13 @@ def test_every_declared_dependency_is_locked():
         assert re.search(rf"^{re.escape(name)}==", lock, re.MULTILINE), name
 
 
-def test_no_module_outside_the_methods_package_names_a_method_class():
+def test_no_module_outside_the_packages_of_methods_and_their_reports_names_a_method_class():
     classes = re.compile(rf"\b({'|'.join(each.__name__ for each in METHODS)})\b")
     # `statistics` is excluded, because one of its classes has the name of a method
-    own = ROOT / "assay" / "methods", ROOT / "assay" / "statistics"
+    own = ROOT / "assay" / "methods", ROOT / "reports" / "methods", ROOT / "assay" / "statistics"
     told = [
         f"{path.relative_to(ROOT)}: {found[0]}"
-        for package in ("assay", "store", "service", "web", "workers", "cli", "demo")
+        for package in ("assay", "reports", "store", "service", "web", "workers", "cli", "demo")
         for path in sorted((ROOT / package).rglob("*.py"))
         if not any(folder in path.parents for folder in own)
         for found in [classes.search(path.read_text(encoding="utf-8"))]

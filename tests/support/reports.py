@@ -6,25 +6,25 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from assay import reports
 from assay.document import ServiceDocument, as_json, read_json
 from assay.explain import Vocabulary
 from assay.methods import method_of
 from assay.model import Finding
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from assay.reports import reading, terminal
-from assay.reports.view import RatingView
+from reports import formats, reading
+from reports.formats import terminal
+from reports.view import RatingView
 
 
 def render(format_name: str, document: Mapping[str, Any]) -> str:
     """Render a rating document in a format."""
-    return reports.render(format_name, document, method_of(document))
+    return formats.render(format_name, document)
 
 
 def read(document: Mapping[str, Any]) -> RatingView:
     """Parse a rating document."""
-    return reading.read(document, method_of(document))
+    return reading.read(document)
 
 
 def words_of(finding: Finding) -> Vocabulary:
@@ -34,7 +34,7 @@ def words_of(finding: Finding) -> Vocabulary:
 
 def render_terminal(document: Mapping[str, Any], **options: Any) -> str:
     """Render a rating document for a terminal, with the options of that format."""
-    return terminal.render(document, method_of(document), **options)
+    return terminal.render(document, **options)
 
 
 def document_of(finding: Finding, **stated: Any) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def document_of(finding: Finding, **stated: Any) -> dict[str, Any]:
         "evidence_digest": "sha256:0",
         "visibility": "private",
     }
-    fields: dict[str, Any] = {**fields, **stated}
+    fields |= stated
     for service in fields.keys() & {"target", "author"}:
         fields[service] = read_json(ServiceDocument, fields[service])
     written = rating_document(rate(finding), vocabulary=words_of(finding), **fields)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.reports.cells import ABSENT
-from assay.reports.view import Picture, Table
+from reports.cells import ABSENT
+from reports.view import Picture, Table
 
 Value = float | str | None
 

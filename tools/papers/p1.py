@@ -20,12 +20,12 @@ from assay.catalog.profiles import contents
 from assay.catalog.shipped import shipped_words
 from assay.experiment import run
 from assay.methods import ForcedChoice
-from assay.methods.forced_choice import report
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
 from assay.model import Component, Embed, Failure, Probe, Reply
-from assay.reports.view import Table
 from assay.statistics.bayes.surrogate import NormalPrior, Surrogate, fit_surrogate, sample_posterior
 from assay.statistics.embeddings.projection import principal_components
+from reports.methods.forced_choice import figures, tables
+from reports.view import Table
 from tools.papers import printed
 from tools.papers.exhibits import Absent, Exhibit, Line, Paper
 from tools.papers.shared_data import Shared
@@ -86,7 +86,7 @@ def rank_agreement(component: Component, order: Sequence[str], number: str) -> R
     """Compare the order of a printed axis with ``pse`` or ``jnd`` of the same words."""
     rows = {row.word: row for row in detail_of(component).words}
     shared_words = [word for word in order if word in rows and rows[word].place is not None]
-    ours = [rows[word].place if number == "pse" else rows[word].jnd for word in shared_words]
+    ours = [(rows[word].place if number == "pse" else rows[word].jnd) or 0.0 for word in shared_words]
     found = spearmanr(range(len(ours)), ours)
     missing = tuple(word for word in order if word not in shared_words)
     return RankAgreement(float(found.statistic), float(found.pvalue), len(ours), missing)
@@ -192,7 +192,7 @@ def _electrician(shared: Shared) -> Exhibit:
         "Figure: psychometric curves of electrician",
         "The share of “man” answers against the share of the male cue in the mixture.",
         (Line("side of electrician's PSE", printed.ELECTRICIAN, "towards men" if estimate < 0.5 else "towards women"),),
-        pictures=tuple(one for one in report.figures(replace(detail_of(component), words=only)) if one is not None)[:1],
+        pictures=tuple(one for one in figures(replace(detail_of(component), words=only)) if one is not None)[:1],
     )
 
 
@@ -207,12 +207,12 @@ def _occupations(shared: Shared) -> Exhibit:
         Line("PSE and the labour share of an occupation", printed.LABOUR, related, r),
         *(Line(f"PSE of {word}", printed.SIDES[word], towards[side[word]]) for word in printed.SIDES),
     )
-    _, points, _, shares = report.figures(detail_of(component))
+    _, points, _, shares = figures(detail_of(component))
     return Exhibit(
         "Figure: PSE of occupations, women to men",
         "Each occupation's point of subjective equality over eight cue pairs, against labour statistics.",
         lines,
-        tuple(one for one in report.tables(detail_of(component)) if one is not None),
+        tuple(one for one in tables(detail_of(component)) if one is not None),
         tuple(one for one in (points, shares) if one is not None),
     )
 
@@ -227,7 +227,7 @@ def _jnd(shared: Shared) -> Exhibit:
         Line("smaller JND of lawyer and hairdresser", printed.SMALLER_JND, smaller, ONE_MODEL),
         Line("JND and the share's own standard deviation", printed.JND_OF_LABOUR, positive, ONE_MODEL),
     )
-    _, _, spread, _ = report.figures(detail_of(component))
+    _, _, spread, _ = figures(detail_of(component))
     return Exhibit(
         "Figure: JND of occupations", "The spread of an occupation's PSE.", lines, pictures=(spread,) if spread else ()
     )
@@ -241,7 +241,7 @@ def _love(shared: Shared) -> Exhibit:
         Line("side of teacher's PSE", printed.TEACHER, "love" if estimate > 0.5 else "hate"),
         _rank_line("rank correlation with the printed axis from hate to love", found, OTHER_CORPUS),
     )
-    drawn = tuple(one for one in report.figures(detail_of(component)) if one is not None)
+    drawn = tuple(one for one in figures(detail_of(component)) if one is not None)
     about = "Occupations between one pair of cues, love and hate."
     return Exhibit("Figure: PSE of occupations, love to hate", about, lines, pictures=drawn)
 

@@ -13,9 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
-from assay.reports import charts
-from assay.reports.cells import number
-from assay.reports.view import Dots, Forest, Mark, Span, Strip, Table
 from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
 from assay.statistics.bayes.predictive_check import PredictiveCheck, predictive_check
 from assay.statistics.embeddings.embedding_bias import mean_average_cosine
@@ -23,6 +20,9 @@ from assay.statistics.embeddings.posterior_comparison import compare
 from assay.statistics.embeddings.weat import weat_of_associations
 from assay.statistics.embeddings.weat_null import null_check
 from assay.statistics.intervals.credible import IntervalEnds, equal_tailed
+from reports import charts
+from reports.cells import number
+from reports.view import Dots, Forest, Mark, Span, Strip, Table
 from tools.papers import printed
 from tools.papers.exhibits import Absent, Exhibit, Line, Paper
 from tools.papers.shared_data import Shared

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.methods.alternation.gaussian_divergence import Fold, gaussian_kl, kl_of_folds
-from assay.reports import charts
-from assay.reports.view import Lines, Series, Table
+from reports import charts
+from reports.view import Lines, Series, Table
 from tools.papers import printed
 from tools.papers.exhibits import Absent, Exhibit, Line, Paper
 from tools.papers.shared_data import Shared, SharedDataMissing

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from assay.reports import charts
-from assay.reports.view import Forest, Mark, Span
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import StereotypeScore, fit_terms, prefer, score_choices
+from reports import charts
+from reports.view import Forest, Mark, Span
 from tools.papers import printed
 from tools.papers.exhibits import Absent, Exhibit, Line, Paper
 from tools.papers.shared_data import Shared

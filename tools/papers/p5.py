@@ -16,11 +16,11 @@ from assay.catalog import languages
 from assay.composition import compose
 from assay.model import Letter
 from assay.rating.decision import worst_letter
-from assay.reports.view import Table
 from assay.statistics.bayes.transition import step_effects
 from assay.statistics.hypothesis_tests.goodness import FitTest
 from assay.statistics.hypothesis_tests.published import PublishedVerdict, published_letter
 from demo.translators.apertium import Apertium, ApertiumDidNotStart, ApertiumNotInstalled
+from reports.view import Table
 from tools.compositions import BIASED, DELTA, UNBIASED, random_service
 from tools.papers import printed
 from tools.papers.exhibits import Absent, Exhibit, Line, Paper, Value

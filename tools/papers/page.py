@@ -7,11 +7,10 @@ from pathlib import Path
 
 import assay
 from assay.rating.decision import METHODOLOGY_VERSION
-from assay.reports.figures import picture
-from assay.reports.html.page import page
-from assay.reports.html.pieces import figure, paragraphs, table
-from assay.reports.markup import Markup, join, tag
-from assay.reports.view import Table
+from reports.figures import picture
+from reports.formats.html.pieces import figure, page, paragraphs, table
+from reports.markup import Markup, join, tag
+from reports.view import Table
 from tools.papers import p1, p2, p3, p4, p5, printed
 from tools.papers.exhibits import Absent, Exhibit, Paper
 from tools.papers.shared_data import Shared, SharedDataMissing

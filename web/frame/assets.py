@@ -13,7 +13,7 @@ from fastapi import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from assay.reports.figures import stylesheet
+from reports.figures import stylesheet
 from service.http.problems import Problem, respond
 
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "woff2": "font/woff2", "svg": "image/svg+xml"}

@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from assay.explain import chance
 from assay.model import Letter
-from assay.reports import figures, tables
-from assay.reports.figures import Figure
-from assay.reports.figures.canvas import Width
-from assay.reports.view import Component, Effect, Squares, Table
+from reports import figures, tables
+from reports.figures import Figure
+from reports.figures.canvas import Width
+from reports.view import Component, Effect, Squares, Table
 from web.frame.visit import whole_number
 from web.ratings.rating import Rating
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from assay.explain import Vocabulary
 from assay.methods import method_of
-from assay.reports import outline
+from reports import outline
 from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.finding import part_of

@@ -11,10 +11,9 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from assay.explain import LETTERS, TOO_FEW_CODE, headline
-from assay.methods import method_of
 from assay.model import Letter
-from assay.reports.reading import read
-from assay.reports.view import RatingView
+from reports.reading import read
+from reports.view import RatingView
 from service.dependencies import service_of
 from web.frame import Visit
 
@@ -117,7 +116,7 @@ async def found(visit: Visit) -> Rating:
     mine = not visit.public and any(other_rating["id"] == document["id"] for other_rating in others)
     if not visit.public:
         others = await _others(visit, document, mine=False)
-    return Rating(document, read({**document, **expired}, method_of(document)), others, mine, visit.public)
+    return Rating(document, read({**document, **expired}), others, mine, visit.public)
 
 
 async def _others(visit: Visit, document: Mapping[str, Any], *, mine: bool = True) -> list[Mapping[str, Any]]:

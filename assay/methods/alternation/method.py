@@ -22,7 +22,6 @@ from assay.bounds import Bounded
 from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
-from assay.methods.alternation import report
 from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.alternation.detail import AlternationComponent
@@ -121,16 +120,10 @@ class Alternation(Bounded, Method):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
     summary: ClassVar[str] = "Does the answer change when nothing but the attribute changes?"
     paper: ClassVar[str] = "Alelyani (2021)"
-    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
-    LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     COMPONENT: ClassVar[type[ComponentDocument]] = AlternationComponent
     AGGREGATION: ClassVar[type[AggregationDocument]] = ProfilesAggregation
-    in_words = staticmethod(report.in_words)
-    room = staticmethod(report.room)
-    tables = staticmethod(report.tables)
-    figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
         """Fill in the catalog's profiles and check the fields."""

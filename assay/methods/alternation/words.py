@@ -6,15 +6,6 @@ from collections.abc import Mapping
 
 from assay.methods.shared.words import ANSWERS, PROFILES
 
-STEPS = ("a changed attribute", "tied content")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "Answers are alike on average, if only the attribute changes and if groups come with other input.",
-    "DSBS": "Changing the attribute alone changes little on average, but what else differs between groups does.",
-    "BS": "Answers change, or fail to come, when nothing but the attribute does: for all input or for some.",
-    "inconclusive": "It is not settled whether answers go by the attribute, by what else differs, or by neither.",
-}
-
 REASONS: Mapping[str, str] = {
     **PROFILES,
     "responds-to-attribute": (

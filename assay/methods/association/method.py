@@ -23,7 +23,6 @@ from assay.catalog.choices import AssociationWords
 from assay.document import ComponentDocument, EffectDocument, read_json
 from assay.errors import EvidenceError, TooFewObservations
 from assay.experiment import Experiment
-from assay.methods.association import report
 from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.association.detail import (
@@ -34,7 +33,6 @@ from assay.methods.association.detail import (
 )
 from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
 from assay.methods.shared.one_specification import OneSpecification
-from assay.methods.shared.report import title_of_words
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import LEAST_UNITS, Counts, Measurement, Tolerance, Units, result_or_why
 from assay.rating.losses import hidden_documents
@@ -112,17 +110,9 @@ class Association(OneSpecification[AssociationWords]):
     )
     words_type: ClassVar[type[Any]] = AssociationWords
     specification_kind: ClassVar[str] = AssociationWords.kind
-    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
-    LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     COMPONENT: ClassVar[type[ComponentDocument]] = AssociationComponent
-    in_words = staticmethod(report.in_words)
-    room = staticmethod(report.room)
-    tables = staticmethod(report.tables)
-    figures = staticmethod(report.figures)
-    title_of = staticmethod(title_of_words)
-    counted = staticmethod(report.counted)
 
     def expected_probes(self) -> int:
         """Count the words whose vectors are asked for."""

@@ -6,15 +6,6 @@ from collections.abc import Mapping
 
 from assay.methods.shared.words import COVERAGE, VECTORS
 
-STEPS = ("control words", "stereotypes")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "Words for a group are about as near to other groups' stereotypes as to those of their own.",
-    "DSBS": "Words for a group are nearer to its stereotypes, or others': that lies in the model, whatever the input.",
-    "BS": "Words for one group are nearer than another's to neutral words, or to all stereotypes together.",
-    "inconclusive": "It is not settled whether a group's words are nearer to its stereotypes, to all words, or none.",
-}
-
 REASONS: Mapping[str, str] = {
     **COVERAGE,
     "controls-nearer": (

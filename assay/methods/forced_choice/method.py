@@ -19,7 +19,6 @@ from assay.catalog.choices import ChoiceWords
 from assay.document import ComponentDocument
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.methods.forced_choice import report
 from assay.methods.forced_choice import words as spoken
 from assay.methods.forced_choice.choice_trials import Questions, Trials, ask_choices
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
@@ -27,7 +26,6 @@ from assay.methods.forced_choice.psychophysics import Replicates, judge_choices,
 from assay.methods.shared.coverage import Vectors, ask_vectors
 from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.one_specification import OneSpecification
-from assay.methods.shared.report import title_of_words
 from assay.model import Component, Kind, Probe, Reply
 from assay.rating.component import Counts, Tolerance
 from assay.references import Found
@@ -94,17 +92,9 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     words_type: ClassVar[type[Any]] = ChoiceWords
     specification_kind: ClassVar[str] = ChoiceWords.kind
     takes_trials: ClassVar[bool] = True
-    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
-    LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     COMPONENT: ClassVar[type[ComponentDocument]] = ForcedChoiceComponent
-    in_words = staticmethod(report.in_words)
-    room = staticmethod(report.room)
-    tables = staticmethod(report.tables)
-    figures = staticmethod(report.figures)
-    title_of = staticmethod(title_of_words)
-    counted = staticmethod(report.counted)
 
     def __post_init__(self) -> None:
         """Look the words up and check the templates."""

@@ -90,10 +90,11 @@ def judge_vectors(
     except EvidenceError as error:
         return measurement.impossible(error)
     table = _table(points, np.stack(halves), concepts, controls, words, rng)
+    models, cue_pairs, templates = points.shape[:3]
     measurement.detail = replace(
         _beside(measurement.detail, table, effects, rng),
         levels=LEVELS,
-        replicates=ReplicatesDocument(*points.shape[:3], half_samples=replicates.half_samples),
+        replicates=ReplicatesDocument(models, cue_pairs, templates, replicates.half_samples),
         hidden=hidden_documents(effects.hidden),
         estimand="models, cue pairs, templates and words like these",
     )

@@ -13,13 +13,11 @@ import numpy as np
 from assay.bounds import Bounded
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
-from assay.document import ComponentDocument, RatingDocument
 from assay.errors import OutOfBounds, UnknownName
-from assay.experiment import Looks, Method, Room
+from assay.experiment import Looks, Method
 from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.one_specification import refuse_other_attribute
-from assay.methods.shared.report import title_of_words
 from assay.methods.shared.term_scores import TermScores
 from assay.model import Component, Probe, Reply
 from assay.rating.component import EARLY, Tolerance, has_too_few, look_sizes
@@ -44,7 +42,6 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
     paper: ClassVar[str] = (
         "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
     )
-    title_of = staticmethod(title_of_words)
 
     def __post_init__(self) -> None:
         """Look the words up and check the fields."""
@@ -61,11 +58,6 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
         object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, attributes))
         object.__setattr__(self, "words", words)
         self.refuse_useless(words)
-
-    @classmethod
-    def room(cls, document: RatingDocument, part: ComponentDocument) -> Room:  # noqa: ARG003
-        """Return 0 as the number of further questions: terms differ, so more items of the same terms hardly help."""
-        return Room(0, "", "terms of “words”")
 
     @abstractmethod
     def refuse_useless(self, words: Sequence[W]) -> None:

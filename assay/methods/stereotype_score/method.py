@@ -24,7 +24,6 @@ from assay.methods.shared.detail import ModelScores, Source, TermsAggregation
 from assay.methods.shared.sentence_generation import Writing, write_sentences
 from assay.methods.shared.sentences import Pair, Sentence, check, sort, template_sentences
 from assay.methods.shared.term_items import in_turns, within
-from assay.methods.stereotype_score import report
 from assay.methods.stereotype_score import words as spoken
 from assay.methods.stereotype_score.analysis import Preferences, posterior_of, summary
 from assay.methods.stereotype_score.collection import Ladder, PairTally, ask_pairs, climb, next_rung
@@ -104,15 +103,10 @@ class StereotypeScore(SentenceReferences):
     specification_kind: ClassVar[str] = StereotypeWords.kind
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
     summary: ClassVar[str] = "Which of two sentences does a language model prefer, the stereotype or its counterpart?"
-    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
-    LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     COMPONENT: ClassVar[type[ComponentDocument]] = StereotypeComponent
     AGGREGATION: ClassVar[type[AggregationDocument]] = TermsAggregation
-    in_words = staticmethod(report.in_words)
-    tables = staticmethod(report.tables)
-    figures = staticmethod(report.figures)
 
     @property
     def needs_author(self) -> bool:

@@ -24,7 +24,6 @@ from assay.experiment import Experiment, Method
 from assay.methods.shared.answer_tally import Asking, Tally, ask_in_batches
 from assay.methods.shared.detail import Profiles, ProfilesAggregation, ProfilesLook
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
-from assay.methods.stimulus_sampling import report
 from assay.methods.stimulus_sampling import words as spoken
 from assay.methods.stimulus_sampling.analysis import Rules, judge
 from assay.methods.stimulus_sampling.detail import SamplingComponent
@@ -106,16 +105,10 @@ class StimulusSampling(Bounded, Method):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER})
     summary: ClassVar[str] = "Are the inputs that make the service say yes those of one group?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
-    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
-    LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     COMPONENT: ClassVar[type[ComponentDocument]] = SamplingComponent
     AGGREGATION: ClassVar[type[AggregationDocument]] = ProfilesAggregation
-    in_words = staticmethod(report.in_words)
-    room = staticmethod(report.room)
-    tables = staticmethod(report.tables)
-    figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
         """Fill in the catalog's sentences and check the fields."""

@@ -6,15 +6,6 @@ from collections.abc import Mapping
 
 from assay.methods.shared.words import ANSWERS, CONSTANT, PROFILES
 
-STEPS = ("content alike", "tied content")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "The service says yes to all groups alike, with the same content and with other content.",
-    "DSBS": "With the same content the service says yes to all groups alike; with other content it does not.",
-    "BS": "Even with the same content, all of it or some, the service says yes to one group more or answers it less.",
-    "inconclusive": "It is not settled whether the service's yes goes by the group, by the content, or by neither.",
-}
-
 REASONS: Mapping[str, str] = {
     **CONSTANT,
     **PROFILES,

@@ -14,11 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.catalog import Attribute, languages, occupations
-from assay.catalog import attribute as attribute_named
-from assay.document import AggregationDocument, ComponentDocument, ContentDocument, LookDocument, RatingDocument
-from assay.errors import AssayError
-from assay.experiment import Looks, Room
-from assay.methods.shared.distributions import BlocksMethod, BlockSpec, declare_blocks
+from assay.document import AggregationDocument, ComponentDocument, ContentDocument, LookDocument
+from assay.experiment import Looks
+from assay.methods.shared.distributions import BlocksMethod, BlockSpec
 from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
@@ -80,28 +78,11 @@ class TranslationMethod(BlocksMethod):
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
     COMPONENT: ClassVar[type[ComponentDocument]] = TranslationComponent
-    counted = staticmethod(words.counted)
 
     @staticmethod
     @abstractmethod
     def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:
         """Count the texts per block that can be written without repeating a sentence."""
-
-    @classmethod
-    def room(cls, document: RatingDocument, part: ComponentDocument) -> Room | None:
-        """Return how many more sentences can be translated without repeating one."""
-        experiment = document.experiment
-        sent = part.decision[-1].texts_per_block if part.decision else None
-        if sent is None:
-            return None
-        try:
-            attribute = attribute_named(experiment["attribute"])
-            blocks = declare_blocks(attribute, tuple(experiment["unbiased"]), tuple(experiment["biased"]))
-            remaining = max(0, cls.texts_of(attribute, str(part.template), blocks) - sent)
-        except (AssayError, KeyError, TypeError):
-            return None  # a document without its experiment, or with an attribute that the catalog no longer has
-        field = "max_texts_per_block" if experiment.get("stop_early") else "texts_per_block"
-        return Room(remaining * len(blocks) * cls.probes_each, field, "occupations of the catalog")
 
     @property
     def sizes(self) -> tuple[int, ...]:

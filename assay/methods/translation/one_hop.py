@@ -25,8 +25,6 @@ from assay.catalog.values import NEUTRAL
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
 from assay.methods.shared.distributions import BlockSpec
-from assay.methods.translation import report
-from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import NeutralWriter, Text, neutral_capacity
 from assay.methods.translation.collection import Reading, Translations, align, chunks, read_hop
@@ -76,9 +74,6 @@ class OneHop(TranslationMethod):
 
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), section 3, with one translation instead of two"
-    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    LETTERS: ClassVar[Mapping[str, str]] = spoken.ONE_HOP
-    in_words = staticmethod(report.one_hop_in_words)
     probes_each: ClassVar[int] = 1
 
     def __post_init__(self) -> None:

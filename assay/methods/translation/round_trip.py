@@ -19,8 +19,6 @@ from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.distributions import BlockSpec, refuse_repeats
 from assay.methods.shared.held_back import check_statements
-from assay.methods.translation import report
-from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockWriter, Text, capacity, halves
 from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
@@ -108,9 +106,6 @@ class RoundTrip(TranslationMethod):
 
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
-    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    LETTERS: ClassVar[Mapping[str, str]] = spoken.ROUND_TRIP
-    in_words = staticmethod(report.round_trip_in_words)
     probes_each: ClassVar[int] = 2
 
     def __post_init__(self) -> None:

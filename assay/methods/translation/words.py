@@ -3,23 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-STEPS = ("balanced input", "one-sided input")
-
-ROUND_TRIP: Mapping[str, str] = {
-    "UCS": "What comes back is balanced whether the text was or not: single sentences are changed to even out.",
-    "DSBS": "The translator adds no bias of its own but passes on that of its input: keep biased text out.",
-    "BS": "The translator adds bias: what comes back of balanced text is tilted, incomplete or goes by stereotype.",
-    "inconclusive": "It is not settled whether the translator adds bias, passes on that of its input or evens it out.",
-}
-
-ONE_HOP: Mapping[str, str] = {
-    "UCS": "What the original leaves open is left open or filled in evenly, whatever the occupations.",
-    "DSBS": "What the original leaves open is filled in by occupation: the stereotype lies in the translator itself.",
-    "BS": "What the original leaves open is filled in one-sidedly, even over a balanced mix of occupations.",
-    "inconclusive": "It is not settled whether what is left open is filled in evenly, by occupation or one-sidedly.",
-}
 
 REASONS: Mapping[str, str] = {
     "follows-biased-input": (
@@ -76,8 +59,3 @@ PHRASES: Mapping[str, str] = {
     "chi-squared/departs-from-unbiased/vote": "chi-squared, departs from the unbiased specification, by vote",
     "kl/vote": "Kullback-Leibler divergence, by vote",
 }
-
-
-def counted(part: Mapping[str, Any]) -> str:  # noqa: ARG001
-    """Return the plural noun for what a component counts."""
-    return "Texts"

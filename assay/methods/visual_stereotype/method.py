@@ -22,7 +22,6 @@ from assay.experiment import Experiment
 from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.detail import Source, TermsAggregation
 from assay.methods.shared.term_items import in_turns, within
-from assay.methods.visual_stereotype import report
 from assay.methods.visual_stereotype import words as spoken
 from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_pictures
@@ -97,15 +96,10 @@ class VisualStereotype(PictureReferences):
     specification_kind: ClassVar[str] = VisualWords.kind
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
     summary: ClassVar[str] = "Which of two labels does an image classifier give, and does it go by a stereotype?"
-    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
-    LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     COMPONENT: ClassVar[type[ComponentDocument]] = PictureComponent
     AGGREGATION: ClassVar[type[AggregationDocument]] = TermsAggregation
-    in_words = staticmethod(report.in_words)
-    tables = staticmethod(report.tables)
-    figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
         """Look the words up and check the fields."""

@@ -6,15 +6,6 @@ from collections.abc import Mapping
 
 from assay.methods.shared.words import ANSWERS, CONSTANT, COVERAGE, TERMS
 
-STEPS = ("neutral pictures", "pictures of stereotypes")
-
-LETTERS: Mapping[str, str] = {
-    "UCS": "On average the service gives neither label too often, to pictures of stereotypes or to neutral ones.",
-    "DSBS": "Pictures of stereotypes get one side's label: that lies in the service, whatever the input.",
-    "BS": "The service favours one label, in what it gives or answers at all, and not because of a stereotype.",
-    "inconclusive": "It is not settled whether the service favours one label always, only with stereotypes, or never.",
-}
-
 REASONS: Mapping[str, str] = {
     **COVERAGE,
     **TERMS,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.errors import UnknownName
-from assay.explain import LETTERS, Vocabulary, chance, headline, level, listed, share
+from assay.explain import LETTERS, Vocabulary, chance, headline, letter_words, level, listed, share
 from assay.explain import explain as explain_with
 from assay.explain.sentence import signed
 from assay.explain.words import MESSAGES
@@ -202,17 +202,19 @@ def test_a_rating_has_a_headline_of_one_line(letter, declared, line):
 
 def test_an_undeclared_rating_is_described_as_inconclusive_instead_of_by_its_letter():
     for letter in Letter:
-        assert Vocabulary().letter(letter, declared=True) == LETTERS[letter]
-        assert Vocabulary().letter(letter, declared=False).title == "inconclusive"
-    assert Vocabulary().letter(None, declared=False).title == "inconclusive"
+        assert letter_words(letter, declared=True) == LETTERS[letter]
+        assert letter_words(letter, declared=False).title == "inconclusive"
+    assert letter_words(None, declared=False).title == "inconclusive"
 
 
 def test_a_method_can_replace_the_meaning_of_a_letter_and_keeps_the_common_advice():
-    own = Vocabulary(letters={"DSBS": "It lies within.", "inconclusive": "It is open."})
-    assert own.letter(Letter.DSBS, declared=True) == replace(LETTERS[Letter.DSBS], meaning="It lies within.")
-    assert own.letter(Letter.DSBS, declared=False).meaning == "It is open."
-    assert own.letter(Letter.UCS, declared=True) == LETTERS[Letter.UCS]
-    assert own.letter(None, declared=False) == Vocabulary().letter(None, declared=False)
+    own = {"DSBS": "It lies within.", "inconclusive": "It is open."}
+    assert letter_words(Letter.DSBS, declared=True, meanings=own) == replace(
+        LETTERS[Letter.DSBS], meaning="It lies within."
+    )
+    assert letter_words(Letter.DSBS, declared=False, meanings=own).meaning == "It is open."
+    assert letter_words(Letter.UCS, declared=True, meanings=own) == LETTERS[Letter.UCS]
+    assert letter_words(None, declared=False, meanings=own) == letter_words(None, declared=False)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,11 @@ from assay.model import Evidence, Finding, HiddenEffect, Letter, Reason
 from assay.rating.component import TOO_FEW, Counts, Measurement, Tolerance, Units, answers_needed, has_too_few
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from assay.reports import EMBEDS, FORMATS, render
-from assay.reports.embeds.public_view import Shown, State, face
-from assay.reports.in_words import in_words
 from assay.statistics.hidden.chance import may_be_chance
+from reports.embeds import EMBEDS
+from reports.embeds.public_view import Shown, State, face
+from reports.formats import FORMATS, render
+from reports.reading import in_words
 
 VOCABULARY = Vocabulary.of(RoundTrip)
 TOLERANCE = Tolerance.around(0.1, 0.95)
@@ -90,7 +91,7 @@ def test_a_rating_of_too_few_units_leans_to_no_letter_in_any_report():
     assert (document["letter"], document["declared"], document["probabilities"]) == (None, False, None)
     assert {reason["code"] for reason in document["reasons"]} == {TOO_FEW, "component-unmeasured"}
     document |= {"id": "rat_1", "rated_at": "2026-11-27T00:00:00+00:00"}
-    assert in_words(document, RoundTrip)[0].startswith("Too little was asked to judge the service")
+    assert in_words(document)[0].startswith("Too little was asked to judge the service")
     for form in FORMATS:
         text = render(form.name, document, RoundTrip)
         assert "leaning" not in text.lower(), form.name

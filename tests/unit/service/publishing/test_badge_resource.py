@@ -7,7 +7,7 @@ import pytest
 import yaml
 from sqlalchemy import text
 
-from assay.reports import EMBEDS
+from reports.embeds import EMBEDS
 from service.publishing.embed_cache import render
 from store.ratings import published
 from store.ratings.published import DatedRating

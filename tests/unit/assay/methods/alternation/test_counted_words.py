@@ -24,7 +24,7 @@ from assay.explain import Vocabulary, explain
 from assay.methods import Alternation
 from assay.methods.shared.profiles import RecordProfiles, TextProfiles
 from assay.model import Finding, Observation, Reply
-from assay.reports.in_words import in_words
+from reports.reading import in_words
 from store.ratings.experiment_json import dump_method
 from tests.support.reports import document_of
 from tests.support.simulated.hidden_bias import chance, held
@@ -287,7 +287,7 @@ def test_every_number_in_words_is_counted_again_from_the_observations(kind, size
     finding, observations = observed(method, lambda given, rng: service(given, size, rng))
     document = document_of(finding, experiment=dump_method(method), seed=5)
     counted = Counted.of(observations)
-    said = [*in_words(document, Alternation)]
+    said = [*in_words(document)]
     said += [explain(reason, Vocabulary.of(Alternation)) for reason in finding.components[0].reasons]
     checked = 0
     for sentence in said:

@@ -10,7 +10,7 @@ import pytest
 
 from assay.catalog import occupations
 from assay.model import Ask, Reply, Translate
-from assay.reports.in_words import in_words
+from reports.reading import in_words
 from tests.support.reports import document_of
 from tests.support.simulated.translators import translator_service
 
@@ -53,7 +53,7 @@ def test_each_count_in_the_paragraph_equals_a_count_over_the_answers(hop, step_1
                 (row,) = {"he", "she"} & {*words(sentence)}
                 (value,) = {"he", "she"} & {*words(translated)}
                 counts.setdefault(f"“{row}”,", Counter())[value] += 1
-    told = [sentence for sentence in in_words(document, type(service.method)) if sentence.startswith("Of ")]
+    told = [sentence for sentence in in_words(document) if sentence.startswith("Of ")]
     assert len(told) == len(counts) == 2
     for sentence in told:
         (row,) = [name for name in counts if name in sentence.partition(",")[0] + ","]

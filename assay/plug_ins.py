@@ -1,0 +1,20 @@
+"""Objects that installed packages offer in an entry-point group (docs/extending.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def plug_ins(group: str, kind: type[T]) -> Iterator[T]:
+    """Yield what installed packages offer in a group; raise `TypeError` if an object is of another type."""
+    for entry in entry_points(group=group):
+        offered = entry.load()
+        if not isinstance(offered, kind):
+            raise TypeError(
+                f"{entry.value} in the entry-point group {group} is {offered!r}; it must be a {kind.__name__}"
+            )
+        yield offered

@@ -1,1 +1,0 @@
-"""Ratings in the formats of catalogs and pages: badges, metadata, links."""

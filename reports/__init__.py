@@ -1,0 +1,1 @@
+"""How ratings are shown: the stored documents as reports, figures, pages and embeds (docs/architecture.md)."""

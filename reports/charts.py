@@ -1,0 +1,71 @@
+"""Builders of figures from lists of a rating document, for the reports of methods.
+
+The functions return a figure or a table; a figure without numbers is ``None``.
+`reports.figures.figure_svg` draws the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.document import EffectDocument
+from reports import cells
+from reports.plain import visible
+from reports.sheets import some_of
+from reports.view import Forest, Mark, Series, Span, Table
+
+MOST_MARKS = 28
+"""Maximum number of rows of a figure, which fit on a page."""
+
+MOST_WORDS = 16
+"""Maximum number of rows of a figure with two marks in each row."""
+
+TWIN = 9
+"""Number of places along a curve that its table lists."""
+
+
+def span(effect: EffectDocument) -> Span | None:
+    """Return an estimate with its interval; ``None`` where it is absent."""
+    return None if effect.estimate is None else Span(effect.estimate, effect.low, effect.high)
+
+
+def forest(
+    title: str,
+    axis: str,
+    rows: Sequence[tuple[str, Span | None]],
+    *,
+    reference: float | None = None,
+    tolerance: float | None = None,
+    head: str = "",
+) -> Forest | None:
+    """Return a forest plot of numbers with intervals; ``None`` if there are no numbers."""
+    all_marks = tuple(Mark(visible(name), (span,)) for name, span in rows if span is not None)
+    if not all_marks:
+        return None
+    marks = all_marks[:MOST_MARKS]
+    title += some_of(marks, all_marks)
+    return Forest(title, axis, marks, twin(title, head, marks, ()), (), reference, tolerance)
+
+
+def twin(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
+    """Return the numbers of a forest plot as a table."""
+    columns = []
+    for kind_index in range(max(1, len(kinds))):
+        spans = [mark.spans[kind_index] for mark in marks]
+        effects = [None if span is None else EffectDocument(span.estimate, span.low, span.high) for span in spans]
+        columns.append(cells.intervals(effects))
+    rows = tuple((mark.label, *(column[row_index] for column in columns)) for row_index, mark in enumerate(marks))
+    return Table(title, (head, *(kinds or ("Estimate",))), rows)
+
+
+def sampled(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:
+    """Return the values of curves at `TWIN` places as a table."""
+    indices = sorted({round(step * (len(x) - 1) / (TWIN - 1)) for step in range(TWIN)})
+    rows = tuple((curve.label, *(f"{curve.y[index]:.2f}" for index in indices)) for curve in series)
+    return Table(title, (head, *(f"{x[index]:.2f}" for index in indices)), rows)
+
+
+def evenly(rows: Sequence[Any], maximum: int) -> list[Any]:
+    """Return at most `maximum` rows, at even steps over the list, so that all parts of the list are represented."""
+    return [rows[index * len(rows) // maximum] for index in range(maximum)] if len(rows) > maximum else list(rows)

@@ -1,0 +1,63 @@
+"""Embeds: formats for other sites, such as a badge or a field in a catalog; one line in `EMBEDS` each.
+
+An embed depends on the document, the current time and whether the rating was withdrawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from reports.embeds import badge, catalogs, linkset
+from reports.embeds.notation import yaml_text
+from reports.embeds.public_view import Shown
+
+__all__ = ["EMBEDS", "Embed", "Shown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """A format in which other sites show a rating."""
+
+    file: str
+    """Last part of its address."""
+    media_type: str
+    """Value of the header ``Content-Type``."""
+    render: Callable[[Shown], str]
+    """Writes a `Shown`, also one without a rating; must not fail on absent fields."""
+    title: str
+    """Its name for people."""
+    summary: str
+    """Its purpose in a sentence."""
+    content: Callable[[Shown], dict[str, Any]] | None = None
+    """Data that `render` writes as YAML; the API's documentation shows them as an example."""
+
+    @classmethod
+    def in_yaml(cls, file: str, content: Callable[[Shown], dict[str, Any]], title: str, summary: str) -> Embed:
+        """Make an embed that is written in YAML."""
+        return cls(file, "application/yaml", lambda view: yaml_text(content(view)), title, summary, content)
+
+
+EMBEDS: tuple[Embed, ...] = (
+    Embed("badge.svg", "image/svg+xml", badge.render, "Badge", "Letter, date and age, as an image for any page."),
+    Embed("badge.json", "application/json", catalogs.shields, "Badge data", "For the endpoint badge of shields.io."),
+    Embed.in_yaml("overlay.yaml", catalogs.overlay, "Overlay", "Adds `info.x-bias-rating` to OpenAPI files."),
+    Embed("linkset.json", linkset.MEDIA_TYPE, linkset.render, "Links", "From service to rating to forms (RFC 9264)."),
+    Embed.in_yaml("backstage.yaml", catalogs.backstage, "Annotations", "And links, for a Backstage entity."),
+    Embed(
+        "apis.json", "application/json", catalogs.apis_json, "APIs.json entry", "For a provider's index of services."
+    ),
+    Embed(
+        "azure-api-center.json",
+        "application/json",
+        catalogs.azure_api_center,
+        "Azure metadata",
+        "For Azure API Center.",
+    ),
+    Embed.in_yaml("huggingface.yaml", catalogs.hugging_face, "Model index", "For a Hugging Face model card."),
+    Embed(
+        "jsonld.json", "application/ld+json", catalogs.json_ld, "Linked data", "A schema.org Review, for a web page."
+    ),
+)
+"""Formats for other sites."""

@@ -1,0 +1,198 @@
+"""The badge: an SVG of one line that any page can show as an image.
+
+It shows the attribute, the letter, the date and the age of the rating. Nothing depends on colour: each
+letter has an outline of its own shape (oval UCS, cropped DSBS, shield BS), dashed if the letter is not
+declared, and every other state is written out. The badge has its own background, and an edge that is
+visible on white and on black, so that one file serves light and dark pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.explain import LETTERS
+from assay.model import Letter
+from reports.embeds.public_view import Shown, State
+from reports.embeds.text_width import length
+from reports.figures.canvas import clip, punch
+from reports.markup import Markup, tag
+from reports.outline import MONTHS
+
+HEIGHT = 20
+SIZE = 11
+"""Font size in pixels; a rating's letter in its punch (outline) has the font size `SMALL`."""
+SMALL = 9.5
+PAD, GAP = 7, 6
+BASELINE = 14
+
+# Blue, ochre and wine differ in lightness too, so that colour-blind readers can tell them apart.
+COLOURS: Mapping[Letter, str] = {Letter.UCS: "#1f6391", Letter.DSBS: "#8a6200", Letter.BS: "#741a3c"}
+OPEN = "#5c564f"
+"""Background colour if there is no valid declared letter."""
+INK, CREAM, EDGE = "#2b2926", "#fffdf8", "#8b8375"
+
+FALLEN = {
+    State.EXPIRED: "The rating has expired. ",
+    State.WITHDRAWN: "The rating was withdrawn. ",
+    State.INCONCLUSIVE: "The evidence leans to a letter, but not surely enough to give it. ",
+}
+"""Sentence before the explanation of a letter that is not valid or not declared."""
+
+REQUESTERS: Mapping[str | None, str] = {
+    "owner": "the host's owner",
+    "operator": "the agency",
+    "other": "a third party",
+}
+"""Requesters in a few words."""
+
+FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
+PUNCH_WIDTH: Mapping[Letter, float] = {Letter.UCS: 38, Letter.DSBS: 40, Letter.BS: 30}
+LONGEST = 24
+"""Maximum width of an attribute's name in characters."""
+LONGEST_MODEL = 60
+"""Maximum width of a model's name in characters."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part of the badge, `width` pixels wide: a run of words, or a letter in its punch (outline)."""
+
+    text: str
+    width: float
+    letter: Letter | None = None
+    bold: bool = False
+
+
+def render(view: Shown) -> str:
+    """Draw the badge: an SVG file without scripts, styles or anything to be loaded."""
+    label = _words(f"{clip(view.attribute, LONGEST)} bias" if view.attribute else view.subject)
+    pieces = _pieces(view)
+    label_width = round(label.width + 2 * PAD)
+    width = round(label_width + 2 * PAD + sum(piece.width for piece in pieces) + GAP * (len(pieces) - 1))
+    title, description = f"Bias rating: {view.message}{by(view)}", describe(view)
+    drawing = tag(
+        "svg",
+        tag("title", title),
+        tag("desc", description),
+        _ground(width, label_width, colour(view)),
+        _drawn(label, PAD, view),
+        _row(pieces, label_width + PAD, view),
+        xmlns="http://www.w3.org/2000/svg",
+        width=width,
+        height=HEIGHT,
+        viewBox=f"0 0 {width} {HEIGHT}",
+        role="img",
+        aria_label=f"{title}. {description}",
+        font_family=FONT,
+        font_size=SIZE,
+    )
+    return drawing + "\n"
+
+
+def colour(view: Shown) -> str:
+    """Return the background colour: that of the letter if it is declared and still valid, else grey."""
+    if view.state is State.RATED and view.letter is not None:
+        return COLOURS[view.letter]
+    return OPEN
+
+
+def describe(view: Shown) -> str:
+    """Describe the rating in a sentence or two, for screen readers."""
+    if view.state is State.UNRATED:
+        return "No rating of this service has been published."
+    sentence = f"{view.target} was rated"
+    sentence += f" with the model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
+    sentence += f" for {view.attribute} bias" if view.attribute else ""
+    sentence += f" by {view.method}" if view.method else ""
+    sentence += f" on {day(view)}, {age(view)}" if view.rated_on else ""
+    meaning = f"{view.letter}: {LETTERS[view.letter].title}. " if view.letter is not None else ""
+    if view.state is State.RATED:
+        meaning += f"{view.meaning} "
+    ends = f", valid until {view.expires_at:%Y-%m-%d}" if view.expires_at else ""
+    rules = f"Methodology {view.methodology}{ends}. " if view.methodology else ""
+    return f"{sentence}. {FALLEN.get(view.state, '')}{meaning}{rules}{view.provenance}".strip()
+
+
+def by(view: Shown) -> str:
+    """Write the model, who requested the rating, and an objection: ``, model large, requested by the host's owner``."""
+    model = f", model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
+    requester = f", requested by {REQUESTERS[view.requested_by]}" if view.requested_by in REQUESTERS else ""
+    return model + requester + (", the owner objects" if view.objects else "")
+
+
+def day(view: Shown) -> str:
+    """Write the day of the rating: ``20 Nov 2026``."""
+    on = view.rated_on
+    return "" if on is None else f"{on.day} {MONTHS[on.month - 1][:3]} {on.year}"
+
+
+def age(view: Shown) -> str:
+    """Write the age of the rating: ``today``, ``1 day ago``, ``40 days ago``."""
+    days = view.age_days or 0
+    return "today" if days == 0 else f"{days} day{'s' if days > 1 else ''} ago"
+
+
+# ---------------------------------------------------------------------------- contents
+def _pieces(view: Shown) -> Sequence[Piece]:
+    dated = f"{day(view)} · {age(view)}"
+    if view.state is State.WITHDRAWN:
+        dated = f"rated {dated}"  # without "rated", the date would look like that of the withdrawal
+    when = [_words(dated)] if view.rated_on else []
+    if view.letter is None:
+        return [_words(view.message, bold=True), *when]
+    prefix_text = view.message.removesuffix(view.letter.value).strip()
+    prefix_pieces = [_words(prefix_text, bold=True)] if prefix_text else []
+    return [*prefix_pieces, Piece(view.letter.value, PUNCH_WIDTH[view.letter], view.letter, bold=True), *when]
+
+
+def _words(text: str, *, bold: bool = False) -> Piece:
+    return Piece(text, length(text, SIZE, bold=bold), bold=bold)
+
+
+# ---------------------------------------------------------------------------- drawing
+def _ground(width: int, split: int, right: str) -> Markup:
+    half = f"M{split} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{split}z"
+    edges = {"x": 0.5, "y": 0.5, "width": width - 1, "height": HEIGHT - 1, "rx": 3.5}
+    return Markup(
+        tag("rect", **edges, fill=INK)
+        + tag("path", d=half, fill=right)
+        + tag("rect", **edges, fill="none", stroke=EDGE)
+    )
+
+
+def _row(pieces: Sequence[Piece], x: float, view: Shown) -> Markup:
+    shapes = []
+    for piece in pieces:
+        shapes.append(_drawn(piece, x, view))
+        x += piece.width + GAP
+    return Markup("".join(shapes))
+
+
+def _drawn(piece: Piece, x: float, view: Shown) -> Markup:
+    if piece.letter is None:
+        return _text(piece.text, x, piece.width, SIZE, CREAM, bold=piece.bold)
+    stands = view.state is State.RATED
+    outline = punch(piece.letter, x, 3, piece.width, 14, "punch")
+    wide = length(piece.text, SMALL, bold=True)
+    dashes = "3 2" if not view.declared else None
+    marked = tag("g", outline, fill=CREAM if stands else "none", stroke=CREAM, stroke_dasharray=dashes)
+    letter_text = _text(
+        piece.text, x + (piece.width - wide) / 2, wide, SMALL, colour(view) if stands else CREAM, bold=True
+    )
+    return Markup(marked + letter_text)
+
+
+def _text(text: str, x: float, width: float, size: float, fill: str, *, bold: bool) -> Markup:
+    """Draw a line of text, stretched to its computed width, because the reader may have another font."""
+    return tag(
+        "text",
+        text,
+        x=x,
+        y=BASELINE if size == SIZE else BASELINE - 0.6,
+        textLength=width,
+        lengthAdjust="spacingAndGlyphs",
+        fill=fill,
+        font_size=size if size != SIZE else None,
+        font_weight="bold" if bold else None,
+    )

@@ -1,0 +1,240 @@
+"""A rating in the formats of catalogs and pages: APIs.json, Azure, Backstage, Hugging Face, schema.org, shields.io."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from assay.model import Kind, Letter
+from reports.embeds.badge import INK, by, colour, describe
+from reports.embeds.notation import json_text
+from reports.embeds.public_view import Shown, State
+
+# ---------------------------------------------------------------------------- APIs.json
+APIS_JSON_PROPERTIES = (
+    ("X-BiasRating", ""),
+    ("X-BiasRatingReport", "report.html"),
+    ("X-BiasRatingBadge", "badge.svg"),
+    ("X-BiasRatingOverlay", "overlay.yaml"),
+)
+"""Property types that the specification leaves to providers (they begin with X-), and the files they link to."""
+
+
+def apis_json(view: Shown) -> str:
+    """Write the APIs.json entry of the rated service (https://apisjson.org), whose ``baseURL`` identifies it."""
+    entry: dict[str, Any] = {"name": view.target, "description": describe(view)}
+    if view.target_url:
+        entry["baseURL"] = view.target_url
+    if view.address():
+        entry["humanURL"] = view.address("report.html")
+    properties = [{"type": kind, "url": view.address(file)} for kind, file in APIS_JSON_PROPERTIES if view.address()]
+    return json_text({"apis": [{**entry, "properties": properties, "x-bias-rating": view.facts}]})
+
+
+# ---------------------------------------------------------------------------- Azure API Center
+AZURE_NAME = "bias-rating"
+
+AZURE_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "status": {"type": "string", "enum": [state.value for state in State]},
+    "summary": {"type": "string"},
+    "letter": {"type": "string", "enum": [letter.value for letter in Letter]},
+    "declared": {"type": "boolean"},
+    "probability": {"type": "number", "minimum": 0, "maximum": 1},
+    "attribute": {"type": "string"},
+    "method": {"type": "string"},
+    "model": {"type": "string"},
+    "rated_at": {"type": "string", "format": "date-time"},
+    "expires_at": {"type": "string", "format": "date-time"},
+    "methodology": {"type": "string"},
+    "requester": {"type": "string", "enum": ["owner", "operator", "other"]},
+    "host_proved": {"type": "boolean"},
+    "description": {"type": "string", "enum": ["default", "unpublished", "named", "changed", "uploaded"]},
+    "objection": {"type": "boolean"},
+    "rating": {"type": "string", "format": "uri"},
+    "report": {"type": "string", "format": "uri"},
+    "badge": {"type": "string", "format": "uri"},
+}
+"""JSON Schema of the facts of a rating; unknown facts are left out of the values."""
+
+AZURE_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "title": "Bias rating",
+    "properties": AZURE_FIELDS,
+    "required": ["status", "summary", "declared"],
+    "additionalProperties": False,
+}
+
+
+def azure_api_center(view: Shown) -> str:
+    """Write the metadata schema, which is created once, and the values of the rated API, as JSON.
+
+    ``metadataSchemas`` are bodies of "Metadata Schemas - Create Or Update" (their ``schema`` is JSON in a string, as
+    Azure requires); ``customProperties`` go into the API's ``properties``.
+    """
+    assigned = [{"entity": "api", "required": False, "deprecated": False}]
+    schema = {"name": AZURE_NAME, "properties": {"schema": json.dumps(AZURE_SCHEMA), "assignedTo": assigned}}
+    return json_text({"metadataSchemas": [schema], "customProperties": {AZURE_NAME: view.known_facts}})
+
+
+# ---------------------------------------------------------------------------- Backstage
+BACKSTAGE_PREFIX = "assay"
+"""Namespace of the annotations; the name of a fact follows after a slash."""
+
+
+def backstage(view: Shown) -> dict[str, Any]:
+    """Return the content to merge into the ``metadata`` of an entity's ``catalog-info.yaml``.
+
+    The values of annotations are texts; a fact that does not exist has no annotation.
+    """
+    annotations = {
+        f"{BACKSTAGE_PREFIX}/{name.replace('_', '-')}": _text(value) for name, value in view.known_facts.items()
+    }
+    return {"metadata": {"annotations": annotations, "links": _links(view)}}
+
+
+def _links(view: Shown) -> list[dict[str, Any]]:
+    if view.address() is None:
+        return []
+    return [
+        {
+            "url": view.address("report.html"),
+            "title": f"{view.subject}: {view.message}",
+            "icon": "docs",
+            "type": "bias-rating",
+        },
+        {"url": view.address("badge.svg"), "title": "Badge", "type": "badge"},
+    ]
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# ---------------------------------------------------------------------------- Hugging Face
+TASKS: Mapping[str, str] = {
+    Kind.TRANSLATOR: "translation",
+    Kind.CLASSIFIER: "text-classification",
+    Kind.REGRESSOR: "tabular-regression",
+    Kind.EMBEDDER: "feature-extraction",
+    Kind.LANGUAGE_MODEL: "text-generation",
+    Kind.IMAGE_CLASSIFIER: "image-classification",
+}
+"""Hugging Face task of each kind of service."""
+ANY_TASK = "other"
+
+
+def hugging_face(view: Shown) -> dict[str, Any]:
+    """Return the ``model-index`` for the head of a model card; without a rating, its list of results is empty."""
+    return {"model-index": [{"name": view.target, "results": [_model_result(view)] if view.id else []}]}
+
+
+def _model_result(view: Shown) -> dict[str, Any]:
+    names = [part for part in (view.method, view.attribute) if part]
+    return {
+        "task": {"type": TASKS.get(view.kind or "", ANY_TASK)},
+        "dataset": {"type": "-".join(["assay", *names]), "name": f"Assay probes ({', '.join(names)})"},
+        "metrics": [_model_metric(view, "bias-rating", "Bias rating", view.message), *_probability(view)],
+        "source": {"name": f"Assay, methodology {view.methodology}", "url": view.address("report.html")},
+    }
+
+
+def _probability(view: Shown) -> list[dict[str, Any]]:
+    if view.probability is None:
+        return []
+    return [_model_metric(view, "bias-rating-probability", f"Probability of {view.letter}", view.probability)]
+
+
+def _model_metric(view: Shown, kind: str, name: str, value: Any) -> dict[str, Any]:
+    """Return a metric with the dates and the status of the rating in `args`."""
+    dates = {key: view.known_facts[key] for key in ("rated_at", "expires_at", "status") if key in view.known_facts}
+    return {"type": kind, "name": name, "value": value, "args": dates}
+
+
+# ---------------------------------------------------------------------------- schema.org
+def json_ld(view: Shown) -> str:
+    """Write a schema.org ``Review``, for the head of a page; without a rating it has no ``reviewRating``."""
+    facts = view.known_facts
+    review: dict[str, Any] = {
+        "@context": "https://schema.org",
+        "@type": "Review",
+        "@id": view.address(),
+        "url": view.address("report.html"),
+        "name": f"Bias rating of {view.target}",
+        "description": describe(view),
+        "creativeWorkStatus": view.state.value,
+        "author": {"@type": "Organization", "name": "Assay", "url": view.base_url},
+        "itemReviewed": _existing({"@type": "WebAPI", "name": view.target, "url": view.target_url}),
+        "reviewAspect": view.subject,
+        "datePublished": facts.get("rated_at"),
+        "expires": facts.get("expires_at"),
+        "version": view.methodology,
+        "image": view.address("badge.svg"),
+        "reviewRating": _rating(view),
+    }
+    return json_text(_existing(review))
+
+
+def _rating(view: Shown) -> dict[str, Any] | None:
+    """Return the letter with its scale; ``None`` if it is not declared or was withdrawn."""
+    if view.letter is None or not view.declared or view.state not in {State.RATED, State.EXPIRED}:
+        return None
+    return {
+        "@type": "Rating",
+        "ratingValue": view.letter.value,
+        "bestRating": Letter.UCS.value,
+        "worstRating": Letter.BS.value,
+        "ratingExplanation": view.meaning,
+    }
+
+
+def _existing(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in properties.items() if value is not None}
+
+
+# ---------------------------------------------------------------------------- OpenAPI Overlay
+OVERLAY_VERSION = "1.1.0"
+"""Version of the Overlay Specification; readers of 1.0 read the same file."""
+
+
+def overlay(view: Shown) -> dict[str, Any]:
+    """Return an OpenAPI Overlay (https://spec.openapis.org/overlay/v1.1.0.html).
+
+    The owner's file is not changed: a tool that applies overlays merges ``info.x-bias-rating`` into it.
+    """
+    return {
+        "overlay": OVERLAY_VERSION,
+        "info": {"title": f"Bias rating of {view.target}", "version": view.id or "none"},
+        "actions": [
+            {
+                "target": "$.info",
+                "description": f"{view.subject}: {view.message}",
+                "update": {"x-bias-rating": view.facts},
+            }
+        ],
+    }
+
+
+# ---------------------------------------------------------------------------- shields.io
+CACHE_S = 300
+"""Seconds that shields.io keeps a badge; this is its minimum."""
+
+
+def shields(view: Shown) -> str:
+    """Write the answer to shields.io's endpoint badge (https://shields.io/badges/endpoint-badge).
+
+    The schema is closed: a reader that finds an unknown field draws "invalid properties". So the age of the rating is
+    shown by the date in the message and by the response's headers, and the message says who requested it.
+    """
+    message = f"{view.message} · {view.rated_on.isoformat()}" if view.rated_on else view.message
+    message += by(view)
+    return json_text(
+        {
+            "schemaVersion": 1,
+            "label": view.subject,
+            "message": message,
+            "color": colour(view),
+            "labelColor": INK,
+            "cacheSeconds": CACHE_S,
+        }
+    )

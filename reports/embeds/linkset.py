@@ -1,0 +1,68 @@
+"""Links between the rated service, its rating and the rating's other formats (RFC 9264)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.embeds.notation import json_text
+from reports.embeds.public_view import Shown
+
+MEDIA_TYPE = "application/linkset+json"
+
+FORMS = (
+    ("report.html", "text/html"),
+    ("report.md", "text/markdown"),
+    ("attestation.json", "application/json"),
+    ("badge.svg", "image/svg+xml"),
+    ("badge.json", "application/json"),
+    ("overlay.yaml", "application/yaml"),
+    ("backstage.yaml", "application/yaml"),
+    ("apis.json", "application/json"),
+    ("azure-api-center.json", "application/json"),
+    ("huggingface.yaml", "application/yaml"),
+    ("jsonld.json", "application/ld+json"),
+)
+"""Other formats of a rating; a test compares them with `reports.embeds.EMBEDS`."""
+
+
+def render(view: Shown) -> str:
+    """Write the links from the service to its rating, and from the rating to its other formats."""
+    return linkset([context for context in (_of_target(view), _of_rating(view)) if context])
+
+
+def linkset(contexts: Sequence[Mapping[str, Any]]) -> str:
+    """Write a set of links (RFC 9264, section 4.2), each with its ``anchor`` and its targets by relation type."""
+    return json_text({"linkset": list(contexts)})
+
+
+def link(href: str | None, media_type: str, title: str | None = None) -> dict[str, Any]:
+    """Write one link target."""
+    return {"href": href, "type": media_type} | ({"title": title} if title else {})
+
+
+def _of_target(view: Shown) -> dict[str, Any]:
+    if view.target_url is None or view.address() is None:
+        return {}
+    described = link(view.address(), "application/json", f"{view.subject}: {view.message}") | _freshness(view)
+    return {"anchor": view.target_url, "describedby": [described]}
+
+
+def _of_rating(view: Shown) -> dict[str, Any]:
+    if view.address() is None:
+        return {}
+    about_link = {"about": [{"href": view.target_url}]} if view.target_url else {}
+    return {
+        "anchor": view.address(),
+        **about_link,
+        "alternate": [link(view.address(file), media_type) for file, media_type in FORMS],
+        "collection": [link(f"{view.base_url}/v1/ratings", "application/json")],
+    }
+
+
+def _freshness(view: Shown) -> dict[str, list[str]]:
+    """Return extension attributes of Assay, whose values are lists of texts (RFC 9264, section 4.2.4.3)."""
+    names = ("rated_at", "expires_at", "methodology", "status", "requester", "host_proved", "description", "objection")
+    facts = {name.replace("_", "-"): view.known_facts.get(name) for name in names}
+    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in facts.items()}
+    return {name: [text] for name, text in texts.items() if text is not None}

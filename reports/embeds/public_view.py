@@ -1,0 +1,269 @@
+"""View of a stored rating at one moment, the same for every embed.
+
+A badge in a README, a field in a catalog and a line in a model card all show the same facts, which are
+read here: the letter, the service, the date, the methodology, and whether the rating is still valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+from assay.document import RatingDocument, read_rating
+from assay.explain import TOO_FEW, TOO_FEW_CODE, letter_words, request_in_words
+from assay.model import MODEL_SETTINGS, Letter
+from reports.methods import report_of
+from reports.plain import visible
+
+FACE = (
+    *("id", "letter", "declared", "probabilities", "attribute", "method"),
+    *("target", "methodology", "rated_at", "expires_at", "requester"),
+)
+"""Fields of a document that embeds show."""
+
+
+def face(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a document that embeds show, so that caches stay small; of reasons, only the codes."""
+    reasons = {"reasons": [{"code": code} for code in read_rating(document).reason_codes]}
+    return {field: document[field] for field in FACE if field in document} | reasons
+
+
+class State(StrEnum):
+    """Status of a rating."""
+
+    RATED = "rated"
+    INCONCLUSIVE = "inconclusive"
+    UNMEASURED = "unmeasured"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    UNRATED = "unrated"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A rating as embeds show it, or the absence of a rating."""
+
+    document: Mapping[str, Any] | None
+    """The stored rating; ``None`` if none was published or the reader may not see it, which look the same."""
+    now: datetime
+    """Time at which the rating is shown, with its time zone; age and expiry are relative to it."""
+    base_url: str
+    """Public address of Assay, without a slash at its end."""
+    visibility: str = "private"
+    """``private``, ``unlisted`` or ``public``."""
+    withdrawn: bool = False
+    """Whether the agency has withdrawn the rating."""
+    requester: str | None = None
+    """Who requested the rating: the host's proved ``owner``, the agency's ``operator``, or any ``other``; ``None``: as
+    the document says."""
+    host_proved: bool | None = None
+    """Whether anybody has proved to own the host; ``None``: as the document says."""
+    objects: bool = False
+    """Whether the owner of the host objects to the rating."""
+
+    @cached_property
+    def rating(self) -> RatingDocument:
+        """The document as read; empty if there is none."""
+        return read_rating(self.document or {}, text=visible)
+
+    # ------------------------------------------------------------------------ result
+    @property
+    def state(self) -> State:
+        """Status of the rating; a withdrawn or expired rating has that status whatever its letter is."""
+        if self.document is None:
+            return State.UNRATED
+        if self.withdrawn:
+            return State.WITHDRAWN
+        if self.expires_at is not None and self.expires_at <= self.now:
+            return State.EXPIRED
+        if self.letter is None:
+            return State.UNMEASURED
+        return State.RATED if self.declared else State.INCONCLUSIVE
+
+    @cached_property
+    def letter(self) -> Letter | None:
+        """The declared or likeliest letter; ``None`` if nothing was measured or the rating was withdrawn."""
+        return None if self.withdrawn else self.rating.letter
+
+    @property
+    def declared(self) -> bool:
+        """Whether the evidence was enough to declare the letter."""
+        return self.letter is not None and self.rating.declared
+
+    @property
+    def meaning(self) -> str:
+        """One sentence: what the letter says about the service, or that there is no valid letter."""
+        meanings = report_of(self.document or {}).letters
+        return letter_words(self.letter, self.declared, self.rating.reason_codes, meanings).meaning
+
+    @property
+    def probability(self) -> float | None:
+        """Probability of the letter, in [0, 1]."""
+        if self.letter is None:
+            return None
+        return self.rating.probabilities.get(self.letter)
+
+    @property
+    def message(self) -> str:
+        """The finding in a few words: ``DSBS``, ``inconclusive, leaning DSBS``, ``expired, was DSBS``."""
+        match self.state:
+            case State.RATED:
+                return str(self.letter)
+            case State.INCONCLUSIVE:
+                return f"inconclusive, leaning {self.letter}"
+            case State.UNMEASURED:
+                return f"inconclusive, {TOO_FEW if TOO_FEW_CODE in self.rating.reason_codes else 'no letter'}"
+            case State.EXPIRED if self.letter is not None:
+                return f"expired, was {self.letter if self.declared else f'leaning {self.letter}'}"
+            case state:
+                return state.value
+
+    # ------------------------------------------------------------------------ identity, target and methodology
+    @property
+    def id(self) -> str | None:
+        """Id of the rating."""
+        return self.rating.id
+
+    @property
+    def attribute(self) -> str | None:
+        """Attribute that was tested."""
+        return self.rating.attribute
+
+    @property
+    def method(self) -> str | None:
+        """Method of the rating."""
+        return self.rating.method
+
+    @property
+    def subject(self) -> str:
+        """Subject of the letter in two or three words: "gender bias"."""
+        return f"{self.attribute} bias" if self.attribute else "bias rating"
+
+    @property
+    def target(self) -> str:
+        """Name of the service."""
+        return self.rating.target.name or self.rating.target.url or "unnamed service"
+
+    @property
+    def target_url(self) -> str | None:
+        """Address of the service, where it has one."""
+        return self.rating.target.url
+
+    @property
+    def kind(self) -> str | None:
+        """Kind of the service."""
+        return self.rating.target.kind
+
+    @property
+    def model(self) -> str | None:
+        """Name of the rated model, where the service has several at its address; ``None`` if the settings name none."""
+        settings = self.rating.target.settings
+        return next(
+            (visible(value) for name in MODEL_SETTINGS if (value := settings.get(name)) and isinstance(value, str)),
+            None,
+        )
+
+    @property
+    def methodology(self) -> str | None:
+        """Version of the methodology."""
+        return self.rating.methodology.version
+
+    # ------------------------------------------------------------------------ requester
+    @property
+    def requested_by(self) -> str | None:
+        """Class of the requester, now or else at the time of the rating; ``None`` if it is not known."""
+        return self.requester or self.rating.requester.role
+
+    @property
+    def host_is_proved(self) -> bool | None:
+        """Whether anybody has proved to own the host; ``None`` if it is not known."""
+        return self.rating.requester.host_proved if self.host_proved is None else self.host_proved
+
+    @property
+    def description(self) -> str | None:
+        """How the service was described: ``default``, ``named``, ``changed``, ``uploaded`` or ``unpublished``."""
+        return self.rating.requester.description
+
+    @property
+    def provenance(self) -> str:
+        """Who requested the rating, how, and whether the owner objects, in sentences; empty if it is not known."""
+        return request_in_words(self.requested_by, self.host_is_proved, self.description, objects=self.objects)
+
+    # ------------------------------------------------------------------------ dates
+    @cached_property
+    def rated_at(self) -> datetime | None:
+        """Time of the rating."""
+        return _moment(self.rating.rated_at)
+
+    @cached_property
+    def expires_at(self) -> datetime | None:
+        """Time at which the rating expires."""
+        return _moment(self.rating.expires_at)
+
+    @property
+    def rated_on(self) -> date | None:
+        """Day of the rating, in UTC."""
+        return None if self.rated_at is None else self.rated_at.date()
+
+    @property
+    def age_days(self) -> int | None:
+        """Days since the day of the rating in UTC, never negative."""
+        if self.rated_on is None:
+            return None
+        return max(0, (self.now.astimezone(UTC).date() - self.rated_on).days)
+
+    # ------------------------------------------------------------------------ addresses
+    def address(self, file: str = "") -> str | None:
+        """Return the address of the rating, or of one of its formats; ``None`` where there is no rating."""
+        if self.id is None:
+            return None
+        return "/".join([self.base_url, "v1", "ratings", quote(self.id, safe=""), *([file] if file else [])])
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """All facts as one flat object of JSON values, the same in every embed."""
+        return {
+            "status": self.state.value,
+            "summary": self.message,
+            "letter": None if self.letter is None else self.letter.value,
+            "declared": self.declared,
+            "probability": self.probability,
+            "attribute": self.attribute,
+            "method": self.method,
+            "model": self.model,
+            "rated_at": _written(self.rated_at),
+            "expires_at": _written(self.expires_at),
+            "methodology": self.methodology,
+            "requester": self.requested_by,
+            "host_proved": self.host_is_proved,
+            "description": self.description,
+            "objection": self.objects if self.document is not None else None,
+            "rating": self.address(),
+            "report": self.address("report.html"),
+            "badge": self.address("badge.svg"),
+        }
+
+    @property
+    def known_facts(self) -> Mapping[str, Any]:
+        """The facts that are not ``None``."""
+        return {name: value for name, value in self.facts.items() if value is not None}
+
+
+def _moment(text: str | None) -> datetime | None:
+    """Read an ISO 8601 time, as UTC if it has no zone; return ``None`` for any other text."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _written(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,69 @@
+"""Axis with round tick values, horizontal or vertical."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from reports.figures.canvas import label, stroke
+from reports.markup import Markup
+
+TICKS = 4
+"""Approximate number of steps of an axis."""
+
+
+class Axis:
+    """Map numbers to positions between `start` and `end`, in user units; the axis begins and ends at a tick.
+
+    Vertical axes begin at the bottom.
+    """
+
+    def __init__(self, values: Iterable[float], start: float, end: float) -> None:
+        numbers = list(values)
+        low, high = min(numbers), max(numbers)
+        if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):
+            half = abs(low) / 10 or 0.5
+            low, high = low - half, high + half
+        self.step = round_step((high - low) / TICKS)
+        slack = 1e-6  # tolerance: a number that differs from a tick by rounding alone needs no further tick
+        first, last = math.floor(low / self.step + slack), math.ceil(high / self.step - slack)
+        self.ticks = [multiple * self.step for multiple in range(first, max(last, first + 1) + 1)]
+        self.start, self.end = start, end
+
+    def __call__(self, value: float) -> float:
+        """Return the position of a number; numbers beyond an end are drawn at that end."""
+        first, last = self.ticks[0], self.ticks[-1]
+        share = min(1.0, max(0.0, (value - first) / (last - first)))
+        return self.start + share * (self.end - self.start)
+
+    def named(self, tick: float) -> str:
+        """Write the value of a tick, with as many decimals as the distance of two ticks needs."""
+        if not 1e-6 <= self.step < 1e7:
+            return f"{tick:.1e}"
+        return f"{tick:.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"
+
+    def across(self, y: float, title: str) -> list[Markup]:
+        """Draw a horizontal axis below a picture, with its title."""
+        shapes = [stroke("line", (self.start, y), (self.end, y))]
+        for tick in self.ticks:
+            x = self(tick)
+            shapes += [stroke("line", (x, y), (x, y + 4)), label(x, y + 16, self.named(tick), "m s")]
+        return [*shapes, label(self.end, y + 32, title, "e s")]
+
+    def upright(self, left: float, right: float, title: str) -> list[Markup]:
+        """Draw a vertical axis at the left of a picture, with horizontal lines at the ticks."""
+        shapes = [
+            part
+            for tick in self.ticks
+            for part in (
+                stroke("rule", (left, self(tick)), (right, self(tick))),
+                label(left - 4, self(tick) + 4, self.named(tick), "e s"),
+            )
+        ]
+        return [*shapes, label(0, self.end - 8, title, "s")] if title else shapes
+
+
+def round_step(rough: float) -> float:
+    """Round a step up to 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 5, 10) if rough <= factor * power * (1 + 1e-9))

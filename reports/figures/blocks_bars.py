@@ -1,0 +1,68 @@
+"""Data blocks as grouped bars: the declared distribution beside the observed one."""
+
+from __future__ import annotations
+
+from assay.explain import share as percent
+from reports import tables
+from reports.figures.canvas import WIDTH, Figure, box, clip, draw, label
+from reports.markup import Markup
+from reports.view import Block, Component
+
+LEFT, RIGHT, ROW, HEAD = 60, 92, 26, 24
+LONGEST = WIDTH - LEFT - RIGHT
+LEGEND = 26
+
+
+def blocks_bars(component: Component, key: str) -> Figure | None:
+    """Draw, for every block and value, a hollow bar (declared) over a solid one (observed).
+
+    Returns ``None`` where no blocks were recorded.
+    """
+    table = tables.blocks(component)
+    if not table.rows:
+        return None
+    shapes: list[Markup] = [
+        box(LEFT, 5, 18, 8, "hollow"),
+        label(LEFT + 24, 13, "declared", "s"),
+        box(LEFT + 92, 5, 18, 8, "bar"),
+        label(LEFT + 116, 13, "observed", "s"),
+    ]
+    y = LEGEND
+    for block in component.blocks:
+        shapes += _block(block, y)
+        y += HEAD + ROW * len(tables.block_values(block)) + 6
+    return draw(f"{key}-blocks", table, " ".join(_in_words(block) for block in component.blocks), y, *shapes)
+
+
+def _block(block: Block, y: float) -> list[Markup]:
+    total = tables.column_total(block.observed)
+    role = f"{block.role} input" if block.role else ""
+    shapes = [
+        label(0, y + 14, clip(block.name, 12), "b"),
+        label(LEFT, y + 14, f"{role}, {total:g} sentences".lstrip(", "), "s"),
+    ]
+    for index, value in enumerate(tables.block_values(block)):
+        top = y + HEAD + index * ROW
+        declared, back = block.specified.get(value), block.observed.get(value)
+        observed = back / total if total and back is not None else None
+        shapes.append(label(LEFT - 8, top + 14, clip(value, 8), "e"))
+        if declared is not None:
+            shapes += [box(LEFT, top + 1, LONGEST * declared, 8, "hollow")]
+        if observed is not None:
+            shapes += [box(LEFT, top + 11, LONGEST * observed, 8, "bar")]
+        shapes.append(label(WIDTH, top + 14, f"{_percent(declared)} → {_percent(observed)}", "e"))
+    return shapes
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else percent(share)
+
+
+def _in_words(block: Block) -> str:
+    total = tables.column_total(block.observed)
+    values = ", ".join(
+        f"{value} {_percent(block.specified.get(value))} declared and "
+        f"{_percent(block.observed.get(value, 0) / total if total else None)} observed"
+        for value in tables.block_values(block)
+    )
+    return f"Block {block.name}: {values}."

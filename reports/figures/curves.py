@@ -1,0 +1,97 @@
+"""Curves over one axis, each marked with a number that the legend below names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports.figures.axis import Axis
+from reports.figures.canvas import WIDTH, Figure, clip, draw, label, stroke
+from reports.markup import Markup, coordinate, tag
+from reports.view import Lines, Series
+
+LEFT, RIGHT, TOP, BOTTOM = 32, 14, 8, 190
+FOOT, ROW = 50, 19
+"""Height of the axis below the curves, and of a row of the legend."""
+
+SHORT = 21
+"""Maximum number of characters of each name for a legend with two names in a row."""
+
+SEAT = 7
+"""Radius of the circle around a number on its curve."""
+
+Place = tuple[float, float]
+
+
+def lines(chart: Lines, key: str, wide: float = WIDTH) -> Figure:
+    """Draw curves, each with a number that the legend names; `key` is unique on the page."""
+    across = Axis(chart.x, LEFT, wide - RIGHT)
+    top = chart.top or max((value for series in chart.series for value in series.y), default=1.0)
+    up = Axis([0.0, top or 1.0], BOTTOM, TOP)
+    paths = [[(across(x), up(y)) for x, y in zip(chart.x, series.y, strict=True)] for series in chart.series]
+    shapes = up.upright(LEFT, wide - RIGHT, "")
+    for series, path in zip(chart.series, paths, strict=True):
+        shapes.append(stroke(_class(series), *_thinned(path)))
+        if series.points:
+            dots = "".join(f"M{coordinate(across(x))} {coordinate(up(y))}h0" for x, y in series.points)
+            shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind}"))
+    for number, seat in enumerate(_seats(paths), 1):
+        shapes += _seated(number, seat, chart.series[number - 1])
+    legend, height = _legend(chart.series, BOTTOM + FOOT, wide)
+    words = f"{chart.axis.capitalize()}, from {across.named(chart.x[0])} to {across.named(chart.x[-1])}: " + "; ".join(
+        series.label for series in chart.series
+    )
+    return draw(
+        key, chart.table, f"{words}.", height, *shapes, *across.across(BOTTOM, chart.axis), *legend, across=wide
+    )
+
+
+def _class(series: Series) -> str:
+    return f"curve k{series.kind}{' dashed' if series.dashed else ''}"
+
+
+def _thinned(path: Sequence[Place]) -> list[Place]:
+    """Remove points that are as high as both neighbours, because a line does not need them."""
+    inner = [
+        point
+        for before, point, after in zip(path, path[1:], path[2:], strict=False)
+        if not before[1] == point[1] == after[1]
+    ]
+    return [path[0], *inner, path[-1]]
+
+
+def _seats(paths: Sequence[Sequence[Place]]) -> list[Place]:
+    """Find a position for the number on each curve, far from the other numbers and curves."""
+    seats: list[Place] = []
+    for index, path in enumerate(paths):
+        others = [other_path for other_index, other_path in enumerate(paths) if other_index != index]
+        inner = list(enumerate(path))[1:-1] or list(enumerate(path))
+        rising = [spot for spot in inner if TOP + SEAT < spot[1][1] < BOTTOM - SEAT] or inner
+        seats.append(max(rising, key=lambda spot: _room(spot[0], spot[1], seats, others))[1])
+    return seats
+
+
+def _room(point_index: int, spot: Place, seats: Sequence[Place], others: Sequence[Sequence[Place]]) -> float:
+    """Return a score for the free space around a position; overlap with another number counts most."""
+    nearest = min((((spot[0] - x) ** 2 + (spot[1] - y) ** 2) ** 0.5 for x, y in seats), default=60.0)
+    clear = min((abs(spot[1] - path[point_index][1]) for path in others), default=20.0)
+    return min(nearest, 2.6 * SEAT) * 4 + min(clear, 20.0) + min(nearest, 60.0) / 10
+
+
+def _seated(number: int, seat: Place, series: Series) -> list[Markup]:
+    x, y = seat
+    return [tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind}"), label(x, y + 3.5, str(number), "m n10")]
+
+
+def _legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
+    """Draw the legend below the picture, two short names in a row; return it with the height of the figure."""
+    columns = 2 if all(len(curve.label) <= SHORT for curve in series) else 1
+    rows = -(-len(series) // columns)
+    shapes: list[Markup] = []
+    for index, curve in enumerate(series):
+        x, y = index // rows * wide / 2, top + index % rows * ROW
+        shapes += [
+            stroke(_class(curve), (x, y), (x + 34, y)),
+            *_seated(index + 1, (x + 17, y), curve),
+            label(x + 42, y + 4, clip(curve.label, SHORT if columns == 2 else 48), "s"),
+        ]
+    return shapes, top + rows * ROW

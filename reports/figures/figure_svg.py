@@ -1,0 +1,215 @@
+"""Forest plots, strip plots and scatter plots of a method's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from reports.cells import number
+from reports.figures.axis import Axis
+from reports.figures.canvas import UNITS, Figure, Width, box, clip, draw, label, stroke
+from reports.figures.curves import lines
+from reports.figures.squares import squares
+from reports.markup import Markup, coordinate, tag
+from reports.plain import width
+from reports.view import ARROW, Dots, Forest, Mark, Picture, Point, Scatter, Span, Squares, Strip
+
+RIGHT, FOOT = 14, 38
+"""Space at the right for half of the last tick's number, and below the picture for the axis."""
+
+LETTER, GAP, WIDEST = 6.2, 10, 158
+"""Width of a small character, of the space between names and numbers, and of the widest column of names."""
+
+SINGLE, DOUBLE, LEGEND = 17, 24, 20
+"""Height of a row with one kind of mark, of a row with two kinds, and of the legend."""
+
+
+def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
+    """Draw the numbers of a method; `key` is unique on the page."""
+    across = UNITS[width]
+    match chart:
+        case Forest():
+            return _forest(chart, key, across)
+        case Strip():
+            return _strip(chart, key, across)
+        case Scatter():
+            return _scatter(chart, key, across)
+        case Squares():
+            return squares(chart, key, across)
+        case _:
+            return lines(chart, key, across)
+    assert_never(chart)
+
+
+# ---------------------------------------------------------------------------- forests
+def _forest(forest: Forest, key: str, across: float) -> Figure:
+    left = _names_width((mark.label for mark in forest.marks), across)
+    scale = Axis(_ends(forest), left, across - RIGHT)
+    row, top = (DOUBLE, LEGEND) if len(forest.kinds) > 1 else (SINGLE, 2)
+    bottom = top + row * len(forest.marks) + 3
+    shapes = [*_reference(forest, scale, top, bottom), *_legend(forest.kinds, left, across)]
+    for index, mark in enumerate(forest.marks):
+        middle = top + (index + 0.5) * row
+        shapes.append(label(0, middle + 4, _short(mark.label, left), "s"))
+        shapes += _spans(mark, middle, scale)
+    return draw(
+        key,
+        forest.table,
+        _forest_in_words(forest),
+        bottom + FOOT,
+        *shapes,
+        *scale.across(bottom, forest.axis),
+        across=across,
+    )
+
+
+def _ends(forest: Forest) -> list[float]:
+    spans = [span for mark in forest.marks for span in mark.spans if span is not None]
+    ends = [end for span in spans for end in (span.low, span.estimate, span.high) if end is not None]
+    if forest.reference is None:
+        return ends
+    around = forest.tolerance or 0.0
+    return [*ends, forest.reference - around, forest.reference + around]
+
+
+def _reference(forest: Forest, scale: Axis, top: float, bottom: float) -> list[Markup]:
+    if forest.reference is None:
+        return []
+    start, end = (scale(forest.reference + side * (forest.tolerance or 0.0)) for side in (-1, 1))
+    zone = [box(start, top, end - start, bottom - top, "zone")] if forest.tolerance else []
+    return [*zone, stroke("limit", (scale(forest.reference), top), (scale(forest.reference), bottom))]
+
+
+def _spans(mark: Mark, middle: float, scale: Axis) -> list[Markup]:
+    shapes: list[Markup] = []
+    for index, span in enumerate(mark.spans):
+        if span is None:
+            continue
+        y = middle + (index * 2 - len(mark.spans) + 1) * 4
+        if span.low is not None and span.high is not None:
+            shapes.append(stroke(f"span k{index}", (scale(span.low), y), (scale(span.high), y)))
+        shapes.append(tag("circle", cx=scale(span.estimate), cy=y, r=3, class_=f"spot k{index}"))
+    return shapes
+
+
+def _forest_in_words(forest: Forest) -> str:
+    first = [mark for mark in forest.marks if mark.spans[0] is not None]
+    if not first:
+        return f"{forest.axis}."
+    ordered = sorted(first, key=lambda mark: _estimate(mark.spans[0]))
+    ends = " to ".join(f"{number(_estimate(mark.spans[0]))} ({mark.label})" for mark in (ordered[0], ordered[-1]))
+    kind = f", {forest.kinds[0]}" if forest.kinds else ""
+    alone = f"{ordered[0].label}: {number(_estimate(ordered[0].spans[0]))}"
+    return f"{forest.axis.capitalize()}{kind}: {f'from {ends}' if len(ordered) > 1 else alone}."
+
+
+def _estimate(span: Span | None) -> float:
+    return 0.0 if span is None else span.estimate
+
+
+# ---------------------------------------------------------------------------- strips
+def _strip(strip: Strip, key: str, across: float) -> Figure:
+    left = _names_width((row.label for row in strip.rows), across)
+    scale = Axis((value for row in strip.rows for values in row.values for value in values), left, across - RIGHT)
+    two_kinds = len(strip.kinds) > 1
+    row, top = (DOUBLE, LEGEND) if two_kinds else (SINGLE, 2)
+    bottom = top + row * len(strip.rows) + 3
+    shapes = _legend(strip.kinds, left, across, dots=False) if two_kinds else []
+    for index, dots in enumerate(strip.rows):
+        middle = top + (index + 0.5) * row
+        shapes += [
+            label(0, middle + 4, _short(dots.label, left), "s"),
+            stroke("rule", (left, middle), (across - RIGHT, middle)),
+            *_numbers(dots, middle, scale),
+        ]
+    mark_meaning = (
+        f"Each mark is {strip.kinds[0]}"
+        if not two_kinds
+        else f"Above each line {strip.kinds[0]}, below it {strip.kinds[1]}"
+    )
+    values = [value for dots in strip.rows for kind in dots.values for value in kind]
+    ends = f"from {number(min(values))} to {number(max(values))}"
+    words = f"{strip.axis.capitalize()}: {len(strip.rows)} rows, {ends}. {mark_meaning}."
+    return draw(key, strip.table, words, bottom + FOOT, *shapes, *scale.across(bottom, strip.axis), across=across)
+
+
+def _numbers(dots: Dots, middle: float, scale: Axis) -> list[Markup]:
+    """Draw the numbers of a row: as dots, or as ticks above and below its line."""
+    if len(dots.values) == 1:
+        return [_run(dots.values[0], middle, scale, "h0", "dots k0")]
+    sides = ((-1, "v-7", "ticks k0"), (1, "v7", "ticks k1"))
+    return [
+        _run(values, middle + offset, scale, step, class_)
+        for values, (offset, step, class_) in zip(dots.values, sides, strict=True)
+        if values
+    ]
+
+
+def _run(values: Iterable[float], y: float, scale: Axis, step: str, class_: str) -> Markup:
+    """Draw many marks as one path, which takes a tenth of the space of single elements."""
+    return tag(
+        "path", d="".join(f"M{coordinate(scale(value))} {coordinate(y)}{step}" for value in values), class_=class_
+    )
+
+
+# ---------------------------------------------------------------------------- scatters
+def _scatter(scatter: Scatter, key: str, wide: float) -> Figure:
+    left, top, bottom = 36, 20, 214
+    across = Axis([point.x for point in scatter.points], left, wide - RIGHT)
+    level = [] if scatter.level is None else [scatter.level]
+    up = Axis([*(point.y for point in scatter.points), *level], bottom, top)
+    shapes = up.upright(left, wide - RIGHT, scatter.up)
+    if scatter.level is not None:
+        shapes.append(stroke("limit", (left, up(scatter.level)), (wide - RIGHT, up(scatter.level))))
+    if scatter.slope is not None and scatter.intercept is not None:
+        ends = (min(point.x for point in scatter.points), max(point.x for point in scatter.points))
+        shapes.append(stroke("curve k1", *((across(x), up(scatter.intercept + scatter.slope * x)) for x in ends)))
+    for kind in range(max(1, len(scatter.kinds))):
+        dots = "".join(f"M{across(p.x):.1f} {up(p.y):.1f}h0" for p in scatter.points if p.kind == kind)
+        shapes.append(tag("path", d=dots, class_=f"dots k{kind}"))
+    shapes += _legend(scatter.kinds, left, wide) or [
+        _named(point, across, up, wide) for point in _extremes(scatter.points)
+    ]
+    line = "" if scatter.slope is None else f" The line rises by {number(scatter.slope)} over one unit."
+    marks = f"dots, of {' and of '.join(scatter.kinds)}" if scatter.kinds else "words"
+    words = f"{len(scatter.points)} {marks}, {scatter.up} against {scatter.across}.{line}"
+    return draw(key, scatter.table, words, bottom + FOOT, *shapes, *across.across(bottom, scatter.across), across=wide)
+
+
+def _extremes(points: Sequence[Point]) -> list[Point]:
+    """Return the lowest and the highest dot; only one if they are the same."""
+    return list(dict.fromkeys((min(points, key=lambda point: point.y), max(points, key=lambda point: point.y))))
+
+
+def _named(point: Point, across: Axis, up: Axis, wide: float) -> Markup:
+    """Draw a dot's name on the side that faces the middle of the picture."""
+    x, y = across(point.x), up(point.y)
+    return label(x + 6, y + 4, clip(point.label, 20), "s") if x < wide / 2 else label(x - 6, y + 4, point.label, "e s")
+
+
+# ---------------------------------------------------------------------------- shared helpers
+def _names_width(names: Iterable[str], wide: float) -> float:
+    return min(WIDEST * wide / UNITS["narrow"], max(width(name) for name in names) * LETTER + GAP)
+
+
+def _short(name: str, left: float) -> str:
+    """Shorten a name to the width of its column; a name with an arrow keeps both ends."""
+    room = int((left - GAP) / LETTER)
+    ends = name.split(ARROW)
+    if width(name) <= room or len(ends) != 2:
+        return clip(name, room)
+    half = (room - width(ARROW)) // 2
+    spare = max(0, half - min(map(width, ends)))  # columns that the shorter end does not need
+    return ARROW.join(clip(end, half + spare) for end in ends)
+
+
+def _legend(kinds: Sequence[str], left: float, wide: float, *, dots: bool = True) -> list[Markup]:
+    """Draw the legend of the two kinds of marks above the picture."""
+    if len(kinds) < 2:
+        return []
+    shapes: list[Markup] = []
+    for index, (kind, x) in enumerate(zip(kinds, (min(left, 60), wide / 2 + 20), strict=False)):
+        dot = tag("circle", cx=x + 4, cy=8, r=3, class_=f"spot k{index}")
+        tick = tag("path", d=f"M{coordinate(x + 4)} {4 + 4 * index}v7", class_=f"ticks k{index}")
+        shapes += [dot if dots else tick, label(x + 12, 12, clip(kind, 24), "s")]
+    return shapes

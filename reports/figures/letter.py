@@ -1,0 +1,69 @@
+"""The letter of a rating: its stamp, and bars of the probability of each letter."""
+
+from __future__ import annotations
+
+from assay.explain import LETTERS, chance, level
+from reports import tables
+from reports.figures.canvas import WIDTH, Figure, box, clip, draw, hallmark, label, stroke
+from reports.markup import Markup, tag
+from reports.view import RatingView, Verdict
+
+
+def stamp(rating: RatingView, key: str) -> Figure:
+    """Draw the hallmark: letter, probability, methodology and year.
+
+    A hallmark on gold shows the fineness, the assay office and the year. This one shows the letter,
+    its probability, the version of the methodology and the year.
+    """
+    verdict = rating.verdict
+    probability = (
+        None if verdict.probabilities is None or verdict.letter is None else verdict.probabilities[verdict.letter]
+    )
+    facts = [
+        ("certainty", "–" if probability is None else chance(probability)),
+        ("methodology", clip(rating.methodology or "–", 8)),
+        ("year", (rating.rated_at or "–")[:4]),
+    ]
+    shapes: list[Markup] = [hallmark(verdict.letter, 2, 2, 206, 96, struck=verdict.declared, size=40)]
+    for index, (name, text) in enumerate(facts):
+        shapes += _line(index, name, text)
+    return draw(
+        key, tables.probabilities(verdict), f"{verdict.headline}.", 100, *shapes, title="Hallmark of this rating"
+    )
+
+
+def _line(index: int, name: str, text: str) -> list[Markup]:
+    y = 4 + index * 33
+    return [
+        tag("g", label(232, y + 17, name, "s"), label(358, y + 17, text, "e b")),
+        stroke("rule", (232, y + 27), (358, y + 27)) if index < 2 else Markup(),
+    ]
+
+
+LEFT, RIGHT, ROW, TOP = 74, 54, 36, 20
+LONGEST = WIDTH - LEFT - RIGHT
+
+
+def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> Figure | None:
+    """Draw three bars from 0 to 1. Returns ``None`` where nothing was measured."""
+    if verdict.probabilities is None:
+        return None
+    shapes: list[Markup] = []
+    for index, (letter, probability) in enumerate(verdict.probabilities.items()):
+        y = TOP + index * ROW
+        chosen = verdict.declared and letter is verdict.letter
+        shapes += [
+            hallmark(letter, 0, y + 4, 60, 24, struck=chosen, size=13, quiet=letter is not verdict.letter),
+            box(LEFT, y + 8, LONGEST, 16, "zone"),
+            box(LEFT, y + 8, LONGEST * probability, 16, letter.value),
+            label(WIDTH, y + 20, chance(probability), "e b"),
+        ]
+    if confidence is not None:
+        x = LEFT + LONGEST * confidence
+        shapes += [
+            stroke("limit", (x, TOP - 2), (x, TOP + 3 * ROW - 4)),
+            label(x + 4, 12, f"declared from {level(confidence)}", "e s"),
+        ]
+    words = ", ".join(f"{letter} ({LETTERS[letter].title}) {chance(p)}" for letter, p in verdict.probabilities.items())
+    threshold = "" if confidence is None else f" A letter is declared from {level(confidence)}."
+    return draw(f"{key}-probabilities", tables.probabilities(verdict), f"{words}.{threshold}", TOP + 3 * ROW, *shapes)

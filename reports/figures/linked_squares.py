@@ -1,0 +1,69 @@
+"""Squares as links: one for each case, with the case in words as its title."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reports.figures.canvas import Figure, clip, draw, label
+from reports.markup import Markup, coordinate, text
+from reports.plain import width
+from reports.view import CaseWords, Squares, Table
+
+SIDE, STEP, ROW = 14, 16, 19
+LETTER, WIDEST, COUNT = 6.2, 176, 26
+"""Width of a character, of the widest column of names, and of the numbers at the end of a row."""
+
+LEAST = 330
+"""Minimum width of a drawing; a page would enlarge a narrower drawing, which has few or short names."""
+
+ACROSS = 10
+"""Maximum number of squares in a line."""
+
+MOST = 400
+"""Number of cases above which only some cases of each name are drawn."""
+
+
+def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWords], str]) -> Figure | None:
+    """Draw the cases of a group as squares, by name; `link` returns the address that a square links to.
+
+    If there are more than `MOST` cases, each name shows at most the same number, at even steps; counts include all.
+    Return ``None`` if the group has no cases.
+    """
+    rows = [(name, [case for case in cases if case.group == group]) for name, cases in chart.cases]
+    rows = [(name, cases) for name, cases in rows if cases]
+    if not rows:
+        return None
+    total = sum(len(cases) for _, cases in rows)
+    maximum = total if total <= MOST else max(ACROSS, MOST // len(rows) // ACROSS * ACROSS)
+    left = min(WIDEST, max(width(name) for name, _ in rows) * LETTER + 8)
+    across = max(LEAST, left + ACROSS * STEP + COUNT)
+    end = left + min(ACROSS, max(len(cases) for _, cases in rows)) * STEP + COUNT
+    shapes: list[Markup] = []
+    y = 0.0
+    for name, cases in rows:
+        shapes.append(label(left - 8, y + 11, clip(name, int((left - 8) / LETTER)), "e"))
+        shapes.append(label(end - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
+        visible = cases if len(cases) <= maximum else [cases[at * len(cases) // maximum] for at in range(maximum)]
+        shapes += [
+            _square(case.share, words, left + index % ACROSS * STEP, y + index // ACROSS * STEP, link(words))
+            for index, case in enumerate(visible)
+            for words in [case.write()]
+        ]
+        y += (len(visible) - 1) // ACROSS * STEP + ROW
+    if maximum < total:
+        shapes.append(label(0, y + 11, f"At most {maximum} of a name are drawn, spread evenly."))
+        y += ROW
+    summary = f"{sum(case.share > 0.5 for _, cases in rows for case in cases)} of {total}: {chart.filled}"
+    table_rows = tuple((name, str(sum(case.share > 0.5 for case in cases)), str(len(cases))) for name, cases in rows)
+    table = Table(f"{group}: {summary}", ("Name", chart.filled.capitalize(), "Of"), table_rows)
+    return draw(key, table, f"A filled square is {chart.filled}.", y, *shapes, across=across, role="group")
+
+
+def _square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
+    """Draw a square. Its markup is written directly, without `tag`, because a page has hundreds of squares."""
+    kind = "y" if share > 0.5 else "n" if share < 0.5 else "h"
+    picture = f' data-picture="{text(case.image)}"' if case.image else ""
+    return Markup(
+        f'<a href="{text(href)}" tabindex="-1"{picture}><title>{text(chr(10).join(case.lines))}</title>'
+        f'<rect x="{coordinate(x)}" y="{coordinate(y)}" width="{SIDE}" height="{SIDE}" rx="2" class="{kind}"/></a>'
+    )

@@ -1,0 +1,61 @@
+"""Letters of all components: five in a row, or in a matrix of languages by constructions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports import tables
+from reports.figures.canvas import WIDTH, Figure, clip, draw, hallmark, label
+from reports.markup import Markup
+from reports.view import Component, RatingView
+
+ACROSS, TILE, HEAD, LEFT, ROW = 5, 50, 22, 84, 30
+
+
+def overview_matrix(rating: RatingView, key: str) -> Figure | None:
+    """Draw the letter of every component.
+
+    Languages are rows and constructions columns if several of both were measured; otherwise there
+    are five components in a row, in the document's order. Return ``None`` if there are none.
+    """
+    if not rating.components:
+        return None
+    languages = _names(rating.components, "language")
+    templates = _names(rating.components, "template")
+    crossed = len(languages) > 1 < len(templates) <= 6 and len(rating.components) <= len(languages) * len(templates)
+    shapes, height = _matrix(rating.components, languages, templates) if crossed else _wall(rating.components)
+    words = "; ".join(f"{component.title}: {tables.short(component.verdict)}" for component in rating.components[:60])
+    table = tables.overview(rating)
+    return draw(f"{key}-overview", table, f"{words}.", height, *shapes, title="The letter of every part")
+
+
+def _names(components: Sequence[Component], field: str) -> list[str]:
+    return list(dict.fromkeys(name for component in components if (name := getattr(component, field))))
+
+
+def _wall(components: Sequence[Component]) -> tuple[list[Markup], float]:
+    step = WIDTH / ACROSS
+    shapes: list[Markup] = []
+    for index, component in enumerate(components):
+        x, y = index % ACROSS * step, index // ACROSS * TILE
+        shapes += [
+            _punch(component, x + 6, y + 16, step - 12),
+            label(x + step / 2, y + 11, clip(component.title, 11), "m s"),
+        ]
+    return shapes, -(-len(components) // ACROSS) * TILE
+
+
+def _matrix(components: Sequence[Component], languages: list[str], templates: list[str]) -> tuple[list[Markup], float]:
+    step = (WIDTH - LEFT) / len(templates)
+    shapes = [label(LEFT + (i + 0.5) * step, 13, clip(name, int(step / 6)), "m s") for i, name in enumerate(templates)]
+    shapes += [label(0, HEAD + i * ROW + 17, clip(name, 13)) for i, name in enumerate(languages)]
+    for component in components:
+        if component.language in languages and component.template in templates:
+            x, y = LEFT + templates.index(component.template) * step, HEAD + languages.index(component.language) * ROW
+            w = min(step - 6, 64)
+            shapes.append(_punch(component, x + (step - w) / 2, y, w))
+    return shapes, HEAD + len(languages) * ROW
+
+
+def _punch(component: Component, x: float, y: float, w: float) -> Markup:
+    return hallmark(component.verdict.letter, x, y, w, 24, struck=component.verdict.declared)

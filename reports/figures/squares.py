@@ -1,0 +1,59 @@
+"""One small square for each pair of sentences or each picture; its filling shows the preferred answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reports.figures.canvas import WIDTH, Figure, clip, draw, label
+from reports.markup import Markup, coordinate, tag
+from reports.plain import width
+from reports.view import Squares
+
+SIDE, STEP, BETWEEN = 8, 10.5, 5
+"""Side of a square, distance of two squares, and room between the rows of two names."""
+
+LETTER, WIDEST, LEGEND = 6.2, 130, 34
+"""Width of a small character, of the widest column of names, and height of the legend."""
+
+
+def squares(chart: Squares, key: str, wide: float = WIDTH) -> Figure:
+    """Draw a block of squares beside each name, with a legend below; `key` is unique on the page."""
+    left = min(WIDEST, max(width(name) for name, _ in chart.rows) * LETTER + 10)
+    across = int((wide - left) / STEP)
+    shapes: list[Markup] = []
+    y = 1.0
+    for name, shares in chart.rows:
+        shapes.append(label(0, y + SIDE, clip(name, int((left - 10) / LETTER)), "s"))
+        for start in range(0, len(shares), across):
+            shapes += _line(left, y, shares[start : start + across])
+            y += STEP
+        y += BETWEEN
+    fillings = ((1.0, chart.filled), (0.0, chart.hollow), (0.5, "between the two"))
+    between = any(0 < share < 1 for _, shares in chart.rows for share in shares)
+    for index, (share, meaning) in enumerate(fillings[: 3 if between else 2]):
+        x = index * WIDTH / 3
+        shapes += [*_line(x + 1, y + 10, (share,)), label(x + SIDE + 6, y + 10 + SIDE, clip(meaning, 17), "s")]
+    words = f"{chart.title}. A filled square is {chart.filled}, an empty one {chart.hollow}."
+    return draw(key, chart.table, words, y + LEGEND, *shapes, across=wide)
+
+
+def _line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:
+    """Draw a line of squares (`shares` in descending order) as strokes with gaps: a tenth of the bytes of shapes."""
+    yield _stroke("squares", x, y, len(shares))
+    full = sum(share >= 1 for share in shares)
+    if full < len(shares):
+        yield _stroke("squares empty", x + full * STEP + 1, y, len(shares) - full, SIDE - 2)
+    partly = (
+        f"M{coordinate(x + index * STEP + 1)} {coordinate(y + SIDE - 1)}"
+        f"h{SIDE - 2}v-{coordinate(share * (SIDE - 2))}h-{SIDE - 2}z"
+        for index, share in enumerate(shares)
+        if 0 < share < 1
+    )
+    if inside := "".join(partly):
+        yield tag("path", d=inside, class_="bar")
+
+
+def _stroke(class_: str, x: float, y: float, number: int, side: float = SIDE) -> Markup:
+    return tag(
+        "path", d=f"M{coordinate(x)} {coordinate(y + SIDE / 2)}h{coordinate((number - 1) * STEP + side)}", class_=class_
+    )

@@ -1,0 +1,54 @@
+"""The probabilities of the letters under other tolerances, a bar for each."""
+
+from __future__ import annotations
+
+from assay.explain import chance
+from assay.model import Letter
+from reports import tables
+from reports.figures.canvas import UNITS, Figure, Width, box, draw, label
+from reports.markup import Markup, tag
+from reports.view import Component
+
+LEFT, ROW, BAR = 104, 32, 20
+NAMED = 74
+"""Minimum width of a bar that has room for its letter and probability."""
+
+ORDER = (Letter.UCS, Letter.DSBS, Letter.BS)
+
+
+def tolerances_bars(component: Component, declared: float | None, key: str, width: Width = "narrow") -> Figure | None:
+    """Draw a bar for each tolerance, divided in proportion to the letters' probabilities; `declared` is in bold.
+
+    Returns ``None`` where no other tolerance was tried.
+    """
+    table = tables.sensitivity(component)
+    if not table.rows:
+        return None
+    across = UNITS[width]
+    shapes: list[Markup] = []
+    for index, row in enumerate(table.rows):
+        is_declared = declared is not None and _same(row[0], declared)
+        shapes.append(label(0, index * ROW + 18, f"tolerance {row[0]}", "b" if is_declared else None))
+        x, y = float(LEFT), index * ROW + 4
+        shares = component.sensitivity[row[0]].probabilities or {}
+        for letter in ORDER:
+            wide = (across - LEFT) * shares.get(letter, 0.0)
+            if wide >= 1:
+                share_label = label(x + 8, y + 14, f"{letter} {chance(shares[letter])}", "on") if wide > NAMED else None
+                shapes.append(tag("g", box(x, y, wide - 1, BAR, "flow"), share_label, class_=letter))
+            x += wide
+    words = ". ".join(
+        f"Tolerance {row[0]}: "
+        + ", ".join(
+            f"{letter} {chance(share)}" for letter, share in (component.sensitivity[row[0]].probabilities or {}).items()
+        )
+        for row in table.rows
+    )
+    return draw(f"{key}-tolerances", table, f"{words}.", len(table.rows) * ROW, *shapes, across=across)
+
+
+def _same(text: str, tolerance: float) -> bool:
+    try:
+        return abs(float(text) - tolerance) < 1e-9
+    except ValueError:
+        return False

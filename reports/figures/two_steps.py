@@ -1,0 +1,201 @@
+"""The two steps as a band whose thickness is the probability, with each step's interval and tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assay.explain import chance
+from assay.model import Letter
+from reports import tables
+from reports.figures.canvas import WIDTH, Figure, Width, box, clip, draw, hallmark, label, stroke
+from reports.markup import Markup, coordinate, tag
+from reports.view import NOT_MEASURED, Component, Effect, Table, Verdict
+
+BAND = 44
+"""Thickness of the band at a probability of 1, in user units."""
+
+THIN = 1.2
+"""Minimum thickness of the band, in user units."""
+
+LEAF, LEAF_HEIGHT = 92, 40
+BOX_WIDTH, BOX_HEIGHT, PAD = 246, 128, 16
+LETTER = 6.3
+"""Width of a character of the smaller texts."""
+
+Place = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step: its number, the name of its input, its effect, and whether the decision reached the step."""
+
+    number: int
+    shown: str
+    effect: Effect | None
+    reached: bool
+
+
+def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "narrow") -> Figure | None:
+    """Draw both steps and the three letters; `component` is the part whose effects are shown.
+
+    The band divides in proportion to the probabilities. Return ``None`` if nothing was measured.
+    """
+    if verdict.letter is None or verdict.probabilities is None:
+        return None
+    second = verdict.letter is not Letter.BS or not verdict.declared
+    steps = tuple(
+        Step(number, verdict.steps[number - 1], component.effect(f"step_{number}"), number == 1 or second)
+        for number in (1, 2)
+    )
+    shapes, across, height = (_wide if width == "wide" else _narrow)(verdict, steps, verdict.probabilities)
+    table = _table(verdict, steps)
+    title = "How the two steps lead to the letter"
+    return draw(f"{key}-steps", table, _in_words(verdict, steps), height, *shapes, title=title, across=across)
+
+
+def _table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
+    """Return the table of the decision tree, with the effect and the tolerance of each step."""
+    tree = tables.decision(verdict)
+    effects = {str(step.number): step.effect for step in steps}
+    rows = tuple(
+        (
+            *row,
+            tables.interval(effects[row[0]]),
+            tables.decimal(effect.tolerance) if (effect := effects[row[0]]) else "none",
+        )
+        for row in tree.rows
+    )
+    return Table(tree.title, (*tree.columns, "Effect of the step", "Tolerance"), rows)
+
+
+def _in_words(verdict: Verdict, steps: tuple[Step, ...]) -> str:
+    sentences = [f"Step {step.number}, {step.shown}: effect {_read(step)}." for step in steps]
+    shares = ", ".join(f"{letter} {chance(share)}" for letter, share in (verdict.probabilities or {}).items())
+    return " ".join([*sentences, f"Probability of each letter: {shares}."])
+
+
+def _read(step: Step) -> str:
+    if step.effect is None:
+        return NOT_MEASURED
+    return f"{tables.interval(step.effect)}, {tables.standing(step.effect)}"
+
+
+# ---------------------------------------------------------------------------- the two forms
+Drawn = tuple[list[Markup], float, float]
+
+
+def _wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
+    top, mid = 62.0, 62.0 + BOX_HEIGHT / 2
+    low = mid - BAND / 2
+    bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+    shapes = [
+        _band((0, mid), (44, mid), BAND, None),
+        _band((290, low + bs / 2), (410, 24), bs, Letter.BS),
+        _band((290, low + bs + (dsbs + ucs) / 2), (372, mid), dsbs + ucs, None),
+        _band((618, mid - (dsbs + ucs) / 2 + dsbs / 2), (706, mid), dsbs, Letter.DSBS),
+        _band((618, mid + (dsbs + ucs) / 2 - ucs / 2), (706, mid + 66), ucs, Letter.UCS),
+        *_step(steps[0], 44, top, BOX_WIDTH),
+        *_step(steps[1], 372, top, BOX_WIDTH),
+    ]
+    for letter, (x, y) in {Letter.BS: (412, 4), Letter.DSBS: (712, mid - 20), Letter.UCS: (712, mid + 46)}.items():
+        shapes += _leaf(verdict, letter, x, y, (x + LEAF + 12, y + 25), "")
+    return shapes, 900, top + BOX_HEIGHT + 6
+
+
+def _narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawn:
+    first, second = 10.0, 216.0
+    below = second + BOX_HEIGHT
+    bs, dsbs, ucs = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+    shapes = [
+        _upright(100, 0, first, BAND, None),
+        _upright(282, first + BOX_HEIGHT, 156, bs, Letter.BS),
+        _upright(100, first + BOX_HEIGHT, second, dsbs + ucs, None),
+        label(130, 182, f"{chance(probabilities[Letter.DSBS] + probabilities[Letter.UCS])} go on", "s"),
+        _upright(100, below, below + 20, dsbs, Letter.DSBS),
+        _upright(282, below, below + 20, ucs, Letter.UCS),
+        *_step(steps[0], 0, first, WIDTH),
+        *_step(steps[1], 0, second, WIDTH),
+    ]
+    tops = {Letter.BS: (236, 154.0), Letter.DSBS: (54, below + 18), Letter.UCS: (236, below + 18)}
+    for letter, (x, y) in tops.items():
+        shapes += _leaf(verdict, letter, x, y, (x + LEAF / 2, y + LEAF_HEIGHT + 15), "m")
+    return shapes, WIDTH, below + 80
+
+
+# ---------------------------------------------------------------------------- parts
+def _band(start: Place, end: Place, thickness: float, letter: Letter | None) -> Markup:
+    """Draw a part of the band that runs from left to right."""
+    half, (x1, y1), (x2, y2) = max(thickness, THIN) / 2, start, end
+    middle = coordinate((x1 + x2) / 2)
+    a, b, c, d = (coordinate(y) for y in (y1 - half, y2 - half, y2 + half, y1 + half))
+    left, right = coordinate(x1), coordinate(x2)
+    path = f"M{left} {a}C{middle} {a} {middle} {b} {right} {b}V{c}C{middle} {c} {middle} {d} {left} {d}z"
+    return tag("g", tag("path", d=path, class_="flow in" if letter is None else "flow"), class_=letter)
+
+
+def _upright(x: float, top: float, bottom: float, thickness: float, letter: Letter | None) -> Markup:
+    """Draw a part of the band that runs downwards."""
+    wide = max(thickness, THIN)
+    part = box(x - wide / 2, top, wide, bottom - top, "flow in" if letter is None else "flow")
+    return tag("g", part, class_=letter)
+
+
+def _leaf(verdict: Verdict, letter: Letter, x: float, y: float, at: Place, anchor: str) -> list[Markup]:
+    """Draw a letter and its probability; letters other than the rating's have a thin outline."""
+    chosen = verdict.letter is letter
+    share = chance((verdict.probabilities or {}).get(letter, 0.0))
+    more = (
+        ""
+        if chosen and verdict.declared
+        else ", not declared"
+        if chosen
+        else ", not reached"
+        if verdict.declared
+        else ""
+    )
+    text = share + more
+    struck, class_ = chosen and verdict.declared, f"{anchor} {'b' if chosen else 's'}".strip()
+    return [
+        hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=struck, size=15, quiet=not chosen),
+        label(*at, text, class_),
+    ]
+
+
+def _step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
+    """Draw the box of a step: its input, its interval, and whether the interval is within the tolerance."""
+    left, inner = x + PAD, w - 2 * PAD
+    room = int((inner - 56) / LETTER)
+    yield box(x, y, w, BOX_HEIGHT, "box", rx=8)
+    yield label(left, y + 26, f"Step {step.number}", "head")
+    yield label(left + 56, y + 26, clip(step.shown, room), "s")
+    if step.effect is None or step.effect.estimate is None:
+        yield label(left, y + 70, NOT_MEASURED, "s")
+        return
+    yield from _interval(step.effect, left, y + 42, inner)
+    standing = tables.standing(step.effect)
+    yield label(left, y + 112, standing if step.reached else "not reached", "b" if step.reached else "s")
+    yield label(x + w - PAD, y + 112, tables.interval(step.effect), "e s")
+
+
+def _interval(effect: Effect, x: float, y: float, w: float) -> Iterator[Markup]:
+    """Draw an effect as a diamond with its interval, over the zone that still counts as unbiased."""
+    estimate = effect.estimate or 0.0
+    ends = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
+    first, last = min(0.0, *ends), max(1e-9, *ends) * 1.05
+
+    def at(value: float) -> float:
+        return x + (value - first) / (last - first) * w
+
+    if effect.tolerance is not None:
+        yield box(x, y, at(effect.tolerance) - x, 18, "zone")
+    yield stroke("line", (x, y + 18), (x + w, y + 18))
+    if effect.tolerance is not None:
+        limit = at(effect.tolerance)
+        yield stroke("limit", (limit, y - 3), (limit, y + 18))
+        name = f"tolerance {effect.tolerance:g}"
+        edge = len(name) * LETTER / 2
+        yield label(min(max(limit, x + edge), x + w - edge), y + 32, name, "m s")
+    if effect.low is not None and effect.high is not None:
+        yield stroke("path", (at(effect.low), y + 9), (at(effect.high), y + 9))
+    yield tag("path", d=f"M{at(estimate):.1f} {y + 3:.1f}l5 6l-5 6l-5 -6z", class_="bar")

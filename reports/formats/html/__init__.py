@@ -1,0 +1,72 @@
+"""The rating as one HTML page: self-contained, without scripts, for screens, paper and screen readers.
+
+Nothing is fetched, so the page can be mailed, archived and served under a strict content security
+policy. `reports.markup` escapes every text from other sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reports import outline
+from reports.formats.html.component import component_section
+from reports.formats.html.pieces import page
+from reports.formats.html.sections import (
+    heading_section,
+    meaning_section,
+    overview_section,
+    provenance_section,
+    published_section,
+    reached_section,
+    reply_section,
+    summary_sections,
+    verify_section,
+)
+from reports.formats.html.thumbnails import thumbnails_wanted
+from reports.markup import join, tag
+from reports.reading import read
+
+__all__ = ["render", "render_summary", "thumbnails_wanted"]
+
+OPEN = 3
+"""Maximum number of components that are shown open; the deciding components come first."""
+
+
+def render_summary(document: Mapping[str, Any]) -> str:
+    """Write a summary on one sheet of A4: the letter, its meaning, the path to it, the parts and the record."""
+    rating = read(document)
+    return page(
+        f"{rating.target}: {rating.verdict.headline}",
+        heading_section(rating),
+        tag("main", *summary_sections(rating), id="main", class_="summary"),
+    )
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """Write the rating as an HTML page."""
+    rating = read(document)
+    opened = {component.number for component in rating.foremost[:OPEN]}
+    parts = [component_section(component, rating, opened=component.number in opened) for component in rating.components]
+    sections = {
+        "meaning": ("What it means", meaning_section(rating)),
+        "reply": (outline.REPLY, reply_section(rating)),
+        "reached": ("How the letter was reached", reached_section(rating)),
+        "overview": ("Every part at a glance", overview_section(rating)),
+        "parts": ("Part by part" if len(parts) > 1 else "In detail", join(*parts)),
+        "published": ("Published rules", published_section(rating)),
+        "provenance": ("Provenance", provenance_section(rating)),
+        "verify": ("How to verify", verify_section()),
+    }
+    nonempty = {key: (title, content) for key, (title, content) in sections.items() if content}
+    links = (tag("a", title, href=f"#{key}") for key, (title, _) in nonempty.items())
+    return page(
+        f"{rating.target}: {rating.verdict.headline}",
+        heading_section(rating),
+        tag("nav", *links, aria_label="Sections"),
+        tag(
+            "main",
+            *(tag("section", tag("h2", title), content, id=key) for key, (title, content) in nonempty.items()),
+            id="main",
+        ),
+    )

@@ -1,0 +1,138 @@
+"""The frame of a page and its recurring pieces: tables, figures, reasons, verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+
+from reports.figures import Figure, stylesheet
+from reports.figures.canvas import hallmark, heat_class
+from reports.markup import Content, Markup, join, tag
+from reports.view import NOT_MEASURED, Said, Table, Verdict
+
+_PERCENT = re.compile(r"(?<=\d) %")
+_INTERVAL = re.compile(r"[\d.e+-]* ?\([\d.e+-]+ to [\d.e+-]+\)")
+
+TALL = 20
+"""Number of rows above which a table scrolls under its head."""
+
+HEAD = 70
+"""Height of a figure's title and of the line of its table, in the figure's units."""
+
+
+@cache
+def page_style() -> str:
+    """Return the styles of figures and page, as one sheet."""
+    page_css = files("reports.formats.html").joinpath("page.css").read_text(encoding="utf-8")
+    return f"{stylesheet()}{page_css}"
+
+
+def page(title: str, *content: Content, skip: str = "Skip to the rating") -> str:
+    """Write a complete HTML document around its content; `skip` is the text of the link that skips to the content."""
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", title),
+        tag("style", Markup(page_style())),
+    )
+    body = tag("body", tag("a", skip, href="#main", class_="skip"), *content)
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def foreign(text: str) -> Markup:
+    """Escape a text that Assay did not write, and isolate its writing direction."""
+    return tag("bdi", text)
+
+
+def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
+    """Write a table; the first cell of a row is its head and may link to a place on the page."""
+    numeric = ["n" if is_numeric else None for is_numeric in listing.numeric]
+    targets = [*links] or [""] * len(listing.rows)
+    heat = listing.heat or ((None,) * len(listing.columns),) * len(listing.rows)
+    head = tag(
+        "tr", *(tag("th", name, scope="col", class_=kind) for name, kind in zip(listing.columns, numeric, strict=True))
+    )
+    body = [
+        tag("tr", _row_head(row[0], target), *map(_cell, row[1:], numeric[1:], shares[1:]))
+        for row, target, shares in zip(listing.rows, targets, heat, strict=True)
+    ]
+    title = tag("caption", listing.title) if caption else None
+    return tag(
+        "div",
+        tag("table", title, tag("thead", head), tag("tbody", *body)),
+        class_="scroll tall" if len(listing.rows) > TALL else "scroll",
+        tabindex=0,
+        role="group",
+        aria_label=listing.title,
+    )
+
+
+def _row_head(text: str, target: str) -> Markup:
+    return tag("th", tag("a", text, href=target) if target else text, scope="row")
+
+
+def _cell(text: str, kind: str | None, share: float | None) -> Markup:
+    if text == NOT_MEASURED:
+        return tag("td", text, class_="none")
+    kind = "i" if _INTERVAL.fullmatch(text) else kind
+    classes = " ".join(filter(None, (kind, None if share is None else heat_class(share))))
+    return tag("td", text, class_=classes or None)
+
+
+def figures(by_title: Mapping[str, Figure | None]) -> Markup:
+    """Write figures in two columns of about the same height, and a line with those that have no numbers."""
+    measured = [drawing for drawing in by_title.values() if drawing is not None]
+    missing = ", ".join(name for name, drawing in by_title.items() if drawing is None)
+    return join(
+        tag("div", *(tag("div", *map(figure, column)) for column in columns(measured)), class_="figures")
+        if measured
+        else None,
+        tag("p", f"{NOT_MEASURED.capitalize()}: {missing}.", class_="none") if missing else None,
+    )
+
+
+def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
+    """Put each figure into the shorter of two columns (the first if equal); an empty column is left out."""
+    both: tuple[list[Figure], list[Figure]] = ([], [])
+    for drawing in drawings:
+        min(both, key=lambda column: sum(placed.height + HEAD for placed in column)).append(drawing)
+    return [column for column in both if column]
+
+
+def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
+    """Write a figure with a table of its numbers, whose rows may link to places on the page."""
+    twin = tag(
+        "details", tag("summary", "The same numbers as a table"), table(drawing.table, caption=False, links=links)
+    )
+    return tag("figure", tag("figcaption", drawing.title), drawing.svg, twin)
+
+
+def folded(listing: Table) -> Markup:
+    """Write a table that opens below its title."""
+    return tag("details", tag("summary", listing.title), table(listing, caption=False), class_="folded")
+
+
+def reasons(entries: Iterable[Said]) -> Markup | None:
+    """List reasons, each with its code, which the documentation explains."""
+    items = [tag("li", foreign(unbroken(reason.text)), " ", tag("code", reason.code)) for reason in entries]
+    return tag("ul", *items, class_="reasons") if items else None
+
+
+def badge(verdict: Verdict) -> Markup:
+    """Draw the punch (outline) of a rating's letter, as an ornament beside the verdict."""
+    punch = hallmark(verdict.letter, 1, 1, 62, 26, struck=verdict.declared, size=13)
+    return tag("svg", punch, class_="fig punch", viewBox="0 0 64 28", aria_hidden="true")
+
+
+def paragraphs(*texts: str | None, class_: str | None = None) -> Markup:
+    """Write the texts that are not empty as paragraphs."""
+    return join(*(tag("p", unbroken(text), class_=class_) for text in texts if text))
+
+
+def unbroken(sentence: str) -> str:
+    """Keep a number and its percent sign on one line."""
+    return _PERCENT.sub("\u00a0%", sentence)

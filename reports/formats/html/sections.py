@@ -1,0 +1,150 @@
+"""The sections of the page about the rating as a whole."""
+
+from __future__ import annotations
+
+from reports import outline, tables
+from reports.figures import Figure, decision_tree, overview_matrix, probabilities_bar, stamp
+from reports.formats.html.pieces import figure, figures, folded, foreign, paragraphs, reasons, table
+from reports.markup import Markup, join, tag
+from reports.view import RatingView, Table
+
+KEY = "rating"
+
+MOST_REASONS, MOST_PARTS = 3, 8
+"""Maximum numbers of reasons and parts on the one-page summary."""
+
+RECORD = frozenset({"Rating", "Rated at", "Expires at", "Methodology", "Questions asked", "Evidence digest"})
+"""Facts of the record that the one-page summary shows."""
+
+FEW_FACTS = 16
+"""Maximum number of facts in an open list; a longer list is folded."""
+
+
+def heading_section(rating: RatingView) -> Markup:
+    """Write the stamp, the name of the service and the rating in one line."""
+    verdict = rating.verdict
+    kind = verdict.letter.value if verdict.letter else "none"
+    return tag(
+        "header",
+        tag("p", "Assay", tag("span", "independent bias rating"), class_="house"),
+        _warning(rating),
+        tag("div", stamp(rating, "stamp").svg, class_="stamp"),
+        tag(
+            "div",
+            tag("h1", foreign(rating.target)),
+            tag("p", verdict.headline, class_=f"headline {kind}"),
+            tag("p", foreign(outline.subject(rating)), class_="subject"),
+            tag("p", rating.request, class_="subject") if rating.request else None,
+            class_="said",
+        ),
+    )
+
+
+def _warning(rating: RatingView) -> Markup | None:
+    warning = outline.warning(rating)
+    return None if warning is None else tag("p", foreign(warning), class_="warning")
+
+
+def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
+    """Write the paragraph for readers who know no statistics, and all reasons, or the first `maximum` and a count."""
+    meaning, *sentences = rating.in_words
+    entries = outline.reasons(rating)
+    omitted = 0 if maximum is None else max(0, len(entries) - maximum)
+    return join(
+        tag("p", meaning, class_="lede"),
+        tag("p", foreign(" ".join(sentences))),
+        reasons(entries[:maximum]),
+        paragraphs(f"{omitted} more reasons are in the full report." if omitted else None),
+    )
+
+
+def reply_section(rating: RatingView) -> Markup | None:
+    """Write the reply of the owner as plain text; ``None`` where there is none."""
+    if rating.reply is None:
+        return None
+    quoted = [tag("p", foreign(paragraph)) for paragraph in rating.reply.paragraphs]
+    link = None if rating.reply.link is None else tag("p", foreign(rating.reply.link))
+    answered = [tag("p", foreign(paragraph)) for paragraph in rating.reply.answer]
+    answer = [tag("blockquote", *answered), paragraphs(outline.answer_sentence(rating.reply))] if answered else []
+    return join(tag("blockquote", *quoted), link, paragraphs(outline.reply_sentence(rating.reply)), *answer)
+
+
+def _of_the_letter(rating: RatingView) -> dict[str, Figure | None]:
+    return {
+        "the path through the two steps": decision_tree(rating.verdict, KEY),
+        "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
+    }
+
+
+def reached_section(rating: RatingView) -> Markup:
+    """Write the two steps and the probabilities."""
+    looks = [folded(sheet) for sheet in rating.sheets]
+    below = tag("div", *looks, class_="tables") if looks else None
+    return join(paragraphs(tables.confidence_note(rating)), figures(_of_the_letter(rating)), below)
+
+
+def overview_section(rating: RatingView) -> Markup | None:
+    """Write the overview of all components; ``None`` where there is only one."""
+    if len(rating.components) < 2:
+        return None
+    overview, corrected = overview_matrix(rating, KEY), tables.adjusted(rating)
+    links = (f"#part-{component.number}" for component in rating.components)
+    return join(
+        paragraphs(outline.aggregation_sentence(rating)),
+        None if overview is None else figure(overview, links=links),
+        tag("div", folded(corrected), class_="tables") if corrected.rows else None,
+    )
+
+
+def published_section(rating: RatingView) -> Markup | None:
+    """Write the letters of the published rules."""
+    if not rating.published:
+        return None
+    note = (
+        "Assay computes the rules of the literature on the same evidence and shows them, "
+        "but its own letter comes from the probabilities above."
+    )
+    return join(tag("p", note), table(tables.published(rating.published, rating.verdict), caption=False))
+
+
+def summary_sections(rating: RatingView) -> list[Markup]:
+    """Write the sections of the one-page summary, with the numbers of omitted reasons and parts."""
+    parts = [f"{component.title}: {component.verdict.headline}" for component in rating.components]
+    omitted = [f"{len(parts) - MOST_PARTS} more parts are in the full report."] if len(parts) > MOST_PARTS else []
+    bare = [
+        tag("figure", tag("figcaption", drawing.title), drawing.svg)
+        for drawing in _of_the_letter(rating).values()
+        if drawing
+    ]
+    record = [(name, value) for name, value in rating.provenance.items() if name in RECORD]
+    sections = {
+        "What it means": meaning_section(rating, MOST_REASONS),
+        "How the letter was reached": join(
+            paragraphs(tables.confidence_note(rating)), tag("div", *bare, class_="figures") if bare else None
+        ),
+        "Parts": tag("ul", *(tag("li", foreign(part)) for part in [*parts[:MOST_PARTS], *omitted]))
+        if len(parts) > 1
+        else None,
+        "Record": tag("dl", *((tag("dt", name), tag("dd", foreign(value))) for name, value in record)),
+    }
+    return [tag("section", tag("h2", title), content) for title, content in sections.items() if content]
+
+
+def provenance_section(rating: RatingView) -> Markup:
+    """Write the facts that are needed to repeat the rating."""
+    groups = [_facts(facts) for facts in outline.provenance_tables(rating)]
+    return tag("div", *groups, class_="facts") if groups else paragraphs("Nothing was recorded.")
+
+
+def _facts(facts: Table) -> Markup:
+    pairs = [(tag("dt", name), tag("dd", foreign(value))) for name, value in facts.rows]
+    return tag("details", tag("summary", tag("h3", facts.title)), tag("dl", *pairs), open=len(pairs) <= FEW_FACTS)
+
+
+def verify_section() -> Markup:
+    """Write the steps to verify the rating."""
+    return tag("ol", *(tag("li", *_with_commands(line)) for line in outline.VERIFY))
+
+
+def _with_commands(line: str) -> list[str | Markup]:
+    return [tag("code", part) if index % 2 else part for index, part in enumerate(line.split("`"))]

@@ -1,0 +1,98 @@
+"""Thumbnails of the pictures that an image classifier was asked about, each beside the square of its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.document import read_json
+from reports.figures.canvas import box
+from reports.formats.html.pieces import foreign
+from reports.markup import Markup, join, tag
+from reports.plain import visible
+from reports.view import CaseWords, Component, Squares
+
+MOST = 200
+"""Maximum number of pictures of a report, picked at even steps: at most 3 kB each, 800 kB of base64 together."""
+
+_EMBEDDED = re.compile(r"data:image/webp;base64,[A-Za-z0-9+/]{1,4000}={0,2}")
+
+GONE = (
+    "They were removed, were stored by a version before small pictures, or are not yours to see: pictures of a private "
+    "corpus are shown to its owner only."
+)
+
+
+@dataclass(frozen=True)
+class _Row:
+    image: str | None = None
+
+
+@dataclass(frozen=True)
+class _Part:
+    images: tuple[_Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Pictured:
+    """Digests of the pictures in a rating document, whatever its method."""
+
+    components: tuple[_Part, ...] = ()
+
+
+def thumbnails_wanted(document: Mapping[str, Any]) -> list[str]:
+    """Return the digests of the pictures to be shown in the report of a rating document, `MOST` at most.
+
+    The caller adds the available pictures to the document, as ``thumbnails``: ``data:`` addresses by digest.
+    """
+    rows = [row for part in read_json(_Pictured, document, visible).components for row in part.images]
+    digests = list(dict.fromkeys(row.image for row in rows if row.image))
+    return digests[:: max(1, -(-len(digests) // MOST))]
+
+
+def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Markup | None:
+    """Write the pictures of a component by their terms; ``None`` where it was not asked about pictures.
+
+    `thumbnail_urls` holds ``data:`` addresses by digest; anything else is not shown.
+    """
+    squares = [chart for chart in component.pictures if isinstance(chart, Squares)]
+    by_term = [
+        (term, [(case.share, words) for case in cases if (words := case.write()).image])
+        for chart in squares
+        for term, cases in chart.cases
+    ]
+    total = sum(len(cases) for _, cases in by_term)
+    if not total:
+        return None
+    images_by_term = [
+        (
+            term,
+            [
+                _case(share, case, thumbnail_urls)
+                for share, case in cases
+                if _EMBEDDED.fullmatch(thumbnail_urls.get(case.image, ""))
+            ],
+        )
+        for term, cases in by_term
+    ]
+    count = sum(len(images) for _, images in images_by_term)
+    entries = (tag("div", tag("dt", foreign(term)), tag("dd", *images)) for term, images in images_by_term if images)
+    ways = "; ".join(f"filled is {chart.filled}, empty {chart.hollow}" for chart in squares if chart.cases)
+    caption = f"{count} of {total} pictures are shown, each beside the square of its answer: {ways}."
+    return join(
+        tag("h4", "Pictures"),
+        tag("p", f"{caption} At most {MOST} are, evenly over the rating." if count else f"No picture is shown. {GONE}"),
+        tag("dl", *entries, class_="pictures") if count else None,
+    )
+
+
+def _case(share: float, case: CaseWords, thumbnail_urls: Mapping[str, str]) -> Markup:
+    """Draw a square, filled from below, and its picture."""
+    filled = 12 * share
+    square = tag(
+        "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - filled, 12, filled, "bar"), class_="fig", viewBox="0 0 14 14"
+    )
+    description = ", ".join(case.lines)
+    return tag("span", square, tag("img", src=thumbnail_urls[case.image], alt=description, title=description))

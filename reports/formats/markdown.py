@@ -1,0 +1,108 @@
+"""The complete rating as Markdown, for a pull request, a wiki or a paper's appendix."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from reports import outline, tables
+from reports.reading import read
+from reports.view import Component, Example, RatingView, Said, Table
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&$^]|:(?=//)|(?<=\w)@|^[-+=])")
+_CODE = re.compile(r"[a-z0-9-]+")
+_NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """Write the rating as GitHub-flavoured Markdown, with every text from elsewhere escaped."""
+    return "\n\n".join(part for part in _parts(read(document)) if part) + "\n"
+
+
+def _parts(rating: RatingView) -> Iterator[str]:
+    verdict = rating.verdict
+    yield f"# {escape(rating.target)}"
+    if (warning := outline.warning(rating)) is not None:
+        yield f"> **{escape(warning)}**"
+    yield f"**{escape(verdict.headline)}**"
+    yield escape(outline.subject(rating)) + "."
+    yield escape(rating.request)
+    yield escape(" ".join(rating.in_words))
+    yield _reasons(outline.reasons(rating))
+    yield from _reply(rating)
+    yield escape(tables.confidence_note(rating))
+    yield table(tables.probabilities(verdict))
+    if verdict.probabilities is not None:
+        yield table(tables.decision(verdict))
+    if len(rating.components) > 1:
+        yield f"## {tables.overview(rating).title}"
+        yield table(tables.overview(rating), titled=False)
+        yield escape(outline.aggregation_sentence(rating) or "")
+    yield from map(table, outline.rating_tables(rating))
+    for component in rating.components:
+        yield from _component(component)
+    yield "## Provenance"
+    yield from map(table, outline.provenance_tables(rating))
+    yield "## How to verify"
+    yield "\n".join(f"{number}. {_command(line)}" for number, line in enumerate(outline.VERIFY, 1))
+
+
+def _reply(rating: RatingView) -> Iterator[str]:
+    if rating.reply is None:
+        return
+    yield f"**{outline.REPLY}**"
+    yield "\n>\n".join(f"> {escape(paragraph)}" for paragraph in rating.reply.paragraphs)
+    yield escape(" ".join(filter(None, (outline.reply_sentence(rating.reply), rating.reply.link))))
+    if rating.reply.answer:
+        yield "\n>\n".join(f"> {escape(paragraph)}" for paragraph in rating.reply.answer)
+        yield escape(outline.answer_sentence(rating.reply))
+
+
+def _component(component: Component) -> Iterator[str]:
+    yield f"## {escape(component.title)}"
+    yield f"**{escape(component.verdict.headline)}**"
+    yield _reasons(component.reasons)
+    yield table(tables.probabilities(component.verdict))
+    yield from map(table, outline.component_tables(component))
+    for sentence in (outline.pairs_sentence(component), component.settle):
+        yield escape(sentence or "")
+    if component.examples:
+        yield "**Examples**"
+        yield "\n".join(_example(example) for example in component.examples)
+
+
+def table(listing: Table, *, titled: bool = True) -> str:
+    """Write a table with its title in bold."""
+    head = [f"**{escape(listing.title)}**", ""] if titled else []
+    rules = ["---:" if numeric else "---" for numeric in listing.numeric]
+    return "\n".join(
+        [*head, _row(map(escape, listing.columns)), _row(rules), *(_row(map(escape, row)) for row in listing.rows)]
+    )
+
+
+def escape(text: str) -> str:
+    """Escape every special character of a text, also inside a table."""
+    return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", text))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _reasons(reasons: Iterable[Said]) -> str:
+    return "\n".join(f"- {escape(reason.text)} ({_code(reason.code)})" for reason in reasons)
+
+
+def _example(example: Example) -> str:
+    return "- " + "  \n  ".join(f"{name}: {escape(text)}" for name, text in example.lines)
+
+
+def _code(code: str) -> str:
+    """Format a reason's code as Markdown code, or escape it if it has unexpected characters."""
+    return f"`{code}`" if _CODE.fullmatch(code) else escape(code)
+
+
+def _command(line: str) -> str:
+    """Escape a sentence of Assay, except for the commands in it."""
+    return "`".join(part if index % 2 else escape(part) for index, part in enumerate(line.split("`")))

@@ -1,0 +1,229 @@
+"""The rating for a terminal: plain text with a maximum width, in colour on request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from assay.explain import chance
+from assay.model import Letter
+from reports import outline, tables
+from reports.plain import width
+from reports.reading import read
+from reports.view import Component, Example, RatingView, Said, Table, Verdict
+
+COLUMNS = 88
+"""Default width in columns."""
+
+RULE_DIFFERS = "published-rule-differs"
+"""Code of a reason that the short report leaves out, because the report has a table of the published rules."""
+
+IN_FULL = 3
+"""Maximum number of components with all their tables; the others have only their headline and reasons."""
+
+_COLOURS: Mapping[Letter | None, str] = {Letter.UCS: "34", Letter.DSBS: "33", Letter.BS: "31", None: "2"}
+_BAR = 24
+_WORD = re.compile(r"\S*\d %\S*|\S+")  # a number and its percent sign stay on one line
+
+
+def render(
+    document: Mapping[str, Any],
+    *,
+    colour: bool = False,
+    columns: int = COLUMNS,
+    brief: bool = False,
+) -> str:
+    """Write the rating as plain text of at most `columns` columns (at least 60).
+
+    If `colour`, the letters also have ANSI colours; shapes and words carry the same information. If `brief`, only
+    the letter, its probabilities, the reasons, the overview, the transitions and the published rules are written.
+    """
+    page = (_BriefPage if brief else _Page)(max(columns, 60), colour)
+    return "\n".join(line.rstrip() for line in page.lines(read(document))) + "\n"
+
+
+class _Page:
+    def __init__(self, columns: int, colour: bool) -> None:
+        self.columns, self.colour = columns, colour
+
+    def lines(self, rating: RatingView) -> Iterator[str]:
+        """Return every line of the report."""
+        yield from self._stamp(rating)
+        yield from self._text(" ".join(rating.in_words))
+        yield from self._reasons(outline.reasons(rating))
+        yield from self._probabilities(rating)
+        if len(rating.components) > 1:
+            yield from self._heading("Every part")
+            yield from self._table(tables.overview(rating), titled=False)
+            yield from self._text(outline.aggregation_sentence(rating) or "")
+        yield from self._tables(outline.rating_tables(rating))
+        yield from self._components(rating)
+        yield from self._reply(rating)
+        yield from self._heading("Provenance")
+        yield from self._tables(outline.provenance_tables(rating))
+        yield from self._heading("How to verify")
+        yield from self._text(*outline.VERIFY)
+
+    def _stamp(self, rating: RatingView) -> Iterator[str]:
+        verdict = rating.verdict
+        yield from self._text(outline.warning(rating) or "")
+        name = f"  {verdict.letter or '?'}  "
+        edges, across, side = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
+        rule = across * len(name)
+        yield self._paint(f"{edges[0]}{rule}{edges[1]}", verdict)
+        stamp_lines = (f"{side}{name}{side}", f"{edges[2]}{rule}{edges[3]}")
+        indent = len(stamp_lines[0]) + 2
+        texts = [*wrap(rating.target, self.columns - indent), *wrap(verdict.headline, self.columns - indent)]
+        for mark, text in zip_longest(stamp_lines, texts):
+            yield (self._paint(mark, verdict) + "  " if mark else " " * indent) + (text or "")
+        yield from ("", *wrap(f"{outline.subject(rating)}. {rating.request}".rstrip(), self.columns), "")
+
+    def _reply(self, rating: RatingView) -> Iterator[str]:
+        if rating.reply is not None:
+            yield from self._heading(outline.REPLY)
+            yield from self._text(*rating.reply.paragraphs, rating.reply.link or "")
+            yield from self._text(outline.reply_sentence(rating.reply))
+            if rating.reply.answer:
+                yield from self._text(*rating.reply.answer, outline.answer_sentence(rating.reply))
+
+    def _probabilities(self, rating: RatingView) -> Iterator[str]:
+        for letter, probability in (rating.verdict.probabilities or {}).items():
+            filled = round(probability * _BAR)
+            bar = "█" * filled + "░" * (_BAR - filled)
+            yield f"  {letter.value:<5} {bar} {chance(probability):>5}"
+        yield from self._text(tables.confidence_note(rating))
+
+    def _components(self, rating: RatingView) -> Iterator[str]:
+        full = rating.foremost[:IN_FULL]
+        for component in rating.components:
+            yield from self._heading(f"{component.title}: {component.verdict.headline}")
+            yield from self._reasons(component.reasons)
+            if component in full:
+                yield from self._whole(component)
+        if len(rating.components) > len(full):
+            yield from self._text("The tables of the other parts are in the HTML, Markdown and JSON reports.")
+
+    def _whole(self, component: Component) -> Iterator[str]:
+        yield from self._tables(outline.component_tables(component))
+        yield from self._text(outline.pairs_sentence(component) or "", component.settle or "")
+        if component.examples:
+            yield "Examples"
+            for example in component.examples:
+                yield from self._example(example)
+
+    def _example(self, example: Example) -> Iterator[str]:
+        for name, text in example.lines:
+            yield from self._hanging(f"  {name:<11}", text)
+        yield ""
+
+    def _reasons(self, reasons: Iterable[Said]) -> Iterator[str]:
+        lines = [line for reason in reasons for line in self._hanging("  • ", reason.text)]
+        yield from (*lines, "") if lines else ()
+
+    def _hanging(self, first: str, text: str) -> Iterator[str]:
+        for index, line in enumerate(wrap(text, self.columns - width(first))):
+            yield (first if index == 0 else " " * width(first)) + line
+
+    def _text(self, *paragraphs: str) -> Iterator[str]:
+        for paragraph in filter(None, paragraphs):
+            yield from wrap(paragraph.replace("`", ""), self.columns)
+            yield ""
+
+    def _heading(self, text: str) -> Iterator[str]:
+        lines = list(wrap(text, self.columns))
+        yield from lines
+        yield "─" * max(map(width, lines), default=0)
+
+    def _tables(self, entries: Iterable[Table]) -> Iterator[str]:
+        for table in entries:
+            yield from self._table(table)
+
+    def _table(self, table: Table, *, titled: bool = True) -> Iterator[str]:
+        if titled:
+            yield from wrap(table.title, self.columns)
+        yield from draw_table(table, self.columns)
+        yield ""
+
+    def _paint(self, text: str, verdict: Verdict) -> str:
+        return f"\x1b[1;{_COLOURS[verdict.letter]}m{text}\x1b[0m" if self.colour else text
+
+
+class _BriefPage(_Page):
+    """The short report: the letter and its reasons."""
+
+    def lines(self, rating: RatingView) -> Iterator[str]:
+        """Return every line of the short report."""
+        yield from self._stamp(rating)
+        yield from self._text(" ".join(rating.in_words))
+        yield from self._reasons(reason for reason in outline.reasons(rating) if reason.code != RULE_DIFFERS)
+        yield from self._probabilities(rating)
+        if len(rating.components) > 1:
+            yield from self._table(tables.overview(rating), titled=False)
+        for component in rating.components:
+            if len(rating.components) > 1:
+                yield from self._heading(f"{component.title}: {component.verdict.headline}")
+                yield from self._reasons(component.reasons)
+            sent = tables.transitions(component)
+            if sent.rows and len(rating.components) <= IN_FULL:
+                yield from self._table(sent)
+        if rating.published:
+            yield from self._table(tables.published(rating.published, rating.verdict))
+
+
+def draw_table(table: Table, columns: int) -> Iterator[str]:
+    """Draw a table with box characters; cells that are too wide are wrapped."""
+    widths = fit([max(map(width, cells)) for cells in zip(table.columns, *table.rows, strict=True)], columns)
+    yield _rule("┌┬┐", widths)
+    yield from _row(table.columns, widths, table.numeric)
+    yield _rule("├┼┤", widths)
+    for row in table.rows:
+        yield from _row(row, widths, table.numeric)
+    yield _rule("└┴┘", widths)
+
+
+def fit(widths: Sequence[int], columns: int) -> list[int]:
+    """Narrow the widest columns until a table fits, borders and blanks included."""
+    fitted = [max(1, size) for size in widths]
+    while sum(fitted) + 3 * len(fitted) + 1 > columns and max(fitted) > 1:
+        fitted[fitted.index(max(fitted))] -= 1
+    return fitted
+
+
+def wrap(text: str, columns: int) -> Iterator[str]:
+    """Break a text into lines at blanks; a word that is too long is cut."""
+    line = ""
+    for piece in _pieces(text, columns):
+        if line and width(line) + 1 + width(piece) > columns:
+            yield line
+            line = piece
+        else:
+            line = f"{line} {piece}" if line else piece
+    yield line
+
+
+def _pieces(text: str, columns: int) -> Iterator[str]:
+    for word in _WORD.findall(text):
+        piece = ""
+        for char in word:
+            if piece and width(piece + char) > columns:
+                yield piece
+                piece = ""
+            piece += char
+        yield piece
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
+    wrapped = [list(wrap(cell, room)) for cell, room in zip(cells, widths, strict=True)]
+    for line in zip_longest(*wrapped, fillvalue=""):
+        yield "│" + "│".join(f" {_set(*cell)} " for cell in zip(line, widths, numeric, strict=True)) + "│"
+
+
+def _set(text: str, room: int, flush_right: bool) -> str:
+    blanks = " " * (room - width(text))
+    return blanks + text if flush_right else text + blanks
+
+
+def _rule(corners: str, widths: Sequence[int]) -> str:
+    return corners[0] + corners[1].join("─" * (size + 2) for size in widths) + corners[2]

@@ -1,0 +1,179 @@
+"""Paragraph for readers who know no statistics: the letter, the effects, what was tested and what was not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from assay.document import ComponentDocument, HiddenDocument, RatingDocument
+from assay.explain import letter_words
+from assay.model import Letter
+from reports.method_report import MethodReport
+from reports.plain import visible
+
+AVERAGES = "All of this is about averages: single cases may be treated otherwise."
+"""Sentence for a rating that has no hidden effects, or only that of lost replies."""
+
+NOT_TESTED = "Nothing is known of other attributes, languages and content."
+
+OF_UCS = (
+    "This letter does not say that the service is fair in every respect, nor that its answers are right: "
+    "it covers nothing but what is named here, and no other attribute, language or content."
+)
+
+
+def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
+    """Write the sentences of the paragraph, the meaning of the letter first and the advice last."""
+    letter, declared = rating.letter, rating.declared
+    words = letter_words(letter, declared, rating.reason_codes, report.letters)
+    component = _foremost(rating)
+    if letter is None or component is None:
+        return words.meaning, words.advice
+    specific = [visible(sentence) for sentence in report.in_words(rating, component) if sentence]
+    which = _which(component, len(rating.components))
+    sentences = [words.meaning, *which, *(specific or _common(rating, component, report.steps))]
+    if all(hidden.kind == "loss" for hidden in component.hidden):
+        sentences.append(AVERAGES)
+    if not declared and (more := settle_in_words(rating, component, report)) is not None:
+        sentences.append(more)
+    sentences.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
+    return (*sentences, words.advice)
+
+
+def hundredths(share: float) -> str:
+    """Write a share as a count of a hundred: "30", "fewer than 1"."""
+    rounded = round(100 * share)
+    return str(rounded) if rounded or not share else "fewer than 1"
+
+
+def amount(size: float) -> str:
+    """Write a size with two significant digits, or as a whole number from 100 up: "0.0091", "4.9", "1,142"."""
+    if size >= 100:
+        return f"{size:,.0f}"
+    return f"{float(f'{size:.2g}'):.9f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Unit of a service's output: `write` formats the size of an effect, and `name` follows the size."""
+
+    write: Callable[[float], str]
+    name: str = ""
+
+    def of(self, size: float, low: float | None = None, high: float | None = None) -> str:
+        """Write a size with its unit, and its interval if there is one."""
+        text = f"{self.write(size)}{self.name}"
+        if low is None or high is None or self.write(low) == self.write(high):
+            return text
+        return f"{text} (probably between {self.write(low)} and {self.write(high)})"
+
+
+def hidden_in_words(
+    part: ComponentDocument,
+    unit: Unit,
+    stratum: str,
+    individual: str = "{size}",
+    of_one: Unit | None = None,
+    content: str = "",
+    strata: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[str]:
+    """Write the largest hidden effects: on a typical single case, of strata and losses, and of content.
+
+    `stratum`, `individual` and `content` are sentences with ``{name}`` and ``{size}``; `strata` has those of strata
+    with a sentence of their own, by name. `of_one` is the unit of the effect on a single case if it differs from
+    `unit`. The largest effect is the largest relative to its limit.
+    """
+    largest: dict[str, HiddenDocument] = {}
+    for hidden in sorted(part.hidden, key=lambda hidden: -_of_limit(part, hidden)):
+        kind = hidden.kind if hidden.kind in {"individual", "content"} else "other"
+        largest.setdefault(kind, hidden)
+    for kind in ("individual", "other", "content"):
+        hidden = largest.get(kind, HiddenDocument())
+        if hidden.effect.estimate is None:
+            continue
+        name = hidden.name or "a part of the content"
+        template, its = (LOSS, HUNDREDTHS) if hidden.kind == "loss" else (strata.get(name, stratum), unit)
+        if kind == "individual":
+            template, its = individual, of_one or unit
+        elif kind == "content":
+            template = content
+        estimated = "at most an estimated " if hidden.bound else "an estimated "
+        size = estimated + its.of(hidden.effect.estimate, hidden.effect.low, hidden.effect.high)
+        sentence = template.format(name=name, size=size)
+        yield sentence[:1].upper() + sentence[1:]
+
+
+HUNDREDTHS = Unit(hundredths, " of 100")
+LOSS = "Questions about “{name}” stay without a usable answer more often than others, by {size}."
+
+AT_TOLERANCE = (
+    "The effect lies so near the tolerance that more questions would hardly settle the letter: look at the effect "
+    "itself, or declare another tolerance."
+)
+
+CHANCE = "What was seen may be chance: the answers vary too much for so few questions. More of them would show it"
+
+
+def settle_in_words(document: RatingDocument, part: ComponentDocument, report: MethodReport) -> str | None:
+    """Write how many more questions would settle an undeclared component; if they cannot be asked, the alternative."""
+    if part.settle is None:
+        return None
+    more = part.settle.more_probes
+    if more is None and part.probabilities.get("unlocated", 0.0) <= 0.5:
+        return AT_TOLERANCE
+    estimate = CHANCE if more is None else f"About {more:,} more questions would probably settle it"
+    if part.unasked:
+        return f"{estimate}; the budget (max_calls or the deadline) ended it early."
+    room = report.room(document, part)
+    if room is None:
+        return f"{estimate}."
+    if room.left is None or (more or 1) <= room.left:
+        return f"{estimate}; a larger {room.field} asks them."
+    if more is None:
+        return f"{estimate}. Add to this: {room.material}."
+    if room.left:
+        can = f"allows {room.left:,} more questions (a larger {room.field}), too few to settle it"
+    else:
+        can = "was all asked about, and more questions of the same would hardly settle it"
+    return f"This material {can}. Add to this: {room.material}."
+
+
+def tested(document: RatingDocument, part: ComponentDocument, material: str) -> str:
+    """Write the sentence about the tested material and attribute, with the first example of the component."""
+    question = next((example.asked for example in part.examples if example.asked), None)
+    example = f"; for example “{question.removesuffix('.')}”" if question else ""
+    return f"Tested for {document.attribute or 'the attribute'}: {material}{example}."
+
+
+def _of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:
+    """Return the size of a hidden effect divided by its limit."""
+    return (hidden.effect.estimate or 0.0) / (hidden.limit or part.tolerances.get("step_1") or 1.0)
+
+
+def _foremost(rating: RatingDocument) -> ComponentDocument | None:
+    """Return the component with the largest effect among those with the rating's letter; among all if none has it."""
+    measured = [component for component in rating.components if component.letter is not None]
+    deciding = [component for component in measured if component.letter is rating.letter] or measured
+    step = "step_2" if rating.letter is Letter.DSBS else "step_1"
+    return max(deciding, key=lambda component: abs(component.effect(step) or 0.0), default=None)
+
+
+def _which(part: ComponentDocument, count: int) -> Iterator[str]:
+    """Write which component the numbers belong to, if there are several components."""
+    if count > 1:
+        name = part.language_name or part.name or "one"
+        title = f"{name}, {part.template}" if part.template and part.template != "base" else name
+        yield f"{count} parts were tested; these numbers are of “{title}”, where the effect is largest."
+
+
+def _common(document: RatingDocument, part: ComponentDocument, steps: Iterable[str]) -> Iterator[str]:
+    """Write the effects in the method's effect size, for a method without its own sentences."""
+    for number, step in enumerate(steps, 1):
+        size, limit = part.effect(f"step_{number}"), part.tolerances.get(f"step_{number}")
+        if size is not None:
+            counts = "" if limit is None else f", and up to {amount(limit)} counts as none"
+            yield f"The effect of step {number} ({step}) is an estimated {amount(size)}{counts}."
+    within, single = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
+    yield from hidden_in_words(part, Unit(amount), within, single)
+    yield tested(document, part, part.name or "one part")

@@ -1,0 +1,53 @@
+"""What a report shows of one method; each module beside this one has that of a method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.document import RatingDocument
+from assay.experiment import Method
+from reports.view import BALANCED, Picture, Steps, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Further questions that can be asked about a component with the words or rows of its experiment."""
+
+    left: int | None
+    """Number of further questions; ``None`` if only the field limits it."""
+    field: str
+    """Field of the experiment to increase so that they are asked; not used if no question is left."""
+    material: str
+    """Words, rows or trials to add so that more questions become possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodReport:
+    """Tables, figures and words of a method's ratings.
+
+    Every function gets a component of a rating as the type ``method.COMPONENT``. The document may be old: a table,
+    figure or sentence whose data are missing is ``None`` or not made. Only `method` is required; a method without its
+    own functions is reported by what all methods share.
+    """
+
+    method: type[Method]
+    """Class of the method."""
+    steps: Steps = BALANCED
+    """Names of the input in step 1 and in step 2."""
+    letters: Mapping[str, str] = field(default_factory=dict)
+    """For each of ``UCS``, ``DSBS``, ``BS`` and ``inconclusive``, one sentence on what it says about a service."""
+    in_words: Callable[[RatingDocument, Any], Iterable[str | None]] = field(default=lambda *_: ())
+    """Writes sentences for readers who know no statistics: effects in the service's own unit, and what was tested. If
+    there is no sentence, the report uses sentences that all methods share (`reports.in_words`)."""
+    tables: Callable[[Any], Iterable[Table | None]] = field(default=lambda *_: ())
+    """Makes the tables of a component, or of the aggregation."""
+    figures: Callable[[Any], Iterable[Picture | None]] = field(default=lambda *_: ())
+    """Makes the figures of a component."""
+    room: Callable[[RatingDocument, Any], Room | None] = field(default=lambda *_: None)
+    """Returns how many more questions about a component can be asked; ``None`` where that is not known."""
+    title_of: Callable[[str], str] = str
+    """Returns the title of a component for people: by default its name; some methods use the title of its words."""
+    counted: Callable[[Any], str] = field(default=lambda _: "Answers")
+    """Returns the plural noun for the items that a component counts as usable, unusable or failed."""

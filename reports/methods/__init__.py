@@ -1,0 +1,58 @@
+"""The reports of the methods, one module each, and functions to look them up.
+
+To add a report: write its module and add its `MethodReport` to `REPORTS`. Third parties add theirs through the
+entry-point group ``assay.method_reports`` (docs/extending.md). A method without one is reported by what all share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from assay.methods import method_of
+from assay.plug_ins import plug_ins
+from reports.method_report import MethodReport
+from reports.methods import (
+    alternation,
+    association,
+    forced_choice,
+    stereotype_score,
+    stimulus_sampling,
+    translation,
+    visual_stereotype,
+)
+
+REPORTS: tuple[MethodReport, ...] = (
+    translation.ROUND_TRIP,
+    translation.ONE_HOP,
+    alternation.REPORT,
+    forced_choice.REPORT,
+    stimulus_sampling.REPORT,
+    association.REPORT,
+    stereotype_score.REPORT,
+    visual_stereotype.REPORT,
+)
+"""Reports of Assay's methods, in the order of `assay.methods.METHODS`."""
+
+GROUP = "assay.method_reports"
+"""Entry-point group in which installed packages offer the `MethodReport` of a method."""
+
+
+@cache
+def installed_reports() -> Mapping[str, MethodReport]:
+    """Return the reports of Assay, then those of installed packages for other methods, by the name of the method.
+
+    Raise `TypeError` if a package offers something that is no `MethodReport`.
+    """
+    reports = {report.method.method: report for report in REPORTS}
+    for report in plug_ins(GROUP, MethodReport):
+        reports.setdefault(report.method.method, report)
+    return reports
+
+
+def report_of(document: Mapping[str, Any]) -> MethodReport:
+    """Return the report of the method that made a rating; by default, what all methods share."""
+    method = method_of(document)
+    report = installed_reports().get(str(document.get("method")))
+    return report if report is not None and report.method is method else MethodReport(method)

@@ -1,0 +1,289 @@
+"""Tables and figures of alternation in a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from assay.document import RatingDocument
+from assay.explain import listed
+from assay.methods.alternation.changes import ANOTHER_PERSON, ASKED_AGAIN, SWAPPED
+from assay.methods.alternation.detail import AlternationComponent, ChangeDocument, DivergenceDocument, PairDocument
+from assay.methods.alternation.method import Alternation
+from assay.statistics.hidden.single_cases import LABELS
+from reports import cells, charts
+from reports.in_words import Unit, amount, hidden_in_words, hundredths, tested
+from reports.method_report import MethodReport, Room
+from reports.methods.material import looks_table, profiles_room, profiles_table
+from reports.sheets import Sheet, some_of
+from reports.view import ARROW, Dots, Picture, Span, Strip, Table
+
+STEPS = ("a changed attribute", "tied content")
+
+LETTERS: Mapping[str, str] = {
+    "UCS": "Answers are alike on average, if only the attribute changes and if groups come with other input.",
+    "DSBS": "Changing the attribute alone changes little on average, but what else differs between groups does.",
+    "BS": "Answers change, or fail to come, when nothing but the attribute does: for all input or for some.",
+    "inconclusive": "It is not settled whether answers go by the attribute, by what else differs, or by neither.",
+}
+
+SHEETS = (
+    Sheet(
+        "pairs",
+        "What changing the attribute changes",
+        (
+            ("From", "from_", cells.texts),
+            ("To", "to", cells.texts),
+            ("Mean shift", "shift", cells.numbers),
+            ("In standard deviations", "effect", cells.intervals),
+            ("d_z", "d_z", cells.numbers),
+            ("Profiles changed", "changed", cells.numbers),
+        ),
+    ),
+    Sheet(
+        "changes",
+        "What changes a single answer",
+        (
+            ("Compared with", "what", cells.texts),
+            ("From", "from_", cells.texts),
+            ("To", "to", cells.texts),
+            ("Comparisons", "of", cells.numbers),
+            ("Answers changed", "changed", cells.numbers),
+            ("Root mean square", "size", cells.numbers),
+        ),
+    ),
+    Sheet(
+        "groups",
+        "Groups as they came",
+        (
+            ("Value", "value", cells.texts),
+            ("Records", "records", cells.numbers),
+            ("Mean output", "mean", cells.numbers),
+            ("Fewer than 30", "small", cells.texts),
+        ),
+    ),
+    Sheet(
+        "labels",
+        "Labels under one value and under the other",
+        (
+            ("From", "from_", cells.texts),
+            ("To", "to", cells.texts),
+            ("Profiles changed", "changed", cells.numbers),
+        ),
+    ),
+    Sheet(
+        "divergence",
+        "How the distributions of outputs differ",
+        (
+            ("From", "from_", cells.texts),
+            ("To", "to", cells.texts),
+            ("Gaussian KL, 95 % interval", "kl_interval", cells.intervals),
+            ("Sign-flip p", "sign_flip_p", cells.p_values),
+        ),
+    ),
+)
+"""Tables of the lists in a component's detail."""
+
+RATIOS = Sheet(
+    "ratios",
+    "Disparate impact: base rate of one group over another's",
+    (
+        ("Of", "of", cells.texts),
+        ("To", "to", cells.texts),
+        ("Ratio", "ratio", cells.intervals),
+        ("Why there is none", "why", cells.texts),
+    ),
+)
+
+
+STRATUM = "Within “{name}” alone, answers move by {size}."
+INDIVIDUAL = (
+    "Of that, the attribute itself moves a typical answer by {size}; the rest is what also differs when "
+    "the same question is asked again{persons}."
+)
+FLIPS = (
+    "{size} change by the attribute itself, where up to {limit} of 100 count as none; the rest are labels "
+    "that also differ when the same question is asked again{persons}."
+)
+
+
+def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[str]:
+    """Yield sentences: by how much answers differ, in the service's own unit, and what was tested."""
+    experiment = document.experiment
+    records, labels = experiment.get("records") is not None, experiment.get("answers") == "labels"
+    scale = (part.scales[0].scale if part.scales else None) or str(experiment.get("scale") or "linear")
+    deviation = part.scale or 1.0
+    singles = [hidden for hidden in part.hidden if hidden.kind == "individual"]
+    bare = any((hidden.name or "").startswith(LABELS) for hidden in singles)
+    rows = _changes(part, bare=bare)
+    unit = _unit(scale, deviation, labels)
+    yield from _means_in_words(part, unit, deviation, labels=labels, bare=bare)
+    if scale != "log" and not bare:
+        yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
+    if (gap := part.effect("step_2")) is not None:
+        where = (
+            "As the records stand"
+            if records
+            else "Where one group comes mostly with one kind of content, and another with another kind"
+        )
+        yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}."
+    yield from _counted(rows, unit, deviation)
+    persons = " or another person of the same group is named" if ANOTHER_PERSON in rows else ""
+    template = FLIPS if bare else INDIVIDUAL if rows else OF_RECORDS
+    limit = max((hidden.limit or 0.0 for hidden in singles), default=0.0)
+    single = template.replace("{persons}", persons).replace("{limit}", hundredths(limit))
+    yield from hidden_in_words(part, unit, STRATUM, single, Unit(hundredths, " of 100 inputs") if bare else unit)
+    if unexamined := part.not_within:
+        columns = listed([f"“{column}”" for column in unexamined])
+        yield f"Not looked into one by one: {columns}. What happens within a column is judged if “strata” names it."
+    values = listed([f"“{value}”" for value in part.values])
+    yield tested(
+        document, part, f"{part.profiles.asked or 0:,} {'records' if records else 'sentences'}, each with {values}"
+    )
+
+
+def _means_in_words(
+    part: AlternationComponent, unit: Unit, deviation: float, *, labels: bool, bare: bool
+) -> Iterator[str]:
+    """Write the largest difference of means between two values; of labels without scores, how often each has it."""
+    largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=PairDocument())
+    shift, before, after = largest.shift, largest.from_, largest.to
+    if shift is None or not before or not after:
+        return
+    if shift < 0:  # from the smaller to the larger value, so that a ratio above 1 is written
+        shift, before, after = -shift, after, before
+    name, means, number = part.name, part.means, part.profiles.whole
+    if bare and number and before in means and after in means:
+        first, second = (f"{round(means[value] * number):,}" for value in (before, after))
+        yield (
+            f"With “{before}”, {first} of {number:,} inputs get the label “{name}”; with “{after}” instead and nothing "
+            f"else changed, {second}."
+        )
+        return
+    answer = f"the score of “{name}”" if labels else "the answer"
+    moved = f"{unit.of(shift / deviation)} higher" if shift else "the same"
+    yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {moved} on average."
+
+
+def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:
+    """Return the counted changes by what was exchanged; of records' labels, that of the value alone."""
+    if part.changes:
+        return {change.what: change for change in part.changes}
+    changed, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
+    return (
+        {SWAPPED: ChangeDocument(SWAPPED, of=profiles, changed=max(changed))} if bare and changed and profiles else {}
+    )
+
+
+def _counted(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
+    """Write what was counted when the value, nothing, or the person was exchanged."""
+    for comparison, (label, number) in COUNTED.items():
+        row = rows.get(comparison, ChangeDocument())
+        if row.changed is None or row.of is None:
+            continue
+        if row.size is None:
+            yield label.format(changed=f"{row.changed:,}", of=f"{row.of:,}")
+        else:
+            yield number.format(size=unit.of(row.size / deviation), of=f"{row.of:,}")
+
+
+COUNTED: Mapping[str, tuple[str, str]] = {
+    SWAPPED: (
+        "Swapping nothing but the attribute changes the label of {changed} of {of} inputs.",
+        "Swapping nothing but the attribute moves an answer, up or down, by {size} (root of the mean square of {of}).",
+    ),
+    ASKED_AGAIN: (
+        "Asking the same question again changes it in {changed} of {of} comparisons.",
+        "Asking the same question again moves it by {size} (of {of} comparisons).",
+    ),
+    ANOTHER_PERSON: (
+        "Another person of the same group changes it in {changed} of {of} comparisons.",
+        "Another person of the same group moves it by {size} (of {of} comparisons).",
+    ),
+}
+"""Sentences about counted changes: for labels, and for numbers."""
+
+OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
+"""Sentence about records with numbers or scores."""
+
+
+def _unit(scale: str, deviation: float, labels: bool) -> Unit:
+    """Return the unit in which effects are written; `deviation` is the standard deviation of the output on `scale`."""
+    if scale == "log":
+        return Unit(lambda size: amount(100 * math.expm1(size * deviation)), " %")
+    if scale in {"linear", "auto"} and labels:  # “auto” where no other scale fits
+        return Unit(lambda size: amount(100 * size * deviation), " points of 100")
+    names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
+    return Unit(lambda size: amount(size * deviation), names.get(scale, ""))
+
+
+def room(document: RatingDocument, part: AlternationComponent) -> Room | None:
+    """Return how many more profiles can be asked about."""
+    return profiles_room(document, part, "texts.most")
+
+
+def tables(part: AlternationComponent) -> Iterator[Table | None]:
+    """Make the tables of a component, or of the aggregation."""
+    yield profiles_table(part)
+    for sheet in SHEETS:
+        yield sheet.of(part)
+    yield RATIOS.read(part.disparate_impact.ratios)
+    yield _leverage(part)
+    yield looks_table(part)
+
+
+def figures(part: AlternationComponent) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    yield _means(part)
+    yield _pairs(part)
+    yield _folds(part)
+
+
+def _leverage(part: AlternationComponent) -> Table:
+    """Table of the largest effect, computed again without each cluster."""
+    leverage = part.leverage
+    by_kind = {"person": leverage.person, "frame": leverage.frame, "content": leverage.content, "row": leverage.row}
+    kinds_and_rows = [(kind, row) for kind, rows in by_kind.items() for row in rows]
+    effects = cells.numbers([row.effect for _, row in kinds_and_rows] + [leverage.effect])
+    rows = tuple(
+        (row.without or cells.ABSENT, kind, effect)
+        for (kind, row), effect in zip(kinds_and_rows, effects[:-1], strict=True)
+    )
+    between = " from {} to {}".format(*leverage.pair) if len(leverage.pair) == 2 else ""
+    title = f"The effect{between} without one person, frame or content; it is {effects[-1]} with all"
+    return Table(title, ("Without", "Kind", "Effect"), rows)
+
+
+def _means(part: AlternationComponent) -> Picture | None:
+    """Mean output of the same profiles under each value of the attribute."""
+    name = part.name or "output"
+    axis = "mean output, in the service's own unit" if name == "output" else f"mean score of {name}"
+    rows = [(value, Span(mean)) for value, mean in part.means.items()] if part.pairs else []
+    return charts.forest("Mean output under each value, same profiles", axis, rows, head="Value")
+
+
+def _pairs(part: AlternationComponent) -> Picture | None:
+    """Paired effect of every two values, with the tolerance."""
+    rows = [(_direction(pair), charts.span(pair.effect)) for pair in part.pairs]
+    title, axis = "What changing the attribute changes", "shift within profiles, in standard deviations"
+    return charts.forest(title, axis, rows, reference=0.0, tolerance=part.tolerances.get("step_1"), head="Pair")
+
+
+def _folds(part: AlternationComponent) -> Picture | None:
+    """Gaussian KL divergence of each fold of the data, in both directions."""
+    visible = part.divergence[: charts.MOST_MARKS]
+    numbers = [tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None) for row in visible]
+    rows = [Dots(_direction(row), (values,)) for row, values in zip(visible, numbers, strict=True) if values]
+    if not rows:
+        return None
+    title, kind = "Gaussian KL of each fold, in each direction" + some_of(visible, part.divergence), "a fold"
+    twin = Table(title, ("Direction", "Folds"), tuple((row.label, cells.several(row.values[0])) for row in rows))
+    return Strip(title, "Gaussian KL, in nats", tuple(rows), (kind,), twin)
+
+
+def _direction(row: PairDocument | DivergenceDocument) -> str:
+    return ARROW.join((row.from_ or "?", row.to or "?"))
+
+
+REPORT = MethodReport(Alternation, STEPS, LETTERS, in_words, tables, figures, room)
+"""Report of alternation."""

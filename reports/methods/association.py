@@ -1,0 +1,231 @@
+"""Tables and figures of association in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.document import Absent, RatingDocument, Shares
+from assay.explain import listed
+from assay.methods.association.detail import AssociationComponent, ConnectionDocument, MeasureDocument, WeatDocument
+from assay.methods.association.method import Association
+from reports import cells, charts
+from reports.in_words import Unit, amount, hidden_in_words, tested
+from reports.method_report import MethodReport, Room
+from reports.methods.material import coverage_table, title_of_words
+from reports.sheets import MOST_ROWS, Sheet, some_of
+from reports.view import Dots, Forest, Lines, Mark, Picture, Series, Strip, Table
+
+STEPS = ("control words", "stereotypes")
+
+LETTERS: Mapping[str, str] = {
+    "UCS": "Words for a group are about as near to other groups' stereotypes as to those of their own.",
+    "DSBS": "Words for a group are nearer to its stereotypes, or others': that lies in the model, whatever the input.",
+    "BS": "Words for one group are nearer than another's to neutral words, or to all stereotypes together.",
+    "inconclusive": "It is not settled whether a group's words are nearer to its stereotypes, to all words, or none.",
+}
+
+NAMED = 40
+"""Maximum number of distances in a cell of a table."""
+
+OWN, OTHERS = "own stereotypes", "others' stereotypes"
+"""Names of P2's connections `associated` and `different` in figures."""
+
+CONNECTIONS = Sheet(
+    "connections",
+    "Mean distances by connection",
+    (
+        ("Connection", "connection", cells.texts),
+        ("Mean", "mean", cells.numbers),
+        ("89 % HPDI", "hpdi_89", cells.intervals),
+        ("5.5 to 94.5 %", "equal_tailed_89", cells.intervals),
+        ("Residual sd", "sigma", cells.numbers),
+    ),
+)
+
+MEASURES: tuple[str, ...] = ("rnd", "ect", "ripa", "rnsb", "direct_bias")
+"""Keys of the measures beside WEAT; each has one `value`, or a ``why``."""
+
+CLASSICAL = Sheet(
+    "weat",
+    "Measures that came before, two groups at a time",
+    (
+        ("Groups", "groups", cells.texts),
+        ("WEAT effect size", "weat", cells.numbers),
+        ("WEAT p", "p", cells.p_values),
+        ("RND", "rnd", cells.numbers),
+        ("ECT", "ect", cells.numbers),
+        ("RIPA", "ripa", cells.numbers),
+        ("RNSB", "rnsb", cells.numbers),
+        ("DirectBias of controls", "direct_bias", cells.numbers),
+    ),
+)
+"""Measures of one number, without uncertainty or with the p-value of one test (docs/methods/association.md)."""
+
+
+def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[str]:
+    """Yield sentences: by how much distances differ, and what was tested."""
+    means = {row.connection: row.mean for row in part.connections}
+    associated, different = means.get("associated"), means.get("different")
+    if associated is not None and different is not None:
+        yield (
+            f"Words for a group are on average an estimated {associated:.2f} away from the stereotypes of that group "
+            f"and {different:.2f} from those of other groups, where 0 is the same and 1 has nothing in common."
+        )
+    if (controls := part.effect("step_1")) is not None:
+        yield f"Distances to neutral and human words differ between groups by an estimated {amount(controls)} at most."
+    differ = "To {name} they differ by {size}."
+    alike = {"words of all stereotypes": "To {name} they differ in the same direction by {size}."}
+    yield from hidden_in_words(part, Unit(amount), differ, content=differ, strata=alike)
+    word_by_group = {row.group: row.word for row in part.protected}
+    groups = listed([f"{group} (such as “{word}”)" for group, word in word_by_group.items()])
+    yield tested(
+        document,
+        part,
+        f"words of the list “{title_of_words(part.name or '')}” about {groups or 'groups'}",
+    )
+
+
+def room(document: RatingDocument, part: AssociationComponent) -> Room | None:  # noqa: ARG001
+    """Return 0 as the number of further questions: the vector of a word is always the same."""
+    return Room(0, "", "words")
+
+
+def tables(part: AssociationComponent) -> Iterator[Table | None]:
+    """Make the tables of a component."""
+    yield CONNECTIONS.of(part)
+    yield _protected(part)
+    yield _classical(part)
+    yield Table("Also measured", ("Measure", "Value"), tuple(_of_distances(part)))
+    yield coverage_table(part)
+
+
+def figures(part: AssociationComponent) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    yield _connections(part)
+    yield _by_word(part)
+    yield _densities(part)
+    yield _raw(part)
+
+
+# ---------------------------------------------------------------------------- tables
+def _protected(part: AssociationComponent) -> Table:
+    """Distances of each protected word by connection."""
+    rows = part.protected[:MOST_ROWS]
+    names = list(dict.fromkeys(name for row in rows for name in row.connections))
+    columns = [
+        cells.intervals([row.connections[name].interval if name in row.connections else None for row in rows])
+        for name in names
+    ]
+    words = [(row.word or cells.ABSENT, row.group or cells.ABSENT) for row in rows]
+    table_rows = tuple((*word, *(column[index] for column in columns)) for index, word in enumerate(words))
+    title = "Mean distances of each protected word, with 89 % HPDIs" + some_of(rows, part.protected)
+    return Table(title, ("Word", "Group", *names), table_rows)
+
+
+def _of_distances(part: AssociationComponent) -> Iterator[tuple[str, str]]:
+    mac, predictive = part.classical.mac.value, part.predictive
+    if mac is not None:
+        yield "Mean average cosine distance (MAC)", f"{mac:.3f}"
+    for share, mass in ((predictive.share_50, "50 %"), (predictive.share_89, "89 %")):
+        if share is not None:
+            yield f"Distances within their {mass} predictive interval", f"{share * 100:.0f} %"
+
+
+@dataclass(frozen=True)
+class _Classical:
+    """A row of the table of classical measures."""
+
+    groups: str
+    weat: float | Absent
+    p: float | None
+    rnd: float | Absent
+    ect: float | Absent
+    ripa: float | Absent
+    rnsb: float | Absent
+    direct_bias: float | Absent
+
+    @classmethod
+    def of(cls, row: WeatDocument) -> _Classical:
+        values = [(row.effect_size_ddof1, row.why)]
+        values += [
+            (measure.value, measure.why) for name in MEASURES for measure in [row.beside.get(name, MeasureDocument())]
+        ]
+        weat, *other_values = (Absent(why) if value is None else value for value, why in values)
+        return cls(" and ".join(row.targets), weat, row.p_one_sided, *other_values)
+
+
+def _classical(part: AssociationComponent) -> Table | None:
+    """Values of the classical association measures (older than paper P2) for every two groups."""
+    return CLASSICAL.read([_Classical.of(row) for row in part.classical.weat])
+
+
+# ---------------------------------------------------------------------------- figures
+def _connections(part: AssociationComponent) -> Picture | None:
+    """Mean distance of each connection with its interval."""
+    rows = [(row.connection or "connection", charts.span(row.interval)) for row in part.connections]
+    return charts.forest("Mean distance by connection, with 89 % HPDIs", "cosine distance", rows, head="Connection")
+
+
+def _by_word(part: AssociationComponent) -> Picture | None:
+    """Distances of each protected word to the stereotypes of its group and of other groups."""
+    nothing = ConnectionDocument()
+    rows = [
+        Mark(
+            row.word or "word",
+            tuple(charts.span(row.connections.get(name, nothing).interval) for name in ("associated", "different")),
+        )
+        for row in charts.evenly(part.protected, charts.MOST_WORDS)
+    ]
+    visible = tuple(mark for mark in rows if any(mark.spans))
+    if not visible:
+        return None
+    title = "Mean distances of each protected word, with 89 % HPDIs" + _some(visible, part.protected)
+    twin = charts.twin(title, "Word", visible, (OWN, OTHERS))
+    return Forest(title, "cosine distance", visible, twin, (OWN, OTHERS))
+
+
+def _some(visible: Sequence[Any], rows: Sequence[Any]) -> str:
+    return f" ({len(visible)} of {len(rows)} words)" if len(visible) < len(rows) else ""
+
+
+def _densities(part: AssociationComponent) -> Picture | None:
+    """Observed and predicted densities of the distances."""
+    grid, kinds = part.predictive.grid, {"associated": 0, "different": 1}
+    series: list[Series] = []
+    for row in part.predictive.connections:
+        kind = kinds.get(row.connection or "")
+        for name, y in (("observed", row.observed), ("predicted", row.predicted)) if kind is not None else ():
+            if len(y) == len(grid):
+                series.append(Series(f"{(OWN, OTHERS)[kind or 0]}, {name}", y, kind or 0, dashed=name == "predicted"))
+    if len(grid) < 2 or not series:
+        return None
+    title = "Densities of the distances: observed, and predicted (dashed)"
+    return Lines(title, "cosine distance", grid, tuple(series), charts.sampled(title, "Density at", grid, series))
+
+
+def _raw(part: AssociationComponent) -> Picture | None:
+    """All single distances of each protected word."""
+    rows, cells_of = [], []
+    for word, by_connection in charts.evenly(list(part.raw.items()), charts.MOST_WORDS):
+        associated, different = by_connection.get("associated", {}), by_connection.get("different", {})
+        if associated or different:
+            rows.append(Dots(word, (tuple(associated.values()), tuple(different.values()))))
+            cells_of.append((word, _distances(associated), _distances(different)))
+    if not rows:
+        return None
+    title = "Single distances of each protected word" + _some(rows, list(part.raw))
+    kinds = (OWN, OTHERS)
+    return Strip(title, "cosine distance", tuple(rows), kinds, Table(title, ("Word", *kinds), tuple(cells_of)))
+
+
+def _distances(distances: Shares) -> str:
+    """List words from the nearest to the farthest."""
+    ordered = sorted(distances.items(), key=lambda entry: entry[1])
+    more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
+    return ", ".join(f"{word} {value:.2f}" for word, value in ordered[:NAMED]) + more or cells.ABSENT
+
+
+REPORT = MethodReport(Association, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, lambda _: "Words")
+"""Report of association."""

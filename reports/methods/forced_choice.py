@@ -1,0 +1,239 @@
+"""Tables and figures of forced choice in a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assay.document import RatingDocument
+from assay.methods.forced_choice.detail import ForcedChoiceComponent, WordDocument
+from assay.methods.forced_choice.method import ForcedChoice
+from reports import cells, charts
+from reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from reports.method_report import MethodReport, Room
+from reports.methods.material import coverage_table, sides, title_of_words
+from reports.sheets import MOST_ROWS, Sheet, some_of
+from reports.view import Lines, Picture, Point, Scatter, Series, Span, Table
+
+STEPS = ("neutral control words", "concepts")
+
+LETTERS: Mapping[str, str] = {
+    "UCS": "Neutral words take neither side, and the tested words lean no more than neutral ones do.",
+    "DSBS": "Neutral words take no side, the tested words do: it lies in the service, whatever the input.",
+    "BS": "The service leans to one side, whatever the words are about.",
+    "inconclusive": "It is not settled whether the service leans with all words, the tested ones only, or none.",
+}
+
+CURVES = 6
+"""Maximum number of curves of concepts in a figure; the curve of one control word is added."""
+
+WORDS = Sheet(
+    "words",
+    "Points of subjective equality",
+    (
+        ("Word", "word", cells.texts),
+        ("Role", "role", cells.texts),
+        ("Declared share", "share", cells.numbers),
+        ("PSE", "pse", cells.intervals),
+        ("JND (sd)", "jnd", cells.numbers),
+        ("JND to 75 %", "jnd_75", cells.numbers),
+        ("Why there is none", "why", cells.texts),
+    ),
+)
+"""Table of the words; of many words, the most extreme on both sides are shown."""
+
+
+def counted(part: ForcedChoiceComponent) -> str:
+    """Return the plural noun for what a component counts: words of an embedder, answers of an observer."""
+    return "Answers" if part.dimensions is None else "Words"
+
+
+def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
+    """Yield sentences: where words lie between the two sides, and what was tested."""
+    first, second = sides(part)
+    placed = sorted(
+        (row.place, row.word) for row in part.words if row.role == "concept" and row.place is not None and row.word
+    )
+    if (controls := part.controls_mean) is not None:
+        yield (
+            f"The nearer a word is to “{second}”, the less “{second}” balances it in a mixture with “{first}”: half "
+            f"for a word that takes no side, and {_mixed(controls)} for neutral words on average."
+        )
+    if placed:
+        (low, nearest), (high, farthest) = placed[0], placed[-1]
+        yield f"Of tested words “{nearest}” takes the least ({_mixed(low)}), “{farthest}” the most ({_mixed(high)})."
+    if (more := part.effect("step_2")) is not None:
+        yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(more))} beyond what neutral ones do."
+    shared = "{name} have in common that they lean to one side, by {size}."
+    yield from hidden_in_words(part, HUNDREDTHS, shared, content="{name} lean by {size}.")
+    yield tested(document, part, f"{len(placed)} words of the list “{title_of_words(part.name or '')}”")
+
+
+def _mixed(level: float) -> str:
+    """Write a PSE as a share of the mixture; a PSE may lie below 0 or above 1."""
+    return "more than all" if level > 1 else "less than none" if level < 0 else f"an estimated {100 * level:.0f} %"
+
+
+def room(document: RatingDocument, part: ForcedChoiceComponent) -> Room | None:  # noqa: ARG001
+    """Return 0 as the number of further questions: every word was asked about, and the effect varies between words."""
+    return Room(0, "", "trials" if document.experiment.get("trials") else "words")
+
+
+def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
+    """Make the tables of a component."""
+    yield _words(part)
+    yield Table("Also measured", ("Measure", "Value"), tuple(_of_choices(part)))
+    yield coverage_table(part)
+
+
+def figures(part: ForcedChoiceComponent) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    yield _curves(part)
+    yield _points(part)
+    yield _jnds(part)
+    yield _shares(part)
+
+
+# ---------------------------------------------------------------------------- tables
+def _words(part: ForcedChoiceComponent) -> Table | None:
+    """Points of subjective equality of all words, or of the most extreme ones."""
+    visible_words = foremost(part.words, MOST_ROWS)
+    table = WORDS.read(visible_words)
+    if table is None:
+        return None
+    first, second = part.sides.first or "the first side", part.sides.second or "the second"
+    title = f"{table.title}, from {first} to {second}{some_of(visible_words, part.words)}"
+    return Table(title, table.columns, table.rows)
+
+
+def foremost(rows: Sequence[WordDocument], limit: int) -> list[WordDocument]:
+    """Return at most `limit` words, the most extreme on both sides, ordered from the first side to the second.
+
+    Words without a ``pse`` come last.
+    """
+    placed = sorted((row for row in rows if row.place is not None), key=lambda row: -(row.place or 0.0))
+    without = [row for row in rows if row.place is None][: max(limit - len(placed), limit // 6)]
+    room = limit - len(without)
+    if len(placed) > room:
+        placed = [*placed[: room // 2], *placed[len(placed) - (room - room // 2) :]]
+    return [*placed, *without]
+
+
+def _of_choices(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
+    numbers = (
+        ("Mean PSE of control words", part.controls_mean),
+        ("Spread (sd) of the concepts' PSEs", part.spread.concepts),
+        ("Spread of the controls' PSEs", part.spread.controls),
+    )
+    yield from ((title, f"{number:.3f}") for title, number in numbers if number is not None)
+    if (apart := cells.interval(part.apart)) is not None:
+        yield "Half the distance between the words of both sides", apart
+    for title, correlation in (
+        ("Correlation of PSE and declared share", part.correlation),
+        ("Correlation of JND and the share's own sd", part.jnd_correlation),
+    ):
+        if correlation.r is not None and correlation.p is not None and correlation.n is not None:
+            ends = "" if correlation.low is None else f" ({correlation.low:.2f} to {correlation.high:.2f})"
+            yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {_equal(correlation.p)}"
+    if (line := cells.interval(part.slope)) is not None:
+        yield "Slope of PSE on declared share", line
+
+
+def _equal(p: float) -> str:
+    text = cells.p_value(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
+# ---------------------------------------------------------------------------- figures
+def _curves(part: ForcedChoiceComponent) -> Picture | None:
+    """Psychometric curves of words at evenly spaced ranks, and of one control word."""
+    rows, levels = _spread_out(part.words), part.levels
+    if any(row.trials for row in rows):
+        levels = tuple(step / 50 for step in range(51))
+    series = tuple(curve for row in rows if (curve := _curve(row, levels)) is not None)
+    if len(levels) < 2 or not series:
+        return None
+    first, second = sides(part)
+    title = f"Psychometric curves: how often “{second}” is chosen"
+    twin = charts.sampled(title, "Word", levels, series)
+    return Lines(title, f"share of {second} in the mixture with {first}", levels, series, twin, top=1.0)
+
+
+def _curve(row: WordDocument, levels: tuple[float, ...]) -> Series | None:
+    control = row.role == "control"
+    if row.curve and len(row.curve) == len(levels):
+        return Series(_word(row), row.curve, int(control), dashed=control)
+    fitted = _fitted(row, levels)
+    points = tuple((level, chosen / total) for level, chosen, total in row.trials if total > 0)
+    return None if fitted is None else Series(_word(row), fitted, int(control), dashed=control, points=points)
+
+
+def _fitted(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
+    """Compute the psychometric curve from its recorded parameters (docs/methods/forced-choice.md)."""
+    mu, sigma, lapse = row.place, row.jnd, row.lapse.estimate
+    if mu is None or lapse is None or sigma is None or sigma <= 0:
+        return None
+    rises = (0.5 * math.erfc((mu - level) / (sigma * math.sqrt(2))) for level in levels)
+    return tuple(lapse / 2 + (1 - lapse) * rise for rise in rises)
+
+
+def _spread_out(rows: Sequence[WordDocument]) -> list[WordDocument]:
+    """Pick concepts at evenly spaced ranks of their PSE, and the control word of the middle rank."""
+    ordered = foremost([row for row in rows if row.place is not None], len(rows))
+    concepts = [row for row in ordered if row.role != "control"]
+    controls = [row for row in ordered if row.role == "control"]
+    if len(concepts) > CURVES:
+        concepts = [concepts[round(rank * (len(concepts) - 1) / (CURVES - 1))] for rank in range(CURVES)]
+    picked = [*concepts, *controls[len(controls) // 2 : len(controls) // 2 + 1]]
+    return sorted(picked, key=lambda row: row.place or 0.0)
+
+
+def _points(part: ForcedChoiceComponent) -> Picture | None:
+    """The point of subjective equality of each word."""
+    rows = [(_word(row), charts.span(row.pse)) for row in _farthest(part.words)]
+    title = "Points of subjective equality" + _of(rows, part.words)
+    first, second = sides(part)
+    return charts.forest(title, f"below 0.5 nearer to {second}, above to {first}", rows, reference=0.5, head="Word")
+
+
+def _jnds(part: ForcedChoiceComponent) -> Picture | None:
+    """The just noticeable difference of each word."""
+    rows = [(_word(row), None if row.jnd is None else Span(row.jnd)) for row in _farthest(part.words)]
+    title = "Just noticeable differences" + _of(rows, part.words)
+    return charts.forest(title, "sd, in shares of the mixture", rows, head="Word")
+
+
+def _farthest(rows: Sequence[WordDocument]) -> list[WordDocument]:
+    return [row for row in foremost(rows, charts.MOST_MARKS) if row.place is not None]
+
+
+def _of(visible: Sequence[Any], rows: Sequence[Any]) -> str:
+    return f": the {len(visible)} farthest of {len(rows)} words" if len(visible) < len(rows) else ""
+
+
+def _word(row: WordDocument) -> str:
+    return (row.word or "word") + (" (control)" if row.role == "control" else "")
+
+
+def _shares(part: ForcedChoiceComponent) -> Picture | None:
+    """Points of subjective equality against the declared shares."""
+    points = [
+        Point(_word(row), row.share, row.place) for row in part.words if row.share is not None and row.place is not None
+    ]
+    if len(points) < 3:
+        return None
+    slope, r = part.slope.estimate, part.correlation.r
+    middle = [sum(axis) / len(points) for axis in (([point.x for point in points]), ([point.y for point in points]))]
+    intercept = None if slope is None else middle[1] - slope * middle[0]
+    title = "Points of subjective equality and declared shares" + ("" if r is None else f" (r = {r:.2f})")
+    ordered = sorted(points, key=lambda point: point.x)
+    visible = [ordered[round(rank * (len(ordered) - 1) / 59)] for rank in range(60)] if len(ordered) > 60 else ordered
+    twin = Table(
+        title, ("Word", "Declared share", "PSE"), tuple((p.label, f"{p.x:.3f}", f"{p.y:.3f}") for p in visible)
+    )
+    return Scatter(title, "declared share", "PSE", tuple(points), twin, slope, intercept, level=0.5)
+
+
+REPORT = MethodReport(ForcedChoice, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, counted)
+"""Report of forced choice."""

@@ -1,0 +1,103 @@
+"""Tables about the material of several methods: profiles, lists of words, and how much of it is left to ask about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.catalog.shipped import is_shipped, specifications
+from assay.document import RatingDocument, read_json
+from assay.explain import listed
+from assay.methods.shared.detail import ProfilesComponent, WordsComponent
+from reports import cells
+from reports.method_report import Room
+from reports.view import NOT_MEASURED, Table
+
+NAMED = 12
+"""Maximum number of missing words named in a table; the JSON has all of them."""
+
+
+@dataclass(frozen=True)
+class TextsGiven:
+    """Words and frames that a request gave for texts."""
+
+    people: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    contents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    frames: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RecordsGiven:
+    """Rows that a request gave."""
+
+    rows: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProfilesExperiment:
+    """The material of a request."""
+
+    texts: TextsGiven | None = None
+    records: RecordsGiven | None = None
+
+
+def title_of_words(name: str) -> str:
+    """Return the title of words that Assay ships, or the name of other words."""
+    return specifications()[name].title if is_shipped(name) else name
+
+
+def profiles_table(part: ProfilesComponent) -> Table:
+    """Show the number of profiles and clusters, and the unit of effects."""
+    rows: list[tuple[str, float | None]] = [
+        ("asked about", part.profiles.asked),
+        ("answered in full", part.profiles.whole),
+        *((f"clusters: {kind}", number) for kind, number in part.clusters.items()),
+        ("standard deviation of the output", part.scale),
+    ]
+    table_rows = tuple((title, cells.number(value)) for title, value in rows if value is not None)
+    return Table("Profiles", ("Profiles", "Number"), table_rows)
+
+
+def coverage_table(part: WordsComponent) -> Table:
+    """Show which words could be used."""
+    rows = []
+    for name, words in part.coverage.items():
+        if words.found is not None and words.words is not None:
+            missing = words.missing
+            more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+            rows.append((name, f"{words.found} of {words.words}", ", ".join(missing[:NAMED]) + more or "none"))
+    return Table("Words that could be used", ("List", "Found", "Missing"), tuple(rows))
+
+
+def looks_table(aggregation: ProfilesComponent) -> Table | None:
+    """Show the letters at each look of a design that judges all components together."""
+    rows = []
+    for look in aggregation.looks:
+        letters = {name: letter for name, letter in look.letters.items() if letter is not None}
+        labels = [letter if len(look.letters) == 1 else f"{name}: {letter}" for name, letter in letters.items()]
+        rows.append((str(look.profiles or cells.ABSENT), listed(labels) or NOT_MEASURED))
+    return Table("Looks at the evidence", ("Profiles", "Likeliest"), tuple(rows)) if rows else None
+
+
+def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str) -> Room | None:
+    """Return how many more questions about the given words or rows a larger value of `field` would ask."""
+    experiment, profiles_asked = read_json(ProfilesExperiment, document.experiment), part.profiles.asked
+    texts, records = experiment.texts, experiment.records
+    if profiles_asked is None or (texts is None and records is None):
+        return None
+    if records is not None:
+        available, field, material = len(records.rows), "records.most", "records.rows"
+    elif texts is not None:
+        pairs = min(map(len, texts.people.values()), default=0)
+        contents = sum(map(len, texts.contents.values()))
+        # the effect varies between people and words: more sentences with the same people and words hardly help
+        exhausted = part.clusters.get("person", 0) >= pairs and part.clusters.get("content", 0) >= contents
+        available = 0 if exhausted else pairs * contents * len(texts.frames)
+        material = "texts.people and texts.contents"
+    return Room(max(0, available - profiles_asked) * len(part.values), field, material)
+
+
+def sides(part: WordsComponent) -> tuple[str, str]:
+    """Return the names of the two sides of cues, groups or labels."""
+    return part.sides.first or "first cue", part.sides.second or "second cue"

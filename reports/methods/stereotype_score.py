@@ -1,0 +1,161 @@
+"""Tables and figures of stereotype-score in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from assay.document import RatingDocument
+from assay.explain import Vocabulary
+from assay.methods.stereotype_score.detail import StereotypeComponent
+from assay.methods.stereotype_score.method import StereotypeScore
+from assay.methods.stereotype_score.words import PHRASES, REASONS
+from reports import cells, charts
+from reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from reports.method_report import MethodReport
+from reports.methods.material import coverage_table, sides, title_of_words
+from reports.methods.terms import (
+    MOST_ITEMS,
+    Choices,
+    lists_figure,
+    looks_sheet,
+    model_table,
+    scores_sheet,
+    scores_table,
+    sources_table,
+    squares_figure,
+    terms_figure,
+    terms_room,
+    terms_sheet,
+    terms_table,
+)
+from reports.sheets import Sheet, sampled
+from reports.view import Forest, Mark, Picture, Span, Table
+
+STEPS = ("neutral attributes", "stereotypes")
+
+LETTERS: Mapping[str, str] = {
+    "UCS": "On average the model prefers neither group, with stereotypes or with neutral attributes.",
+    "DSBS": "With stereotypes the model takes a side, for or against: that lies in the model, whatever the input.",
+    "BS": "The model favours one group, in what it prefers or answers at all, and not because of a stereotype.",
+    "inconclusive": "It is not settled whether the model favours one group always, only with stereotypes, or never.",
+}
+
+GROUP_PAIRS = Sheet(
+    "group_pairs",
+    "Pairs of group terms: how often the first was preferred, and the stereotype",
+    (
+        ("First", "first", cells.texts),
+        ("Second", "second", cells.texts),
+        ("First, neutral attributes", "neutral", cells.numbers),
+        ("Stereotype, other attributes", "stereotyped", cells.numbers),
+        ("Pairs", "pairs", cells.numbers),
+    ),
+)
+
+LOOKS = looks_sheet("Pairs", "pairs")
+
+SCORES = scores_sheet(
+    "Scores: the share that the stereotype had, and with neutral attributes the first group",
+    "Attribute terms",
+    (("Over terms (BiasTestGPT)", "over_terms"), ("Over pairs (CrowS-Pairs)", "over_pairs")),
+    "Hierarchy, 95 % interval",
+    "Pairs",
+)
+
+TERMS = terms_sheet("Attribute terms", "With the others in view", "Pairs")
+
+PAIRS = Sheet(
+    "sentences",
+    "Sentences",
+    (
+        ("About the first group", "first", cells.texts),
+        ("About the second group", "second", cells.texts),
+        ("Term", "term", cells.texts),
+        ("Preferred", "prefers", cells.texts),
+    ),
+)
+
+
+def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[str]:
+    """Yield sentences: which sentence of a pair the model prefers, and what was tested."""
+    first, _ = sides(part)
+    neutral, tied = (Choices.of(part.sentences, neutral=neutral) for neutral in (True, False))
+    if neutral.cases:
+        yield (
+            f"Of {neutral.cases:,} pairs of sentences that differ only in the group and have a neutral attribute, the "
+            f"model prefers “{first}” in {neutral.towards:,}{neutral.ties}; half of them would be no preference."
+        )
+    if tied.cases:
+        yield f"Of {tied.cases:,} that hold a stereotype, it prefers the stereotype in {tied.towards:,}{tied.ties}."
+    yield from hidden_in_words(
+        part,
+        HUNDREDTHS,
+        "The {name} have in common that it prefers one group too often, by {size}.",
+        "In a typical frame of the sentences it prefers one group or the other too often, by {size}.",
+        content="In a typical frame it prefers the stereotype, or what is against it, too often, by {size}.",
+    )
+    such = next((f" such as “{case.first}”" for case in part.sentences if case.first), "")
+    number = part.pairs_asked or 0
+    yield tested(
+        document,
+        part,
+        f"{number:,} pairs of sentences{such}, of the list “{title_of_words(part.name or '')}”",
+    )
+
+
+def tables(part: StereotypeComponent) -> Iterator[Table | None]:
+    """Make the tables of a component, or of the aggregation."""
+    yield GROUP_PAIRS.of(part)
+    yield LOOKS.of(part)
+    yield scores_table(part, SCORES)
+    yield terms_table(part, TERMS)
+    yield sampled(PAIRS, part.sentences, MOST_ITEMS)
+    author_counts = {
+        "wanted": part.writing.wanted,
+        "prompts": part.writing.asked,
+        "written and of use": part.writing.written,
+    }
+    refused = {} if part.pairs_asked is None else part.refused
+    yield sources_table(part.writing, author_counts, refused, "Sentences", Vocabulary(REASONS, PHRASES))
+    yield coverage_table(part)
+    yield model_table(part)
+
+
+def figures(part: StereotypeComponent) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    first, second = sides(part)
+    tied = ("the stereotype", "the opposite")
+    title = "In {} of {} pairs the model prefers the stereotype"
+    yield squares_figure(part, part.sentences, title, tied, neutral=False)
+    title = "In {} of {} neutral pairs the model prefers the first group"
+    yield squares_figure(part, part.sentences, title, (first, second), neutral=True)
+    yield _pairs_figure(part)
+    yield lists_figure(part, head="Attributes", verb="prefers", axis="share of pairs")
+    yield terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first}", neutral=True)
+    axis = "share that prefers the stereotype"
+    yield terms_figure(part, "Attribute terms of the stereotype", axis, neutral=False)
+
+
+def _pairs_figure(part: StereotypeComponent) -> Picture | None:
+    """Draw the score of each pair of group terms, with neutral attributes and with stereotypes."""
+    rows = [
+        (f"{pair.first} / {pair.second}", pair.neutral, pair.stereotyped)
+        for pair in part.group_pairs
+        if pair.stereotyped is not None
+    ]
+    if not rows:
+        return None
+    visible = rows[: charts.MOST_WORDS]
+    marks = tuple(
+        Mark(name, (None if neutral is None else Span(neutral), Span(tied))) for name, neutral, tied in visible
+    )
+    leaning = sum(tied > 0.5 for _, _, tied in rows)
+    title = f"With {leaning} of {len(rows)} pairs of words for the groups it leans to the stereotype"
+    kinds = ("neutral: first word", "stereotype")
+    tolerance = part.tolerances.get("step_1")
+    table = charts.twin(title, "Words", marks, kinds)
+    return Forest(title, "share of pairs; 0.5 prefers neither", marks, table, kinds, 0.5, tolerance)
+
+
+REPORT = MethodReport(StereotypeScore, STEPS, LETTERS, in_words, tables, figures, terms_room, title_of_words)
+"""Report of stereotype-score."""

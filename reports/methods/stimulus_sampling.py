@@ -1,0 +1,184 @@
+"""Tables and figures of stimulus sampling in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.document import NO_EFFECT, RatingDocument
+from assay.explain import listed
+from assay.methods.stimulus_sampling.detail import SamplingComponent, ValueDocument
+from assay.methods.stimulus_sampling.method import StimulusSampling
+from reports import cells, charts
+from reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from reports.method_report import MethodReport, Room
+from reports.methods.material import looks_table, profiles_room, profiles_table
+from reports.sheets import Sheet, some_of
+from reports.view import Forest, Mark, Picture, Point, Scatter, Span, Table
+
+STEPS = ("content alike", "tied content")
+
+LETTERS: Mapping[str, str] = {
+    "UCS": "The service says yes to all groups alike, with the same content and with other content.",
+    "DSBS": "With the same content the service says yes to all groups alike; with other content it does not.",
+    "BS": "Even with the same content, all of it or some, the service says yes to one group more or answers it less.",
+    "inconclusive": "It is not settled whether the service's yes goes by the group, by the content, or by neither.",
+}
+
+SHEETS = (
+    *(
+        Sheet(
+            key,
+            f"{title} to what makes it say yes",
+            (
+                ("Word", "word", cells.texts),
+                ("Slot", "slot", cells.texts),
+                ("Share of inputs", "prior", cells.numbers),
+                ("Share of yes", "posterior", cells.numbers),
+                ("Ratio", "ratio", cells.numbers),
+                ("Distance, in slots", "distance", cells.numbers),
+            ),
+        )
+        for key, title in (("nearest_words", "Nearest words"), ("most_distant_words", "Most distant words"))
+    ),
+    Sheet(
+        "numbers",
+        "What the inputs that make it say yes are like",
+        (
+            ("Number", "name", cells.texts),
+            ("Mean of inputs", "prior", cells.numbers),
+            ("Mean of yes", "posterior", cells.numbers),
+            ("Shift, in sd", "shift", cells.numbers),
+        ),
+    ),
+    *(
+        Sheet(
+            key,
+            title,
+            (
+                ("Asked", "asked", cells.texts),
+                ("Probability of yes", "yes", cells.numbers),
+                ("Distance, in slots", "distance", cells.numbers),
+            ),
+        )
+        for key, title in (
+            ("nearest_inputs", "Inputs that make it say yes the most"),
+            ("most_distant_inputs", "Inputs that make it say yes the least"),
+        )
+    ),
+)
+"""Tables of the lists in a component's detail."""
+
+
+def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]:
+    """Yield sentences: which group the inputs with a yes are about, and what was tested."""
+    label, values = part.label or "yes", part.values
+    largest = max(_shares(part.distribution), default=None)
+    if largest is not None:
+        even = f"{100 / len(values):.0f} %" if values else "as many of each"
+        yield (
+            f"Of the inputs that get “{label}”, an estimated {100 * largest[0]:.0f} % are about “{largest[1]}”; "
+            f"even would be {even}."
+        )
+    for tied in part.tied[-1:]:
+        for share, value in _shares(tied.values):
+            if value == tied.favoured:
+                yield (
+                    f"If “{value}” comes mostly with what is “{tied.side}”, and the rest do not, an estimated "
+                    f"{100 * share:.0f} % are."
+                )
+    yield from hidden_in_words(part, HUNDREDTHS, "With “{name}” alone, one group has {size} too many.")
+    vectors = document.experiment.get("vectors") is not None
+    input_kind = "vectors of numbers about" if vectors else "sentences, each in a version for"
+    value_names = listed([f"“{value}”" for value in values])
+    yield tested(document, part, f"{part.profiles.asked or 0:,} generated {input_kind} {value_names}")
+
+
+def _shares(rows: Sequence[ValueDocument]) -> list[tuple[float, str]]:
+    """Return the share of each value among the inputs that get a yes."""
+    return [(row.posterior.estimate, row.value or "?") for row in rows if row.posterior.estimate is not None]
+
+
+def room(document: RatingDocument, part: SamplingComponent) -> Room | None:
+    """Return how many more inputs can be asked about."""
+    if document.experiment.get("vectors") is not None:
+        return Room(None, "samples", "vectors")
+    return profiles_room(document, part, "looks and texts.most")
+
+
+def tables(part: SamplingComponent) -> Iterator[Table | None]:
+    """Make the tables of a component, or of the aggregation."""
+    yield profiles_table(part)
+    for sheet in SHEETS:
+        yield sheet.of(part)
+    yield _weights(part)
+    yield looks_table(part)
+
+
+def figures(part: SamplingComponent) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    yield _distribution(part)
+    yield _groups(part)
+    yield _projection(part)
+
+
+def _weights(part: SamplingComponent) -> Table:
+    """Effective number of the inputs, and the tail of their weights."""
+    weights = part.weights
+    statistics = (
+        ("inputs that count", weights.inputs),
+        ("effective ones (ESS)", weights.effective),
+        ("mean probability of yes", weights.mean),
+        ("shape of the weights' tail (Pareto k)", weights.tail),
+    )
+    rows = tuple((title, cells.number(value)) for title, value in statistics if value is not None)
+    return Table("What the inputs are worth", ("Inputs", "Number"), rows)
+
+
+def _distribution(part: SamplingComponent) -> Picture | None:
+    """The attribute's distribution among all inputs, and among the inputs that get a yes."""
+    rows = part.distribution[: charts.MOST_WORDS]
+    tied = {row.value: row.posterior for tied_prior in part.tied[:1] for row in tied_prior.values}
+    marks = tuple(
+        Mark(row.value or "value", (charts.span(row.posterior), charts.span(tied.get(row.value, NO_EFFECT))))
+        for row in rows
+    )
+    if not any(span for mark in marks for span in mark.spans):
+        return None
+    title = "The attribute among the inputs that make it say yes" + some_of(rows, part.distribution)
+    kinds = ("content alike", "content tied to it")
+    twin = charts.twin(title, "Value", marks, kinds)
+    return Forest(title, "share; the line is that of all inputs", marks, twin, kinds, reference=rows[0].prior)
+
+
+def _groups(part: SamplingComponent) -> Picture | None:
+    """Mean distance of each group to the inputs that get a yes (P1's figure)."""
+    rows = [
+        (row.value or "value", None if row.distance is None else Span(row.distance)) for row in part.group_distances
+    ]
+    words = "mean number of slots that differ" if part.nearest_words else "mean distance, in sds"
+    return charts.forest("Distance of each group to what makes it say yes", words, rows, head="Value")
+
+
+def _projection(part: SamplingComponent) -> Picture | None:
+    """Inputs of the prior and of the posterior on two principal components."""
+    kinds = ("all inputs", "those that make a yes")
+    points = [
+        Point(kinds[kind], x, y, kind=kind)
+        for kind, places in enumerate((part.projection.prior, part.projection.posterior))
+        for x, y in places
+    ]
+    if not points:
+        return None
+    title = "Inputs on their two principal components"
+    means = []
+    for kind, name in enumerate(kinds):
+        of_kind = [point for point in points if point.kind == kind]
+        if of_kind:
+            x, y = (sum(axis) / len(of_kind) for axis in ([p.x for p in of_kind], [p.y for p in of_kind]))
+            means.append((name, str(len(of_kind)), f"{x:.3f}", f"{y:.3f}"))
+    twin = Table(title, ("Inputs", "Shown", "Mean on the first", "Mean on the second"), tuple(means))
+    return Scatter(title, "first component", "second", tuple(points), twin, kinds=kinds)
+
+
+REPORT = MethodReport(StimulusSampling, STEPS, LETTERS, in_words, tables, figures, room)
+"""Report of stimulus sampling."""

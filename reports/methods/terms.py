@@ -1,0 +1,227 @@
+"""Parts of the documents of stereotype-score and visual-stereotype, and the tables and figures that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from assay.document import RatingDocument, Shares
+from assay.explain import Vocabulary
+from assay.methods.shared.detail import CaseDocument, Source, TermsComponent, TermScore
+from reports import cells, charts
+from reports.method_report import Room
+from reports.methods.material import sides
+from reports.sheets import Sheet
+from reports.view import Case, CaseWords, Picture, Squares, Table
+
+LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
+"""Names of the lists of attribute terms in tables."""
+
+MOST_ITEMS = 20
+"""Maximum number of pairs of sentences, or pictures, in a report; the JSON and the export have all."""
+
+
+# ---------------------------------------------------------------------------- sheets
+def looks_sheet(items: str, key: str) -> Sheet:
+    """Describe the table of looks; `items` is the title of the number under `key`."""
+    columns = ((f"{items} of each term", "per_term", cells.numbers), (items, key, cells.numbers))
+    return Sheet("looks", "Looks at the evidence", (*columns, ("Likeliest", "letter", cells.texts)))
+
+
+def scores_sheet(title: str, head: str, own_columns: Sequence[tuple[str, str]], interval: str, items: str) -> Sheet:
+    """Describe the table of P4's score and other scores of each list; `own_columns` are the method's own columns."""
+    columns = (
+        (head, "list", cells.texts),
+        *((title, key, cells.numbers) for title, key in own_columns),
+        (interval, "posterior", cells.intervals),
+        ("Pooled, Wilson", "pooled", cells.intervals),
+        ("Terms", "terms", cells.numbers),
+        (items, items.lower(), cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    )
+    return Sheet("lists", title, columns)
+
+
+def terms_sheet(title: str, interval: str, items: str) -> Sheet:
+    """Describe the table of terms."""
+    columns = (
+        ("Term", "term", cells.texts),
+        ("List", "list", cells.texts),
+        ("Score", "score", cells.numbers),
+        (interval, "posterior", cells.intervals),
+        (items, items.lower(), cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    )
+    return Sheet("terms", f"{title}, those farthest from 1/2 first", columns)
+
+
+# ---------------------------------------------------------------------------- tables
+def scores_table(part: TermsComponent, sheet: Sheet) -> Table | None:
+    """Show the scores of every list, and of the stereotype as a whole."""
+    rows = [replace(part.lists[key], list=title) for key, title in LISTS.items() if key in part.lists]
+    if rows and part.score is not None:
+        rows.append(replace(part.score, list="all but neutral"))
+    return sheet.read(rows)
+
+
+def terms_table(part: TermsComponent, sheet: Sheet) -> Table | None:
+    """Show the scores of the terms, those farthest from 1/2 first."""
+    return sheet.read([replace(row, list=LISTS.get(row.list or "", "")) for row in _farthest_terms(part)])
+
+
+def _farthest_terms(part: TermsComponent) -> list[TermScore]:
+    """Sort terms by the distance of their score from 1/2, the largest first."""
+    return sorted(part.terms, key=lambda row: -abs((row.score or 0.0) - 0.5))
+
+
+def sources_table(
+    source: Source, prompt_counts: Mapping[str, float | None], unused: Shares, items: str, vocabulary: Vocabulary
+) -> Table:
+    """Show the counts of prompts to an author, and of stored items that could not be used.
+
+    `prompt_counts` has the author's numbers by their titles. `unused` counts the unusable stored items by reason.
+    `items` is the plural noun for what the author makes.
+    """
+    rows = [(title, number) for title, number in prompt_counts.items() if number is not None]
+    losses = (("not used", source.refused), ("failed", source.failed), ("kept but not used", unused))
+    rows += [
+        (f"{outcome}: {vocabulary.cause(reason)}", number)
+        for outcome, counts in losses
+        for reason, number in counts.items()
+    ]
+    table_rows = tuple((title, cells.number(number)) for title, number in rows)
+    return Table(f"Where the {items.lower()} come from", (items, "Number"), table_rows)
+
+
+def model_table(aggregation: TermsComponent) -> Table | None:
+    """Show P4's score of a model over all specifications, if there are several."""
+    model = aggregation.model
+    if len(model.by_bias) < 2:
+        return None
+    rows = [(name, f"{score:.3f}") for name, score in model.by_bias.items()]
+    overall, ends = model.over_terms, cells.interval(model.posterior)
+    rows += [("all, every term alike (BiasTestGPT)", cells.ABSENT if overall is None else f"{overall:.3f}")]
+    rows += [] if ends is None else [("all, by the hierarchy", ends)]
+    return Table("Stereotype scores", ("Specification", "Score"), tuple(rows))
+
+
+# ---------------------------------------------------------------------------- figures
+def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Picture | None:
+    """Draw the score of each list of terms against 1/2 and the tolerance."""
+    first, second = sides(part)
+    titles = {"neutral": f"neutral: {verb} {first}"}
+    titles |= {"first_terms": f"{first}: stereotype", "second_terms": f"{second}: stereotype"}
+    rows = [(titles[key], charts.span(part.lists[key].posterior)) for key in LISTS if key in part.lists]
+    title, axis = f"Scores by list of {head.lower()}", f"{axis}; 0.5 prefers neither"
+    return charts.forest(title, axis, rows, reference=0.5, tolerance=part.tolerances.get("step_1"), head=head)
+
+
+def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) -> Picture | None:
+    """Draw the terms whose scores lie farthest from 1/2."""
+    terms = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
+    visible = terms[: charts.MOST_MARKS]
+    rows = [(row.term or "term", charts.span(row.posterior)) for row in visible]
+    return charts.forest(title + _some_terms(visible, terms), axis, rows, reference=0.5, head="Term")
+
+
+def squares_figure(
+    part: TermsComponent, cases: Sequence[CaseDocument], title: str, sides: tuple[str, str], *, neutral: bool
+) -> Picture | None:
+    """Draw a square for each case (pair or picture), by term, or by list if there are too many terms.
+
+    `title` has two placeholders: the number of cases on the first of `sides`, and the number of all cases.
+    """
+    scored_cases = [
+        (case, case.term, min(1.0, max(0.0, case.towards)))
+        for case in cases
+        if (case.list == "neutral") is neutral and case.towards is not None
+    ]
+    if not scored_cases:
+        return None
+    by = "term" if len({term for _, term, _ in scored_cases}) <= charts.MOST_MARKS else "list"
+    rows: dict[str, list[float]] = {}
+    for case, term, share in scored_cases:
+        name = (term if by == "term" else case.list) or by
+        rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(share)
+    ordered = sorted(
+        ((name, tuple(sorted(shares, reverse=True))) for name, shares in rows.items()),
+        key=lambda row: -sum(row[1]) / len(row[1]),
+    )
+    table_rows = tuple((name, f"{sum(shares):.4g}", str(len(shares))) for name, shares in ordered)
+    counted = title.format(sum(share > 0.5 for _, _, share in scored_cases), len(scored_cases))
+    twin = Table(counted, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), table_rows)
+    return Squares(counted, tuple(ordered), *sides, twin, partial(_cases, part, scored_cases))
+
+
+def _cases(
+    part: TermsComponent, scored_cases: Sequence[tuple[CaseDocument, str | None, float]]
+) -> tuple[tuple[str, tuple[Case, ...]], ...]:
+    """Group the cases by term; cases with the largest share, and terms with the largest mean share, come first."""
+    names = sides(part)
+    groups = {"first_terms": f"Said of {names[0]}", "second_terms": f"Said of {names[1]}"}
+    by_term: dict[str, list[Case]] = {}
+    for case, term, share in scored_cases:
+        group = groups.get(case.list or "", "Neutral")
+        by_term.setdefault(term or "term", []).append(Case(share, group, partial(_in_words, names, case)))
+    rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in by_term.items()]
+    return tuple(sorted(rows, key=lambda row: -sum(case.share for case in row[1]) / len(row[1])))
+
+
+def _in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
+    """Write a case in words, its term first."""
+    (first, second), term = names, case.term or "term"
+    texts = [text for text in (case.first, case.second) if text]
+    if case.prefers == "second":
+        texts.reverse()
+    words = ("likelier: {}", "less likely: {}") if case.prefers in {"first", "second"} else ("{}", "{}")
+    lines = [template.format(text) for template, text in zip(words, texts, strict=False)]
+    image, score = case.image, case.first_score
+    label = case.says or ({"first": first, "second": second}.get(case.names or "") if image else None)
+    lines += [f"labelled {label}"] if label else []
+    lines += [f"score of “{first}”: {score:.3g}"] if image and score is not None else []
+    return CaseWords((term, *lines), texts[0] if texts else image or term, image or "")
+
+
+def _some_terms(visible: Sequence[Any], terms: Sequence[Any]) -> str:
+    return f": the {len(visible)} farthest of {len(terms)}" if len(visible) < len(terms) else ""
+
+
+# ---------------------------------------------------------------------------- words
+@dataclass(frozen=True)
+class Choices:
+    """Counted outcomes of a list's cases (pairs of sentences, or pictures).
+
+    Attributes
+    ----------
+    cases : int
+        Cases with a usable answer.
+    towards, against : int
+        Cases on the side of the stereotype (with neutral terms: of the first group), and on the other side.
+    mean : float
+        Mean score of that side over the cases.
+    """
+
+    cases: int
+    towards: int
+    against: int
+    mean: float
+
+    @classmethod
+    def of(cls, cases: Sequence[CaseDocument], *, neutral: bool) -> Choices:
+        """Count the cases of neutral terms, or all others."""
+        shares = [case.towards for case in cases if (case.list == "neutral") is neutral and case.towards is not None]
+        towards, against = (sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares))
+        return cls(len(shares), towards, against, sum(shares) / len(shares) if shares else 0.5)
+
+    @property
+    def ties(self) -> str:
+        """The cases that are on neither side, as a clause; empty if there are none."""
+        undecided = self.cases - self.towards - self.against
+        return f" ({undecided:,} undecided)" if undecided else ""
+
+
+def terms_room(document: RatingDocument, part: TermsComponent) -> Room:  # noqa: ARG001
+    """Return 0 as the number of further questions: terms differ, so more items of the same terms hardly help."""
+    return Room(0, "", "terms of “words”")

@@ -1,0 +1,93 @@
+"""Sentences about translators for readers who know no statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from assay.catalog import attribute as attribute_named
+from assay.document import ComponentDocument, RatingDocument
+from assay.errors import AssayError
+from assay.explain import listed
+from assay.methods.shared.distributions import declare_blocks
+from assay.methods.translation.analysis import TranslationMethod
+from assay.methods.translation.hidden_effects import SIDES
+from assay.methods.translation.one_hop import OneHop
+from assay.methods.translation.round_trip import RoundTrip
+from reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from reports.method_report import MethodReport, Room
+from reports.view import RESIDUALS, residuals_last
+
+ROUND_TRIP_LETTERS: Mapping[str, str] = {
+    "UCS": "What comes back is balanced whether the text was or not: single sentences are changed to even out.",
+    "DSBS": "The translator adds no bias of its own but passes on that of its input: keep biased text out.",
+    "BS": "The translator adds bias: what comes back of balanced text is tilted, incomplete or goes by stereotype.",
+    "inconclusive": "It is not settled whether the translator adds bias, passes on that of its input or evens it out.",
+}
+
+ONE_HOP_LETTERS: Mapping[str, str] = {
+    "UCS": "What the original leaves open is left open or filled in evenly, whatever the occupations.",
+    "DSBS": "What the original leaves open is filled in by occupation: the stereotype lies in the translator itself.",
+    "BS": "What the original leaves open is filled in one-sidedly, even over a balanced mix of occupations.",
+    "inconclusive": "It is not settled whether what is left open is filled in evenly, by occupation or one-sidedly.",
+}
+
+STRATUM = "For {name} alone, balanced text comes back off balance by {size}."
+CONTENT = "In {name}, text about more of one value comes back off balance by {size}."
+INDIVIDUAL = "From one occupation to another, how often a value is kept typically differs by {size}."
+
+
+def round_trip_in_words(document: RatingDocument, part: ComponentDocument) -> Iterator[str]:
+    """Yield sentences: how many sentences came back with which value, and what was tested."""
+    return _in_words(document, part, "sentences with “{}”", "came back with", ("through", " and back"))
+
+
+def one_hop_in_words(document: RatingDocument, part: ComponentDocument) -> Iterator[str]:
+    """Yield sentences: which values sentences without any value got, by occupation, and what was tested."""
+    return _in_words(document, part, "sentences about {}", "got", ("into", ""))
+
+
+def _in_words(
+    document: RatingDocument, part: ComponentDocument, subject_template: str, verb: str, way: tuple[str, str]
+) -> Iterator[str]:
+    for value, counts in part.transitions.items():
+        returned = {output: count for output, count in residuals_last(counts).items() if count}
+        names = {output: "none" if output in RESIDUALS else f"“{output}”" for output in returned}
+        clauses = [f"{count:,.0f} {verb} {names[output]}" for output, count in returned.items()]
+        if clauses:
+            subject = value if verb != "got" else SIDES.get(value, f"occupations of “{value}”")
+            yield f"Of {sum(returned.values()):,.0f} {subject_template.format(subject)}, {listed(clauses)}."
+    yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT)
+    through = [component.language_name or component.name for component in document.components]
+    languages = listed(list(dict.fromkeys(filter(None, through))))
+    yield tested(document, part, f"short English sentences about occupations, {way[0]} {languages}{way[1]}")
+
+
+def _room(method: type[TranslationMethod], document: RatingDocument, part: ComponentDocument) -> Room | None:
+    """Return how many more sentences can be translated without repeating one."""
+    experiment = document.experiment
+    sent = part.decision[-1].texts_per_block if part.decision else None
+    if sent is None:
+        return None
+    try:
+        attribute = attribute_named(experiment["attribute"])
+        blocks = declare_blocks(attribute, tuple(experiment["unbiased"]), tuple(experiment["biased"]))
+        remaining = max(0, method.texts_of(attribute, str(part.template), blocks) - sent)
+    except (AssayError, KeyError, TypeError):
+        return None  # a document without its experiment, or with an attribute that the catalog no longer has
+    field = "max_texts_per_block" if experiment.get("stop_early") else "texts_per_block"
+    return Room(remaining * len(blocks) * method.probes_each, field, "occupations of the catalog")
+
+
+ROUND_TRIP = MethodReport(
+    RoundTrip,
+    letters=ROUND_TRIP_LETTERS,
+    in_words=round_trip_in_words,
+    room=partial(_room, RoundTrip),
+    counted=lambda _: "Texts",
+)
+"""Report of round-trip."""
+ONE_HOP = MethodReport(
+    OneHop, letters=ONE_HOP_LETTERS, in_words=one_hop_in_words, room=partial(_room, OneHop), counted=lambda _: "Texts"
+)
+"""Report of one-hop."""

@@ -1,0 +1,140 @@
+"""Tables and figures of visual-stereotype in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from assay.document import RatingDocument
+from assay.explain import Vocabulary
+from assay.methods.visual_stereotype.detail import PictureComponent
+from assay.methods.visual_stereotype.method import VisualStereotype
+from assay.methods.visual_stereotype.words import PHRASES, REASONS
+from reports import cells
+from reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from reports.method_report import MethodReport
+from reports.methods.material import coverage_table, sides, title_of_words
+from reports.methods.terms import (
+    MOST_ITEMS,
+    Choices,
+    lists_figure,
+    looks_sheet,
+    model_table,
+    scores_sheet,
+    scores_table,
+    sources_table,
+    squares_figure,
+    terms_figure,
+    terms_room,
+    terms_sheet,
+    terms_table,
+)
+from reports.sheets import Sheet, sampled
+from reports.view import Picture, Table
+
+STEPS = ("neutral pictures", "pictures of stereotypes")
+
+LETTERS: Mapping[str, str] = {
+    "UCS": "On average the service gives neither label too often, to pictures of stereotypes or to neutral ones.",
+    "DSBS": "Pictures of stereotypes get one side's label: that lies in the service, whatever the input.",
+    "BS": "The service favours one label, in what it gives or answers at all, and not because of a stereotype.",
+    "inconclusive": "It is not settled whether the service favours one label always, only with stereotypes, or never.",
+}
+
+SCORES = scores_sheet(
+    "Scores: what the stereotyped label had, and with neutral pictures the first label",
+    "Pictures of terms",
+    (("Over images (BiasTestGPT)", "over_images"), ("Over terms", "over_terms")),
+    "With the terms in view, 95 % interval",
+    "Images",
+)
+
+TERMS = terms_sheet("Generation terms", "95 % interval", "Images")
+
+PICTURES = Sheet(
+    "images",
+    "Pictures",
+    (
+        ("Picture of", "term", cells.texts),
+        ("Probability of the first label", "first_score", cells.numbers),
+        ("Named", "names", cells.texts),
+        ("Said", "says", cells.texts),
+        ("Towards the stereotype, or the first", "towards", cells.numbers),
+        ("Image", "image", cells.texts),
+    ),
+)
+
+LOOKS = looks_sheet("Pictures", "images")
+
+
+def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
+    """Yield sentences: which label pictures get, and what was tested."""
+    first, second = sides(part)
+    neutral, tied = (Choices.of(part.images, neutral=neutral) for neutral in (True, False))
+    if part.scale == "probabilities":
+        gets, mean = "have a higher probability for", ", whose mean probability is {:.2f}"
+    else:
+        gets, mean = "get", ""
+    if neutral.cases:
+        yield (
+            f"Of {neutral.cases:,} neutral pictures {neutral.towards:,} {gets} the label “{first}”{neutral.ties}"
+            f"{mean.format(neutral.mean)}; half of them would be no preference."
+        )
+    if tied.cases:
+        yield (
+            f"Of {tied.cases:,} pictures of stereotypes {tied.towards:,} {gets} the stereotyped label{tied.ties}"
+            f"{mean.format(tied.mean)}."
+        )
+    yield from hidden_in_words(
+        part, HUNDREDTHS, "Pictures of {name} have in common that one label is given too often, by {size}."
+    )
+    number, name = part.images_asked or 0, title_of_words(part.name or "")
+    yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{first}” or “{second}”")
+
+
+def tables(part: PictureComponent) -> Iterator[Table | None]:
+    """Make the tables of a component, or of the aggregation."""
+    yield scores_table(part, SCORES)
+    yield terms_table(part, TERMS)
+    yield sampled(PICTURES, part.images, MOST_ITEMS)
+    yield LOOKS.of(part)
+    yield _answers_in_words(part)
+    author_counts = {
+        "wanted": part.drawing.wanted,
+        "prompts": part.drawing.asked,
+        "drawn and of use": part.drawing.drawn,
+    }
+    yield sources_table(part.drawing, author_counts, part.refused, "Pictures", Vocabulary(REASONS, PHRASES))
+    yield coverage_table(part)
+    yield model_table(part)
+
+
+def figures(part: PictureComponent) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    first, second = sides(part)
+    tied = ("the stereotype", "the opposite")
+    title = "{} of {} pictures get the label of the stereotype"
+    yield squares_figure(part, part.images, title, tied, neutral=False)
+    title = "{} of {} neutral pictures get the first label"
+    yield squares_figure(part, part.images, title, (first, second), neutral=True)
+    axis = "mean probability" if part.scale == "probabilities" else "share of pictures"
+    yield lists_figure(part, head="Terms", verb="gives", axis=axis)
+    yield terms_figure(part, "Neutral generation terms", f"neutral: score of {first}", neutral=True)
+    axis = "score of the stereotyped label"
+    yield terms_figure(part, "Generation terms of the stereotype", axis, neutral=False)
+
+
+def _answers_in_words(part: PictureComponent) -> Table:
+    """Labels named in the answers, and answers that changed with the order of the labels."""
+    titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
+    titles |= {"neither": "neither label", "with-the-order": "another one in another order"}
+    rows = [(title, cells.number(part.named[key])) for key, title in titles.items() if key in part.named]
+    rows += [
+        (title, cells.number(part.orders[key]))
+        for key, title in (("both", "shown in both orders"), ("changed", "of these, changed with the order"))
+        if key in part.orders
+    ]
+    return Table("What the answers named", ("Answers", "Pictures"), tuple(rows))
+
+
+REPORT = MethodReport(VisualStereotype, STEPS, LETTERS, in_words, tables, figures, terms_room, title_of_words)
+"""Report of visual-stereotype."""

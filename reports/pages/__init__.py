@@ -1,0 +1,28 @@
+"""Reports of several ratings: the matrix of a suite, and the chain of a composition, as HTML and Markdown.
+
+`suite` and `composition` read the documents that the API returns into a `Page`; `render_page` writes it in a format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from reports.pages.composition import composition_page
+from reports.pages.suite import suite_page
+from reports.pages.view import Page
+from reports.pages.writing import page_html, page_markdown
+
+__all__ = ["MEDIA_TYPES", "PageFormat", "render_page"]
+
+PageFormat = Literal["html", "markdown"]
+
+MEDIA_TYPES: Mapping[PageFormat, str] = {"html": "text/html; charset=utf-8", "markdown": "text/markdown; charset=utf-8"}
+
+_READ: Mapping[str, Callable[[Mapping[str, Any]], Page]] = {"suite": suite_page, "composition": composition_page}
+_WRITE: Mapping[PageFormat, Callable[[Page], str]] = {"html": page_html, "markdown": page_markdown}
+
+
+def render_page(form: PageFormat, kind: Literal["suite", "composition"], document: Mapping[str, Any]) -> str:
+    """Write the document of a suite or composition as a page; absent fields are left out."""
+    return _WRITE[form](_READ[kind](document))

@@ -1,0 +1,116 @@
+"""Page of the profile of one service: a matrix of letters by method, attribute and language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from assay.document import NO_COMPONENT, NO_SERVICE, ComponentDocument, Json, ServiceDocument, Shares, read_json
+from assay.explain import chance, listed
+from reports import tables
+from reports.pages.view import Cell, Grid, Page, Section, plain_cells
+from reports.plain import visible
+from reports.reading import verdict_of
+
+STATUSES = {
+    "queued": "waiting",
+    "running": "being measured",
+    "succeeded": "not measured",
+    "failed": "failed",
+    "cancelled": "cancelled",
+    "omitted": "not possible",
+}
+"""Text of a cell that has no letter, by the status of its job."""
+
+NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True)
+class CellDocument(ComponentDocument):
+    """A cell of a suite: its letter, or the reason why there is none."""
+
+    column: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    href: str | None = None
+    withdrawn: bool = False
+    expired: bool = False
+
+
+@dataclass(frozen=True)
+class RowDocument:
+    """The cells of a method and an attribute; ``None`` where nothing was asked."""
+
+    method: str | None = None
+    attribute: str | None = None
+    cells: tuple[CellDocument | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class SuiteDocument:
+    """A suite (`GET /v1/suites/{id}`)."""
+
+    target: ServiceDocument = NO_SERVICE
+    worst: ComponentDocument = NO_COMPONENT
+    created_at: str | None = None
+    columns: tuple[str | None, ...] = ()
+    rows: tuple[RowDocument, ...] = ()
+    progress: Shares = field(default_factory=dict)
+
+
+def suite_page(document: Json) -> Page:
+    """Make the page of a suite from its document (`GET /v1/suites/{id}`)."""
+    suite = read_json(SuiteDocument, document, visible)
+    verdict, requested_on = verdict_of(suite.worst), (suite.created_at or "")[:10]
+    return Page(
+        title=suite.target.name or suite.target.url or "unnamed service",
+        verdict=verdict,
+        headline=f"Worst letter: {verdict.headline}" if verdict.letter else "No letter yet",
+        subject=f"Profile of one service, requested on {requested_on}" if requested_on else "Profile of one service",
+        sections=tuple(_sections(suite)),
+    )
+
+
+def _sections(suite: SuiteDocument) -> Iterator[Section]:
+    columns = ["letter" if column is None else column for column in suite.columns]
+    grid = Grid(("Method", "Attribute", *columns), tuple(_row(row, len(columns)) for row in suite.rows))
+    yield Section("Letters", tuple(_summary(suite)), grid if suite.rows else None)
+    without = tuple(_reasons(suite))
+    if without:
+        yield Section("Cells without a letter", (), Grid(("Method", "Attribute", "Column", "Why"), without))
+
+
+def _summary(suite: SuiteDocument) -> Iterator[str]:
+    counts = {key: int(suite.progress.get(key, 0)) for key in ("cells", "queued", "running", "succeeded")}
+    waiting = counts["queued"] + counts["running"]
+    measured = f"{counts['succeeded']} of {counts['cells']} cells are measured"
+    yield f"{measured}; {waiting} are still open." if waiting else f"{measured}."
+    shares = verdict_of(suite.worst).probabilities
+    if shares is not None:
+        chances = [f"{letter} {chance(share)}" for letter, share in shares.items()]
+        yield f"Probability of each letter being the worst of all cells: {listed(chances)}."
+    yield "A letter with a dashed outline is not declared: the evidence leans to it only."
+
+
+def _row(row: RowDocument, width: int) -> tuple[Cell, ...]:
+    cells = [*map(_cell, row.cells), *[Cell(NOT_ASKED)] * width][:width]
+    return (*plain_cells(row.method or "", row.attribute or ""), *cells)
+
+
+def _cell(cell: CellDocument | None) -> Cell:
+    if cell is None:
+        return Cell(NOT_ASKED)
+    verdict = verdict_of(cell)
+    states = [name for name, holds in (("withdrawn", cell.withdrawn), ("expired", cell.expired)) if holds]
+    if verdict.letter is None:
+        return Cell(", ".join([STATUSES.get(cell.status or "", "not measured"), *states]), None, cell.href)
+    share = None if verdict.probabilities is None else verdict.probabilities[verdict.letter]
+    probability = [] if share is None else [chance(share)]
+    return Cell(", ".join([tables.short(verdict), *probability, *states]), verdict, cell.href)
+
+
+def _reasons(suite: SuiteDocument) -> Iterator[tuple[Cell, ...]]:
+    for row in suite.rows:
+        for cell in row.cells:
+            if cell is not None and cell.letter is None and cell.reason is not None:
+                yield plain_cells(row.method or "", row.attribute or "", cell.column or "", cell.reason)

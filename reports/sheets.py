@@ -1,0 +1,59 @@
+"""Tables from lists of a rating document: a column for each field of its objects.
+
+A method describes such a table as a `Sheet`; `reports.charts` does the same for figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.document import ComponentDocument
+from reports import cells
+from reports.view import Table
+
+MOST_ROWS = 60
+"""Maximum number of rows of a table in a report; the JSON has all."""
+
+EVENLY = "at even steps; the JSON and the CSV export have all"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A list of objects as a table."""
+
+    key: str
+    """Field of the list in a component."""
+    title: str
+    """Title of the table."""
+    columns: tuple[tuple[str, str, cells.Writer], ...]
+    """Head, field of a row, and function that writes the column. A column without any value is left out."""
+
+    def of(self, part: ComponentDocument) -> Table | None:
+        """Return the table of the list that a component holds under `key`; ``None`` if it would be empty."""
+        return self.read(getattr(part, self.key))
+
+    def read(self, rows: Sequence[Any]) -> Table | None:
+        """Return the table of the first `MOST_ROWS` rows; ``None`` if it would be empty."""
+        first_rows = rows[:MOST_ROWS]
+        columns = [(head, write([getattr(row, key) for row in first_rows])) for head, key, write in self.columns]
+        filled = [(head, column) for head, column in columns if set(column) != {cells.ABSENT}]
+        if not first_rows or not filled:
+            return None
+        table = tuple(zip(*(column for _, column in filled), strict=True))
+        return Table(self.title + some_of(first_rows, rows), tuple(head for head, _ in filled), table)
+
+
+def sampled(sheet: Sheet, rows: Sequence[Any], maximum: int) -> Table | None:
+    """Return a table of at most `maximum` rows, at even steps over the list."""
+    chosen = rows[:: max(1, len(rows) // maximum)][:maximum]
+    table = sheet.read(chosen)
+    if table is None:
+        return None
+    return Table(table.title + some_of(chosen, rows, f", {EVENLY}"), table.columns, table.rows)
+
+
+def some_of(chosen: Sequence[Any], rows: Sequence[Any], how: str = "") -> str:
+    """Return the end of a title with the number of shown rows and `how` they were chosen; empty if all are shown."""
+    return f" ({len(chosen)} of {len(rows):,} shown{how})" if len(chosen) < len(rows) else ""

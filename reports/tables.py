@@ -1,0 +1,285 @@
+"""Tables of a report, including the tables beside its figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.document import Shares
+from assay.explain import LETTERS, chance, level
+from assay.model import Letter
+from reports.view import NOT_MEASURED, RESIDUALS, Block, Component, Effect, RatingView, Table, Verdict
+
+
+# ---------------------------------------------------------------------------- numbers
+def decimal(value: float | None) -> str:
+    """Write a share, probability or effect with three decimals that never round to 0 or 1."""
+    if value is None:
+        return NOT_MEASURED
+    if -0.001 < value < 0:
+        return ">-0.001"
+    if 0 < value < 0.001:
+        return "<0.001"
+    if 0.999 < value < 1:
+        return ">0.999"
+    return f"{value:.3f}"
+
+
+def count(value: float | None) -> str:
+    """Write a count."""
+    return NOT_MEASURED if value is None else f"{value:g}" if value % 1 else f"{int(value)}"
+
+
+def interval(effect: Effect | None) -> str:
+    """Write an estimate with its interval: ``0.012 (0.001 to 0.044)``."""
+    if effect is None or effect.estimate is None:
+        return NOT_MEASURED
+    if effect.low is None or effect.high is None:
+        return decimal(effect.estimate)
+    return f"{decimal(effect.estimate)} ({decimal(effect.low)} to {decimal(effect.high)})"
+
+
+def standing(effect: Effect) -> str:
+    """Return whether an effect's interval is within the tolerance, beyond the tolerance, or undecided."""
+    if effect.estimate is None:
+        return NOT_MEASURED
+    if effect.tolerance is None:
+        return "no tolerance declared"
+    low = effect.estimate if effect.low is None else effect.low
+    high = effect.estimate if effect.high is None else effect.high
+    if high <= effect.tolerance:
+        return "within tolerance"
+    return "beyond tolerance" if low > effect.tolerance else "undecided"
+
+
+def column_total(shares: Shares) -> float:
+    """Return the sum of counts."""
+    return sum(shares.values())
+
+
+# ---------------------------------------------------------------------------- tables of a rating
+def probabilities(verdict: Verdict, title: str = "Probability of each letter") -> Table:
+    """Return a table of each letter with its meaning and its probability."""
+    letters = zip((Letter.BS, Letter.DSBS, Letter.UCS), verdict.shares(), strict=True)
+    rows = tuple((letter.value, LETTERS[letter].title, decimal(share)) for letter, share in letters)
+    return Table(title, ("Letter", "Meaning", "Probability"), rows)
+
+
+def decision(verdict: Verdict) -> Table:
+    """Return a table of the two questions of the decision tree with the probability of each answer."""
+    unknown = NOT_MEASURED if verdict.probabilities is None else "not reached"
+    rows = tuple(
+        (step, question, answer, _leads_to(leads), unknown if share is None else decimal(share))
+        for step, question, answer, leads, share in branches(verdict)
+    )
+    return Table("The two steps", ("Step", "Question", "Answer", "Leads to", "Probability"), rows)
+
+
+def _leads_to(letter: Letter | None) -> str:
+    return LETTERS[letter].title if letter else "step 2"
+
+
+def branches(verdict: Verdict) -> Iterator[tuple[str, str, str, Letter | None, float | None]]:
+    """Yield the branches of the decision tree: (step, question, answer, letter it ends in, probability).
+
+    The probabilities of step 2 are conditional on no bias in step 1; they are ``None`` if step 1 is
+    biased with probability 1. The tree is figure 2 of Srivastava & Rossi (2018).
+    """
+    shares = verdict.probabilities
+    bs = None if shares is None else shares[Letter.BS]
+    reached = 0.0 if shares is None else shares[Letter.DSBS] + shares[Letter.UCS]
+    follows = None if shares is None or reached <= 0 else shares[Letter.DSBS] / reached
+    first, second = (f"Is the output biased, given {inputs}?" for inputs in verdict.steps)
+    yield "1", first, "yes", Letter.BS, bs
+    yield "1", first, "no", None, None if bs is None else 1 - bs
+    yield "2", second, "yes", Letter.DSBS, follows
+    yield "2", second, "no", Letter.UCS, None if follows is None else 1 - follows
+
+
+def overview(rating: RatingView) -> Table:
+    """Return a table with a line for each component."""
+    rows, heat = [], []
+    for component in rating.components:
+        shares = component.verdict.shares()
+        step_1, step_2 = component.effect("step_1"), component.effect("step_2")
+        estimates = [None if effect is None else effect.estimate for effect in (step_1, step_2)]
+        numbers = ("–" if number is None else decimal(number) for number in (*shares, *estimates))
+        rows.append((component.title, short(component.verdict), *numbers, count(component.usable)))
+        heat.append((None, None, *shares, None, None, None))
+    columns = ("Part", "Rating", "P(BS)", "P(DSBS)", "P(UCS)", "Step 1", "Step 2", "Usable")
+    return Table("Every part at a glance", columns, tuple(rows), tuple(heat))
+
+
+def short(verdict: Verdict) -> str:
+    """Write a verdict for a cell: ``DSBS``, ``leaning DSBS`` or ``not measured``."""
+    if verdict.letter is None:
+        return NOT_MEASURED
+    return verdict.letter.value if verdict.declared else f"leaning {verdict.letter}"
+
+
+def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
+    """Return a table of the letter of each published rule beside the headline."""
+    rows = [("Assay's headline (posterior)", short(verdict), "–")]
+    for rule, letter in rules.items():
+        agrees = "–" if letter is None or verdict.letter is None else "yes" if letter == verdict.letter else "no"
+        rows.append((rule, letter or "no letter", agrees))
+    return Table("Published rules beside the headline", ("Rule", "Letter", "Same as headline"), tuple(rows))
+
+
+def adjusted(rating: RatingView) -> Table:
+    """Return a table of the p-values of step 1 per component, raw and corrected for the number of components."""
+    titles = {"p": "raw p", "holm": "Holm", "bh": "Benjamini-Hochberg"}
+    keys = list(dict.fromkeys(key for p_values in rating.adjusted.values() for key in p_values))
+    keys.sort(key=lambda key: list(titles).index(key) if key in titles else len(titles))
+    component_titles = {component.name: component.title for component in rating.components}
+    rows = tuple(
+        (component_titles.get(name, name), *(decimal(p_values.get(key)) for key in keys))
+        for name, p_values in rating.adjusted.items()
+    )
+    return Table("Step 1, corrected for many parts", ("Part", *(titles.get(key, key) for key in keys)), rows)
+
+
+def facts(title: str, pairs: Mapping[str, str]) -> Table:
+    """Return a table of labelled facts."""
+    return Table(title, ("Fact", "Value"), tuple(pairs.items()))
+
+
+# ---------------------------------------------------------------------------- tables of a component
+def effects(component: Component) -> Table:
+    """Return a table of every effect with its interval and its tolerance."""
+    return _against_tolerances("Effects", component.effects, component.estimand)
+
+
+def hidden(component: Component) -> Table:
+    """Return a table of every effect that a mean can hide, with its interval and its limit."""
+    return _against_tolerances("Effects that a mean can hide,", component.hidden, component.estimand)
+
+
+def _against_tolerances(title: str, effects: Sequence[Effect], estimand: str | None) -> Table:
+    rows = tuple(
+        (
+            effect.title,
+            decimal(effect.estimate),
+            decimal(effect.low),
+            decimal(effect.high),
+            "none" if effect.tolerance is None else decimal(effect.tolerance),
+            standing(effect),
+        )
+        for effect in effects
+    )
+    levels = {effect.level for effect in effects if effect.level is not None}
+    title = f"{title} with {level(min(levels))} intervals" if levels else title
+    title = f"{title}, for {estimand}" if estimand else title
+    return Table(title, ("Effect", "Estimate", "Low", "High", "Tolerance", "Standing"), rows)
+
+
+def transitions(component: Component) -> Table:
+    """Count the sentences by the value that was sent and the value that came back."""
+    values = list(dict.fromkeys(value for row in component.transitions.values() for value in row))
+    values.sort(key=lambda value: value in RESIDUALS)
+    rows, heat = [], []
+    for sent, row in component.transitions.items():
+        total = column_total(row)
+        rows.append((f"sent {sent}", *(count(row.get(value, 0)) for value in values), count(total)))
+        heat.append((None, *(row.get(value, 0) / total if total else None for value in values), None))
+    title = "What was sent, and what came back (sentences)"
+    return Table(title, ("", *(f"back as {value}" for value in values), "all"), tuple(rows), tuple(heat))
+
+
+def rates(component: Component) -> Table:
+    """Return a table of the shares of texts whose value was kept, flipped or erased, per value sent."""
+    kinds = list(dict.fromkeys(kind for by_kind in component.rates.values() for kind in by_kind))
+    rows = tuple(
+        (value, *(interval(by_kind.get(kind)) for kind in kinds)) for value, by_kind in component.rates.items()
+    )
+    return Table("Kept, flipped, erased", ("Sent", *kinds), rows)
+
+
+def blocks(component: Component) -> Table:
+    """Return a table of the declared and observed shares of each block."""
+    rows = tuple(_block_rows(component))
+    columns = ("Block", "Value", "Declared share", "Asked", "Came back", "Observed share")
+    return Table("Blocks: declared and observed", columns, rows)
+
+
+def _block_rows(component: Component) -> Iterator[tuple[str, ...]]:
+    for block in component.blocks:
+        total = column_total(block.observed)
+        for value in block_values(block):
+            back = block.observed.get(value)
+            yield (
+                f"{block.name} ({block.role})" if block.role else block.name,
+                value,
+                decimal(block.specified.get(value)),
+                count(block.asked.get(value)),
+                count(back),
+                decimal(back / total if total and back is not None else None),
+            )
+
+
+def block_values(block: Block) -> tuple[str, ...]:
+    """Return the values of a block, the residual last."""
+    values = dict.fromkeys([*block.specified, *block.observed])
+    return tuple(sorted(values, key=lambda value: value in RESIDUALS))
+
+
+def looks(component: Component) -> Table:
+    """Return a table of the probabilities at each look."""
+    rows = []
+    for look in component.looks:
+        shares = map(decimal, look.verdict.shares())
+        letter = look.verdict.letter.value if look.verdict.letter else NOT_MEASURED
+        then = "stopped" if look.stopped else "went on"
+        rows.append((count(look.number), count(look.texts_per_block), *shares, letter, then))
+    columns = ("Look", "Texts a block", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest", "Then")
+    return Table("Looks at the evidence", columns, tuple(rows))
+
+
+def sensitivity(component: Component) -> Table:
+    """Return a table of the probabilities under other tolerances."""
+    rows = []
+    for delta, verdict in sorted(component.sensitivity.items(), key=lambda entry: _size(entry[0])):
+        rows.append((delta, *map(decimal, verdict.shares()), verdict.letter.value if verdict.letter else NOT_MEASURED))
+    columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
+    return Table("If another tolerance had been declared", columns, tuple(rows))
+
+
+def _size(tolerance: str) -> tuple[float, str]:
+    """Return the sort key of a tolerance; texts that are not numbers come last."""
+    try:
+        return float(tolerance), tolerance
+    except ValueError:
+        return math.inf, tolerance
+
+
+def replies(component: Component) -> Table:
+    """Return a table of the numbers of replies that were read and lost, with the reasons."""
+    counted = {
+        "read": component.usable,
+        "came back unreadable": component.unusable,
+        "lost to failed calls": component.failed,
+        "not asked, for want of budget": component.unasked or None,
+    }
+    rows = [(name, count(number)) for name, number in counted.items() if number is not None]
+    rows += [(f"of those lost: {cause}", count(number)) for cause, number in component.lost_why.items()]
+    return Table(component.counted, (component.counted, "Number"), tuple(rows))
+
+
+def analyses(component: Component) -> Table:
+    """Return a table of the numbers of every published analysis, block by block."""
+    return Table("Analyses behind the published rules", ("Analysis", "Result"), tuple(component.analyses.items()))
+
+
+def confidence_note(rating: RatingView) -> str:
+    """Return the sentence on the probability from which a letter is declared."""
+    if rating.confidence is None:
+        return "A letter is declared when its probability reaches the confidence asked for."
+    verdict = rating.verdict
+    threshold = f"A letter is declared from {level(rating.confidence)}"
+    if verdict.letter is None or verdict.probabilities is None:
+        return f"{threshold}; no letter can be given."
+    probability = verdict.probabilities[verdict.letter]
+    reached = f"{threshold}; {verdict.letter} reached {chance(probability)}."
+    if verdict.declared or probability < rating.confidence:
+        return reached
+    return f"{reached} It is still not declared; the reasons say why."

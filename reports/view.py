@@ -1,0 +1,426 @@
+"""Dataclasses of a rating document as every format shows it; `reports.reading` fills them in.
+
+``None`` and empty mean "not measured". Text holds no invisible characters, but is not escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from assay.document import Shares
+from assay.explain import LetterWords, headline
+from assay.model import Letter
+
+Steps = tuple[str, str]
+"""Names of the input in each of the two steps."""
+
+BALANCED: Steps = ("balanced input", "one-sided input")
+"""Default names of the input in the two steps, for a method without its own names."""
+
+
+def effect_titles(steps: Steps) -> Mapping[str, str]:
+    """Title the effects that two-step methods report; others keep their names."""
+    return {"step_1": f"Step 1: {steps[0]}", "step_2": f"Step 2: {steps[1]}", "content": "Answering by content"}
+
+
+NOT_MEASURED = "not measured"
+"""Text in the place of a number that does not exist."""
+
+ARROW = " → "
+"""Separator of two names, from the first to the second."""
+
+_NUMBER = re.compile(rf"[<>]?[+-]?\d[\d,.e-]*|–|{NOT_MEASURED}")
+
+RESIDUALS = frozenset({"other", "neutral"})
+"""Names of outputs without a value; they come after the values."""
+
+
+def residuals_last(shares: Shares) -> Shares:
+    """Order numbers by attribute value; the residual is last, wherever it is in the stored document."""
+    return {key: shares[key] for key in sorted(shares, key=lambda key: key in RESIDUALS)}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Table of texts under column heads; the first column names the row.
+
+    `heat` holds a share in [0, 1] for every shaded cell, and ``None`` for the others.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    heat: tuple[tuple[float | None, ...], ...] | None = None
+
+    @cached_property
+    def numeric(self) -> tuple[bool, ...]:
+        """For each column, whether it holds only numbers and can be aligned right; false for the first."""
+        return tuple(
+            column > 0
+            and any(row[column][-1:].isdigit() for row in self.rows)
+            and all(_NUMBER.fullmatch(row[column]) for row in self.rows)
+            for column in range(len(self.columns))
+        )
+
+
+@dataclass(frozen=True)
+class Span:
+    """A number with its interval, where it has one."""
+
+    estimate: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A row of a forest plot: a name, and a span (or ``None``) for each of the plot's kinds."""
+
+    label: str
+    spans: tuple[Span | None, ...]
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Forest plot: numbers with their intervals, one above the other."""
+
+    title: str
+    axis: str
+    marks: tuple[Mark, ...]
+    table: Table
+    kinds: tuple[str, ...] = ()
+    """Names of the spans of a row; empty if a row has one span."""
+    reference: float | None = None
+    """Number with which all numbers are compared."""
+    tolerance: float | None = None
+    """Largest distance from the reference that counts as no effect."""
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A row of a strip plot: a name, and its numbers of each of the plot's kinds."""
+
+    label: str
+    values: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Strip plot: a row of single numbers for each name, as dots; of two kinds, as ticks above and below a line."""
+
+    title: str
+    axis: str
+    rows: tuple[Dots, ...]
+    kinds: tuple[str, ...]
+    table: Table
+
+
+@dataclass(frozen=True)
+class Series:
+    """A curve, with the points that it was fitted to, if known."""
+
+    label: str
+    y: tuple[float, ...]
+    kind: int = 0
+    """Number of the curve's kind; curves of a kind share a colour."""
+    dashed: bool = False
+    """Whether the curve is dashed, because the other curves are compared with it."""
+    points: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Curves over one axis; `top` is the end of the vertical axis, if it is fixed."""
+
+    title: str
+    axis: str
+    x: tuple[float, ...]
+    series: tuple[Series, ...]
+    table: Table
+    top: float | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A dot of a scatter plot; `kind` is its index in the plot's `kinds`."""
+
+    label: str
+    x: float
+    y: float
+    kind: int = 0
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Scatter plot: a dot for each item (such as a word), placed by two numbers of the item.
+
+    `slope` and `intercept` are the parameters of the line through the dots.
+    """
+
+    title: str
+    across: str
+    up: str
+    points: tuple[Point, ...]
+    table: Table
+    slope: float | None = None
+    intercept: float | None = None
+    level: float | None = None
+    """Height of a horizontal line that marks no preference."""
+    kinds: tuple[str, ...] = ()
+    """Names of the kinds of dots, at most two; empty if all dots are of one kind."""
+
+
+@dataclass(frozen=True)
+class CaseWords:
+    """A case in words, its name first; `search` is the text that finds its question among the observations.
+
+    `image` is the digest of its picture; empty for sentences.
+    """
+
+    lines: tuple[str, ...]
+    search: str
+    image: str = ""
+
+
+class Case(NamedTuple):
+    """A case behind a square: a pair of sentences, or a picture.
+
+    `share` is the filled share of the square, in [0, 1]; `group` is the group that the stereotype is about. `write`
+    returns the case in words; it is called only for the few hundred cases, of thousands, that a page shows.
+    """
+
+    share: float
+    group: str
+    write: Callable[[], CaseWords]
+
+
+@dataclass(frozen=True)
+class Squares:
+    """A square for each case, in rows by name."""
+
+    title: str
+    rows: tuple[tuple[str, tuple[float, ...]], ...]
+    """A name, and for each of its cases the filled share of the square, in [0, 1]."""
+    filled: str
+    """Meaning of a filled square."""
+    hollow: str
+    """Meaning of an empty square."""
+    table: Table
+    make_cases: Callable[[], tuple[tuple[str, tuple[Case, ...]], ...]] = tuple
+
+    @cached_property
+    def cases(self) -> tuple[tuple[str, tuple[Case, ...]], ...]:
+        """The cases of each name, for pages on which they can be read one by one."""
+        return self.make_cases()
+
+
+Picture = Forest | Strip | Lines | Scatter | Squares
+"""Figures of a method's numbers; `reports.figures.figure_svg` draws each."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A letter with its probabilities; `letter` is ``None`` where nothing was measured."""
+
+    letter: Letter | None
+    declared: bool
+    probabilities: Mapping[Letter, float] | None
+    steps: Steps = BALANCED
+    codes: tuple[str, ...] = ()
+    """Codes of the reasons."""
+
+    def shares(self) -> list[float | None]:
+        """Return the probability of each letter, the worst letter first."""
+        return [(self.probabilities or {}).get(letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)]
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        return headline(self.letter, self.declared, self.codes)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An effect with its interval and the tolerance that it is compared with."""
+
+    name: str
+    title: str
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """A data block: what was declared, what was asked and what came back (sentences)."""
+
+    name: str
+    role: str
+    specified: Shares
+    asked: Shares
+    observed: Shares
+
+
+@dataclass(frozen=True)
+class InterimLook:
+    """One look (interim analysis) of a sequential design; `stopped` is true if no more questions were asked."""
+
+    number: int | None
+    texts_per_block: int | None
+    verdict: Verdict
+    stopped: bool
+
+
+@dataclass(frozen=True)
+class Example:
+    """One text: as asked, as translated on the way, as returned, and the values that were read."""
+
+    asked: str | None
+    middle: str | None
+    returned: str | None
+    read: tuple[str, ...]
+    why: str | None
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """The parts that are known, each with its name."""
+        texts = {"asked": self.asked, "on its way": self.middle, "returned": self.returned}
+        more = {"read as": ", ".join(self.read) or None, "lost": self.why or None}
+        return [(name, text) for name, text in {**texts, **more}.items() if text is not None]
+
+
+@dataclass(frozen=True)
+class Said:
+    """A reason: its code, its sentence and its component."""
+
+    code: str
+    text: str
+    component: str | None
+
+
+@dataclass(frozen=True)
+class Component:
+    """One measured part of a rating.
+
+    `estimand` says what the intervals hold for: similar words too, for example, or only the tested words.
+    `number` counts from 1 in the document's order; `counted` says what `usable`, `unusable` and `failed` count.
+    Causes of lost replies (`lost_why`, `Example.why`) and published rules are in words, not codes. Tables and pictures
+    of the method are made at their first use, because most pages show those of one component or none.
+    """
+
+    number: int
+    name: str
+    title: str
+    language: str | None
+    template: str | None
+    verdict: Verdict
+    estimand: str | None
+    effects: tuple[Effect, ...]
+    hidden: tuple[Effect, ...]
+    transitions: Mapping[str, Shares]
+    rates: Mapping[str, Mapping[str, Effect]]
+    blocks: tuple[Block, ...]
+    pairs: tuple[int, int] | None
+    looks: tuple[InterimLook, ...]
+    sensitivity: Mapping[str, Verdict]
+    settle: str | None
+    usable: int | None
+    unusable: int | None
+    failed: int | None
+    unasked: int | None
+    lost_why: Shares
+    published: Mapping[str, str | None]
+    analyses: Mapping[str, str]
+    examples: tuple[Example, ...]
+    reasons: tuple[Said, ...]
+    counted: str = "Answers"
+    make_sheets: Callable[[], tuple[Table, ...]] = tuple
+    make_pictures: Callable[[], tuple[Picture, ...]] = tuple
+
+    @cached_property
+    def sheets(self) -> tuple[Table, ...]:
+        """Tables of the method."""
+        return self.make_sheets()
+
+    @cached_property
+    def pictures(self) -> tuple[Picture, ...]:
+        """Figures of the method."""
+        return self.make_pictures()
+
+    def effect(self, name: str) -> Effect | None:
+        """Return the effect with this name; ``None`` if there is none."""
+        return next((effect for effect in self.effects if effect.name == name), None)
+
+
+@dataclass(frozen=True)
+class OwnersReply:
+    """Reply of the rated service's owner to the rating, in paragraphs. It is not part of the rating.
+
+    `answer` are the paragraphs of the public answer to it, by the ``requester`` or the ``operator`` (`answered_by`).
+    """
+
+    paragraphs: tuple[str, ...]
+    host: str
+    link: str | None
+    written_at: str | None
+    answer: tuple[str, ...] = ()
+    answered_by: str | None = None
+    answered_at: str | None = None
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """Withdrawal of a rating by the agency: time and reason."""
+
+    at: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class RatingView:
+    """A whole rating. `adjusted` holds p-values by component and then by correction.
+
+    `words` are the method's words for the verdict; `in_words` are the sentences for readers who know no statistics.
+    `thumbnails` holds ``data:`` addresses of small pictures by their digests. `request` are sentences about who
+    requested the rating, and how.
+    """
+
+    id: str | None
+    verdict: Verdict
+    words: LetterWords
+    in_words: tuple[str, ...]
+    method: str | None
+    attribute: str | None
+    confidence: float | None
+    delta: float | None
+    target: str
+    target_facts: Mapping[str, str]
+    experiment: Mapping[str, str]
+    components: tuple[Component, ...]
+    rule: str | None
+    deciding: tuple[str, ...]
+    adjusted: Mapping[str, Shares]
+    vote: str | None
+    published: Mapping[str, str | None]
+    reasons: tuple[Said, ...]
+    provenance: Mapping[str, str]
+    methodology: str | None
+    rated_at: str | None
+    sheets: tuple[Table, ...] = ()
+    reply: OwnersReply | None = None
+    withdrawal: Withdrawal | None = None
+    expires_at: str | None = None
+    expired: bool = False
+    thumbnails: Mapping[str, str] = field(default_factory=dict)
+    request: str = ""
+
+    @property
+    def foremost(self) -> tuple[Component, ...]:
+        """The components to show first: the deciding components, or all if none is deciding."""
+        return tuple(component for component in self.components if component.name in self.deciding) or self.components

@@ -1,0 +1,177 @@
+"""Tests of the figures: size, contrast in both colour schemes, and a table with the same numbers."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from assay.model import Letter
+from reports import figures
+from reports.embeds import badge
+from reports.figures.canvas import clip, heat_class, punch
+from tests.support.reports import read
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _drawn(document):
+    rating = read(document)
+    yield figures.stamp(rating, "k")
+    yield figures.overview_matrix(rating, "k")
+    yield figures.decision_tree(rating.verdict, "k")
+    yield figures.probabilities_bar(rating.verdict, rating.confidence, "k")
+    for one in rating.components[:3]:
+        yield figures.transition_heatmap(one, "k")
+        yield figures.blocks_bars(one, "k")
+        for width in ("narrow", "wide"):
+            yield figures.two_steps(rating.verdict, one, "k", width)
+            yield figures.effects_forest(one, "k", width)
+            yield figures.hidden_forest(one, "k", width)
+            yield figures.tolerances_bars(one, rating.delta, "k", width)
+
+
+def _schemes() -> dict[str, dict[str, str]]:
+    light, dark = re.findall(r":root \{(.*?)\}", figures.stylesheet(), flags=re.DOTALL)
+    read_colours = [dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block)) for block in (light, dark)]
+    return dict(zip(("light", "dark"), read_colours, strict=True))
+
+
+def _luminance(colour: str) -> float:
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colours (WCAG 2.2)."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_every_figure_is_well_formed_small_and_has_a_description(sample, any_sample):
+    for figure in filter(None, _drawn(any_sample)):
+        root = ET.fromstring(figure.svg)
+        assert root.find(f"{SVG}title").text == figure.title
+        assert root.find(f"{SVG}desc").text == figure.description
+        assert figure.table.rows
+    for figure in filter(None, _drawn(sample("40 components"))):
+        assert len(figure.svg) < 8_200
+
+
+def test_no_number_in_a_figure_is_missing_or_infinite(any_sample):
+    for figure in filter(None, _drawn(any_sample)):
+        assert not re.search(r"\b(nan|inf|None)\b", figure.svg)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("step", range(10))
+def test_text_on_every_shade_of_the_heat_map_has_enough_contrast(scheme, step):
+    colours = _schemes()[scheme]
+    assert _contrast(colours[f"h{step}"], colours[f"t{step}"]) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("ink", "paper"),
+    [
+        *(("ink", paper) for paper in ("paper", "card", "zone")),
+        *(("muted", paper) for paper in ("paper", "card")),
+        *((letter, paper) for letter in ("UCS", "DSBS", "BS", "open") for paper in ("paper", "card")),
+        *(("on", letter) for letter in ("UCS", "DSBS", "BS")),
+    ],
+)
+def test_every_text_colour_has_enough_contrast_on_its_background(scheme, ink, paper):
+    colours = _schemes()[scheme]
+    assert _contrast(colours[ink], colours[paper]) >= 4.5
+
+
+def test_a_letter_has_the_same_colour_in_a_figure_as_on_a_badge():
+    light = _schemes()["light"]
+    assert {letter: light[letter] for letter in badge.COLOURS} == badge.COLOURS
+
+
+def test_figures_and_web_pages_have_the_same_colours():
+    pages = files("web").joinpath("static", "style.css").read_text(encoding="utf-8")
+    for scheme, block in zip(
+        ("light", "dark"), re.findall(r":root\{(.*?)\n\s*\}", pages, flags=re.DOTALL), strict=True
+    ):
+        tokens = dict(re.findall(r"--(\w+):(#[0-9a-f]{6})", block))
+        shared = _schemes()[scheme].keys() & tokens.keys()
+        assert {"UCS", "DSBS", "BS", "paper", "ink", "rule", "zone"} <= shared
+        assert {name: _schemes()[scheme][name] for name in shared} == {name: tokens[name] for name in shared}
+
+
+@pytest.mark.parametrize(("name", "said"), [("BS eraser", 3), ("UCS balancer", 2), ("undeclared", 0)])
+def test_only_a_declared_rating_marks_steps_and_letters_as_not_reached(name, said, sample):
+    rating = read(sample(name))
+    drawn = figures.two_steps(rating.verdict, rating.components[0], "k")
+    assert drawn.svg.count("not reached") == said
+    assert drawn.svg.count("not declared") == (said == 0)
+
+
+def test_light_and_dark_colour_schemes_define_the_same_colours():
+    schemes = _schemes()
+    assert schemes["light"].keys() == schemes["dark"].keys()
+
+
+def test_heat_map_shade_grows_with_the_share():
+    assert [heat_class(share) for share in (0, 0.05, 0.1, 0.55, 0.95, 1)] == ["h0", "h0", "h1", "h5", "h9", "h9"]
+
+
+def test_every_letter_has_its_own_shape():
+    shapes = {str(punch(letter, 0, 0, 60, 24, "mark")) for letter in (*Letter, None)}
+    assert len(shapes) == 4
+
+
+def test_only_a_declared_letter_is_drawn_as_a_solid_stamp(sample):
+    for name, kind in (("BS eraser", "BS struck"), ("undeclared", "DSBS open"), ("unmeasured", "none open")):
+        assert f'class="{kind}"' in figures.stamp(read(sample(name)), "k").svg
+
+
+@pytest.mark.parametrize(("name", "thick"), [("BS eraser", 1), ("undeclared", 2), ("UCS balancer", 2)])
+def test_decision_tree_shows_the_path_taken(name, thick, sample):
+    drawn = figures.decision_tree(read(sample(name)).verdict, "k")
+    assert drawn.svg.count('class="path"') == thick
+    assert drawn.svg.count('class="missed"') == 4 - thick
+
+
+def test_branch_probabilities_of_the_tree_multiply_to_the_letter_probabilities(sample):
+    verdict = read(sample("undeclared")).verdict
+    rows = figures.decision_tree(verdict, "k").table.rows
+    bs, not_bs, follows, not_follows = (float(row[-1].strip("<>")) for row in rows)
+    shares = [bs, not_bs * follows, not_bs * not_follows]
+    assert shares == pytest.approx(list(verdict.probabilities.values()), abs=2e-3)
+
+
+def test_languages_and_constructions_form_a_grid_if_both_vary(sample):
+    drawn = figures.overview_matrix(read(sample("40 components")), "k")
+    labels = [text.text for text in ET.fromstring(drawn.svg).iter(f"{SVG}text")]
+    assert labels.count("Turkish") == 1
+    assert labels.count("object") == 1
+    assert sum(each in {"BS", "DSBS", "UCS"} for each in labels) == 40
+
+
+def test_an_unmeasured_component_has_no_figures(sample):
+    component = read(sample("unmeasured")).components[0]
+    assert figures.transition_heatmap(component, "k") is None
+    assert figures.blocks_bars(component, "k") is None
+    assert figures.effects_forest(component, "k") is None
+    assert figures.decision_tree(component.verdict, "k") is None
+    assert figures.probabilities_bar(component.verdict, 0.95, "k") is None
+
+
+def test_an_effect_below_zero_stays_on_the_canvas(sample):
+    document = sample("BS eraser")
+    document["components"][0]["effects"]["step_1"] = {"estimate": -0.4, "low": -0.9, "high": 0.1, "level": 0.95}
+    drawn = figures.effects_forest(read(document).components[0], "k")
+    places = [float(x) for x in re.findall(r"[ML](-?[\d.]+) ", drawn.svg)]
+    assert min(places) >= 0
+    assert max(places) <= 360
+
+
+def test_a_long_name_is_shortened_with_an_ellipsis():
+    assert clip("coordination", 20) == "coordination"
+    assert clip("coordination", 6) == "coord…"

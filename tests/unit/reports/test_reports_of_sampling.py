@@ -1,0 +1,70 @@
+"""Tests of reports on stimulus sampling of texts and of vectors, in every format."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from reports import figures
+from reports.formats import FORMATS
+from tests.support.reports import document_of, read, render
+from tests.support.simulated.sampling import sampling_service, vector_service
+
+SEED = 3
+SHOWN = {
+    "texts": {"The attribute among", "Distance of each group", "Inputs on their two"},
+    "vectors": {"The attribute among", "Distance of each group", "Inputs on their two"},
+}
+
+
+@pytest.fixture(scope="module")
+def documents():
+    services = {"texts": sampling_service(0.05, 0.3, SEED), "vectors": vector_service(0.05, 0.3, SEED)}
+    return {name: document_of(service.rate(SEED)) for name, service in services.items()}
+
+
+@pytest.fixture(params=SHOWN)
+def name(request):
+    return request.param
+
+
+def test_every_format_shows_the_letter_and_its_reason(documents, name):
+    document = documents[name]
+    for form in FORMATS:
+        written = render(form.name, document)
+        assert document["letter"] in written
+        assert not re.search(r"\bNaN\b|\bnan\b|\bNone\b|\binf\b", written)
+    assert document["components"][0]["reasons"][0]["text"] in render("terminal", document).replace("\n    ", " ")
+
+
+def test_every_finding_has_its_expected_figures(documents, name):
+    titles = [one.title for one in read(documents[name]).components[0].pictures]
+    assert [one for one in SHOWN[name] if not any(title.startswith(one) for title in titles)] == []
+
+
+def test_every_figure_is_small_and_has_a_description_and_a_table(documents, name):
+    for place, one in enumerate(read(documents[name]).components[0].pictures):
+        figure = figures.picture(one, f"k{place}")
+        root = ET.fromstring(figure.svg)
+        assert len(root.find("{http://www.w3.org/2000/svg}desc").text) > 20
+        assert figure.table.rows
+        assert len(figure.svg) < 16_000
+        assert not re.search(r"\b(nan|inf|None)\b", figure.svg)
+
+
+def test_tables_list_the_nearest_words_and_the_weights(documents, name):
+    titles = {table.title for table in read(documents[name]).components[0].sheets}
+    assert "What the inputs are worth" in titles
+    assert "Inputs that make it say yes the most" in titles
+    own = (
+        "Nearest words to what makes it say yes" if name == "texts" else "What the inputs that make it say yes are like"
+    )
+    assert own in titles
+
+
+def test_prior_and_posterior_dots_of_the_projection_differ_in_shape(documents, name):
+    (scatter,) = (one for one in read(documents[name]).components[0].pictures if one.title.startswith("Inputs on"))
+    assert {point.kind for point in scatter.points} == {0, 1}
+    drawn = figures.picture(scatter, "k").svg
+    assert "dots k0" in drawn
+    assert "dots k1" in drawn
