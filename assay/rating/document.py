@@ -63,25 +63,19 @@ def rating_document(
 
     Parameters
     ----------
-    experiment : mapping
-        The method's specification with its defaults filled in.
-    target : ServiceDocument
-        Descriptor of the service; never its secret.
-    seed, calls, failed_calls : int
-        Seed of the experiment; number of distinct questions asked; number of those that failed.
+    target, author : ServiceDocument
+        Descriptor of the service, and of a second one that wrote the texts or drew the pictures; never a secret.
+    calls, failed_calls : int
+        Number of distinct questions asked, and of those that failed.
     evidence_digest : str
         Head of the Merkle tree over the observations.
-    author : ServiceDocument, optional
-        Descriptor of the second service, which wrote the texts or drew the pictures.
     hosts : sequence of str
         Every host that the experiment's questions went to.
-    audit : str, optional
-        ``announced`` or ``unannounced``. Ratings from before 1.4 have none.
-    commitment : CommitmentDocument or None
-        See `commitment_document`. Ratings from before 1.4 have `NO_COMMITMENT`.
+    audit, commitment : optional
+        ``announced`` or ``unannounced``; see `commitment_document`. Ratings from before 1.4 have neither.
     """
-    finding = rating.finding
-    components, aggregation = finding.components, _detail(AggregationDocument, finding.detail, finding.method)
+    finding, components = rating.finding, rating.finding.components
+    aggregation = _detail(AggregationDocument, finding.detail, finding.method)
     return RatingDocument(
         letter=rating.letter,
         declared=rating.declared,
@@ -98,13 +92,7 @@ def rating_document(
         aggregation=replace(aggregation, rule=finding.aggregation, deciding=tuple(deciding_components(rating))),
         published=dict(rating.published),
         reasons=tuple(reason_document(reason, vocabulary) for reason in rating.reasons),
-        counts={
-            "asked": calls,
-            "failed": failed_calls,
-            "usable": sum(component.usable for component in components),
-            "unusable": sum(component.unusable for component in components),
-            "lost": sum(component.failed for component in components),
-        },
+        counts={"asked": calls, "failed": failed_calls, **_answers(components)},
         methodology=MethodologyDocument(rating.methodology_version, METHODOLOGY_DIGEST),
         engine_version=assay.__version__,
         seed=seed,
@@ -135,6 +123,12 @@ def component_document(component: Component, vocabulary: Vocabulary) -> Componen
         published=dict(component.published),
         reasons=tuple(reason_document(reason, vocabulary) for reason in component.reasons),
     )
+
+
+def _answers(components: Sequence[Component]) -> dict[str, int]:
+    """Count the usable, unusable and lost answers of all components."""
+    names = {"usable": "usable", "unusable": "unusable", "lost": "failed"}
+    return {name: sum(getattr(component, field) for component in components) for name, field in names.items()}
 
 
 def _detail(kind: type[D], detail: Detail, owner: str) -> D:

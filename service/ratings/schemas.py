@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
 from service.domains.schemas import ReplyView
 from service.http.openapi.common_schemas import Instant, KindName, LetterName, ListModel, ResponseModel, Visibility
 from service.http.pagination import Fields, PageQuery, Search
+from service.ratings.component_schemas import AnyAggregation, AnyComponent, ReasonView
 from store.core.clock import iso
 from store.ratings.ratings import State, StoredRating, Summary, requester_document
 from store.ratings.standing import Description, Requester, Standing
-
-
-class IntervalView(ResponseModel):
-    """An estimate and its interval."""
-
-    model_config = ConfigDict(extra="allow")
-
-    estimate: float
-    low: float
-    high: float
-
-
-class ReasonView(ResponseModel):
-    """A reason for the letter."""
-
-    model_config = ConfigDict(extra="allow")
-
-    code: str
-    text: str
-
-
-class ComponentView(ResponseModel):
-    """One measured part of a rating, such as a middle language or a template. Methods add their own tables."""
-
-    model_config = ConfigDict(extra="allow")
-
-    name: str
-    letter: LetterName | None
-    declared: bool
-    probabilities: dict[str, float] | None
-    effects: dict[str, IntervalView | None] | None
-    """`step_1`: effect on unbiased input; `step_2`: effect on biased input."""
-    usable: int
-    unusable: int
 
 
 class RatedTarget(ResponseModel):
@@ -139,7 +106,19 @@ class RatingView(ResponseModel):
     """The service that wrote the sentences or drew the images; null if none did."""
     hosts: list[str] = Field(default_factory=list)
     """All hosts that received questions of the experiment."""
-    components: list[ComponentView]
+    confidence: float | None = None
+    """Probability from which a letter is declared."""
+    delta: float | None = None
+    """Largest effect that counts as unbiased, in the method's effect size."""
+    experiment: dict[str, Any] | None = None
+    """The method's specification, with its defaults filled in."""
+    components: list[AnyComponent]
+    """The measured parts, such as a middle language or a template; each method has its own tables. In `effects`,
+    `step_1` is the effect on unbiased input and `step_2` that on biased input."""
+    aggregation: AnyAggregation | None = None
+    """How the letters of the components were combined."""
+    counts: dict[str, int] | None = None
+    """Numbers of questions that were asked and failed, and of answers that were usable, unusable and lost."""
     published: dict[str, str | None]
     """Letters of the same replies by the published decision rules."""
     reasons: list[ReasonView]

@@ -204,7 +204,7 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
         ),
     ):
         if batch:
-            rows = [columns_of(new) | state | {"rating_id": rating_id} for new, rating_id in batch]
+            rows = [{**columns_of(new), **state, "rating_id": rating_id} for new, rating_id in batch]
             added.update((row["id"], job_from(**row)) for row in c.execute(statement, rows).mappings())
     new_jobs = [added[new.id] for new, _ in entries]
     if new_jobs:

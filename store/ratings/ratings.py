@@ -111,27 +111,20 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
         requester=RequesterDocument(requester, host_proved, new.description),
     )
     stored = StoredRating(
+        **{name: getattr(new, name) for name in ("tenant", "target_id", "request_digest", "description")},
+        **{name: getattr(rating, name) for name in ("method", "attribute", "letter", "declared", "visibility")},
         id=rating_id,
-        tenant=new.tenant,
         job_id=job_id,
-        target_id=new.target_id,
-        target_url=url or "",
-        target=as_json(rating.target),
-        method=str(rating.method),
-        attribute=str(rating.attribute),
-        letter=rating.letter,
-        declared=rating.declared,
-        visibility=str(rating.visibility),
-        methodology_version=str(rating.methodology.version),
-        request_digest=new.request_digest,
         created_at=now,
         expires_at=expires_at,
-        document=as_json(document),
         host=host,
         address=address,
         requester=requester,
-        description=new.description,
         host_proved=host_proved,
+        target_url=url or "",
+        target=as_json(rating.target),
+        document=as_json(document),
+        methodology_version=str(rating.methodology.version),
     )
     c.execute(insert(ratings).values({field.name: getattr(stored, field.name) for field in fields(stored)}))
     c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now))

@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
+from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
+from assay.methods import rating_of
 from web.compare.selection import search
 from web.compare.sentences import joined
 from web.frame import Api, Pages, Refused, Visit, segment
@@ -32,8 +34,8 @@ async def compare(visit: Visit) -> Response:
     query = visit.request.query_params
     chosen = [query.get("first", ""), query.get("second", ""), *query.getlist("more")]
     ids = [rating_id for rating_id in dict.fromkeys(chosen) if rating_id][:MOST]
-    ratings = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in ids]
-    same = {"method": ratings[0]["method"], "attribute": ratings[0]["attribute"]} if ratings else {}
+    ratings = [rating_of(await visit.api.get(f"/v1/ratings/{segment(rating_id)}")) for rating_id in ids]
+    same = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
     matches = await search(visit.api, visit.query("q"), **same)
     changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
     if len(ratings) == 2:
@@ -83,19 +85,18 @@ def address(ids: Sequence[str], **more: str | int) -> str:
     return f"/compare?{urlencode(query)}" if query else "/compare"
 
 
-def deciding(rating: dict[str, Any]) -> dict[str, Any]:
+def deciding(rating: RatingDocument) -> ComponentDocument:
     """Return the component that decides the letter, or the first one if none does."""
-    names = (rating.get("aggregation") or {}).get("deciding") or ()
-    components: list[dict[str, Any]] = rating["components"]
-    return next((component for component in components if component["name"] in names), components[0])
+    names, components = rating.aggregation.deciding, rating.components
+    return next((component for component in components if component.name in names), components[0])
 
 
-async def _changes(api: Api, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     try:
-        changes["difference"] = await api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
-        if before["method"] == "association":
-            words = await api.get(f"/v1/ratings/{before['id']}/comparison", **{"with": after["id"]})
+        changes["difference"] = await api.get(f"/v1/ratings/{before.id}/difference", **{"with": after.id})
+        if before.method == "association":
+            words = await api.get(f"/v1/ratings/{before.id}/comparison", **{"with": after.id})
             words["words"].sort(key=lambda word: -abs(word["p_after_greater"] - 0.5))
             return changes | {"words": words}
     except Refused as refused:
@@ -106,11 +107,10 @@ async def _changes(api: Api, before: dict[str, Any], after: dict[str, Any]) -> d
     return changes | {"joined": sentences, "cut": cut}
 
 
-def _scale(ratings: Sequence[dict[str, Any]], step: str) -> tuple[float, float]:
+def _scale(ratings: Sequence[RatingDocument], step: str) -> tuple[float, float]:
     """Return the ends of a column's scale, which contains 0, all intervals and all tolerances."""
-    ends = [0.0, *(float(rating.get("delta") or 0) for rating in ratings)]
-    for rating in ratings:
-        effect = (deciding(rating)["effects"] or {}).get(step)
-        ends += [effect["low"], effect["high"]] if effect else []
+    effects = [deciding(rating).effects.get(step) or NO_EFFECT for rating in ratings]
+    ends = [0.0, *(rating.delta or 0.0 for rating in ratings)]
+    ends += [end for effect in effects for end in (effect.low, effect.high) if end is not None]
     margin = 0.05 * (max(ends) - min(ends)) or 0.05
     return min(ends) - margin * (min(ends) < 0), max(ends) + margin

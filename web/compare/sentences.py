@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Self
 
+from assay.document import RatingDocument
+from assay.methods.stereotype_score.detail import StereotypeComponent
 from web.frame import Api
 
 ROWS = 200
@@ -69,26 +71,29 @@ class Joined:
         return first_runs, second_runs
 
 
-async def joined(api: Api, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[Joined], bool]:
+async def joined(api: Api, before: RatingDocument, after: RatingDocument) -> tuple[list[Joined], bool]:
     """Join two ratings by their questions, the largest change first; also return whether observations were left out."""
-    if "sentences" in before["components"][0]:
-        first, second, cut = _preferences(before), _preferences(after), False
-    else:
-        (first, first_cut), (second, second_cut) = await _replies(api, before["id"]), await _replies(api, after["id"])
+    first, second, cut = _preferences(before), _preferences(after), False
+    if not first:
+        (first, first_cut), (second, second_cut) = await _replies(api, before.id), await _replies(api, after.id)
         cut = first_cut or second_cut
     pairs = [Joined.of(key, reply, second[key]) for key, reply in first.items() if key in second]
     return sorted(pairs, key=lambda pair: (not pair.changed, -pair.moved)), cut
 
 
-def _preferences(rating: Mapping[str, Any]) -> dict[Question, Reply]:
-    """Return the likelier sentence of each pair."""
-    replies: dict[Question, Reply] = {}
-    for row in (row for component in rating["components"] for row in component.get("sentences") or ()):
-        replies[f"{row['first']} / {row['second']}", None] = Reply(row.get(row["prefers"]) or str(row["prefers"]))
-    return replies
+def _preferences(rating: RatingDocument) -> dict[Question, Reply]:
+    """Return the likelier sentence of each pair; empty for a method without pairs of sentences."""
+    components = [component for component in rating.components if isinstance(component, StereotypeComponent)]
+    return {
+        (f"{row.first} / {row.second}", None): Reply(
+            {"first": row.first, "second": row.second}.get(str(row.prefers)) or str(row.prefers)
+        )
+        for component in components
+        for row in component.sentences
+    }
 
 
-async def _replies(api: Api, rating_id: str) -> tuple[dict[Question, Reply], bool]:
+async def _replies(api: Api, rating_id: str | None) -> tuple[dict[Question, Reply], bool]:
     """Return the last reply to each question, and whether observations were left out."""
     rows: list[dict[str, Any]] = []
     cursor: str | None = None

@@ -36,7 +36,7 @@ async def withdraw(visit: Visit) -> Response:
     rating, form = await found(visit), fields(await visit.form())
     reason, name = form.get("reason", "").strip(), form.get("name", "").strip()
     wrong = {} if reason else {"reason": "Write what readers of the rating should know."}
-    if name != rating.document["target"]["name"].strip():
+    if name != str(rating.rated.target.name).strip():
         wrong["name"] = "This is not the name of the service."
     if wrong:
         return shown(visit, rating, "withdraw", wrong=wrong, reason=reason, name=name)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from markupsafe import Markup
 
 from assay.explain import chance
+from assay.methods.alternation.detail import AlternationComponent, ScaleDocument
 from assay.model import Letter
 from reports import figures, tables
 from reports.figures import Figure
@@ -69,7 +69,7 @@ class Part:
     hidden: Shown | None
     tolerances: Shown | None
     sheets: tuple[Table, ...]
-    scales: tuple[Mapping[str, Any], ...]
+    scales: tuple[ScaleDocument, ...]
 
 
 def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
@@ -83,6 +83,7 @@ def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
     component = next((component for component in components if component.name == name), None) or max(
         rating.view.foremost, key=partial(_size, rating)
     )
+    rated = rating.rated.components[component.number - 1]
     return Part(
         component,
         _band(rating, component),
@@ -91,7 +92,7 @@ def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
         _hidden(component),
         _tolerances(rating, component),
         tuple(_sheets(component)),
-        tuple(rating.document["components"][component.number - 1].get("scales", ())),
+        rated.scales if isinstance(rated, AlternationComponent) else (),
     )
 
 
@@ -117,10 +118,8 @@ def _one(heading: str, how: str, figure: Figure | None) -> Iterator[Shown]:
 def _band(rating: Rating, component: Component) -> Shown | None:
     alone = len(rating.view.components) == 1
     verdict = rating.view.verdict if alone else component.verdict
-    probabilities = (rating.document if alone else rating.document["components"][component.number - 1])[
-        "probabilities"
-    ] or {}
-    nowhere = probabilities.get("unlocated", 0.0)
+    rated = rating.rated if alone else rating.rated.components[component.number - 1]
+    nowhere = rated.probabilities.get("unlocated", 0.0)
     missing = f"What is missing of it, {chance(nowhere)}, is unlocated: {UNLOCATED}." if nowhere >= LEAST else ""
     return _both(
         "How the letter was reached" if alone else f"How the letter of {component.title} was reached",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 from starlette.responses import Response
 
+from assay.document import Json
 from assay.explain import Vocabulary
 from assay.methods import method_of
 from reports import outline
@@ -77,7 +77,7 @@ async def history(visit: Visit) -> Response:
     return shown(visit, rating, "history", changes=changes)
 
 
-def _series(rating: Mapping[str, Any]) -> tuple[Any, ...]:
+def _series(rating: Json) -> tuple[object, ...]:
     """Return what ratings share whose differences show a change of the service, and not of who asked or how."""
     requester = rating.get("requester") or {}
     return (rating["method"], rating["attribute"], rating["standing"]["requester"], requester.get("description"))
@@ -95,7 +95,7 @@ async def provenance(visit: Visit) -> Response:
         for methodology in (await visit.api.get("/v1/methodology"))["items"]
     }
     # a rating of a removed version cannot be replayed
-    others = methods if rating.document["methodology"]["version"] in methods else ()
+    others = methods if rating.rated.methodology.version in methods else ()
     return shown(
         visit,
         rating,
@@ -103,16 +103,14 @@ async def provenance(visit: Visit) -> Response:
         tables=outline.provenance_tables(rating.view),
         letters=letters["items"],
         known=methods,
-        versions=[
-            version for version in others if version not in rated and rating.document["method"] in methods[version]
-        ],
+        versions=[version for version in others if version not in rated and rating.rated.method in methods[version]],
         job=await _job(visit, rating),
     )
 
 
 async def _job(visit: Visit, rating: Rating) -> Any:
     """Return the job of the caller's own rating, for its number of calls."""
-    url = rating.document["target"].get("url")
+    url = rating.rated.target.url
     if not rating.mine or not url:
         return None
     jobs = await visit.api.get("/v1/jobs", target_url=url, kind="rating", limit=200)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +9,9 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from assay.document import Json, RatingDocument, ServiceDocument
 from assay.explain import LETTERS, TOO_FEW_CODE, headline
+from assay.methods import rating_of
 from assay.model import Letter
 from reports.reading import read
 from reports.view import RatingView
@@ -39,6 +40,8 @@ class Rating:
     ----------
     document : mapping
         The document of the API.
+    rated : RatingDocument
+        The document as a type.
     view : RatingView
         The document, prepared for display.
     others : list of mapping
@@ -49,16 +52,17 @@ class Rating:
         Whether these are the pages for everyone.
     """
 
-    document: Mapping[str, Any]
+    document: Json
+    rated: RatingDocument
     view: RatingView
-    others: list[Mapping[str, Any]]
+    others: list[Json]
     mine: bool
     public: bool
 
     @property
     def id(self) -> str:
         """Id of the rating."""
-        return str(self.document["id"])
+        return str(self.rated.id)
 
     @property
     def base(self) -> str:
@@ -110,22 +114,21 @@ class Rating:
 async def found(visit: Visit) -> Rating:
     """Read the rating in the path of a page."""
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
-    others = await _others(visit, document)
-    ends = datetime.fromisoformat(document["expires_at"]).timestamp()
+    rating = rating_of(document)
+    others = await _others(visit, rating.target)
+    ends = datetime.fromisoformat(str(rating.expires_at)).timestamp()
     expired = {"expired": service_of(visit.request).clock() >= ends}
-    mine = not visit.public and any(other_rating["id"] == document["id"] for other_rating in others)
+    mine = not visit.public and any(other_rating["id"] == rating.id for other_rating in others)
     if not visit.public:
-        others = await _others(visit, document, mine=False)
-    return Rating(document, read({**document, **expired}), others, mine, visit.public)
+        others = await _others(visit, rating.target, mine=False)
+    return Rating(document, rating, read({**document, **expired}), others, mine, visit.public)
 
 
-async def _others(visit: Visit, document: Mapping[str, Any], *, mine: bool = True) -> list[Mapping[str, Any]]:
+async def _others(visit: Visit, target: ServiceDocument, *, mine: bool = True) -> list[Json]:
     """Read the ratings of the same service, by its name if it has no address (such as uploaded vectors)."""
-    target = document["target"]
-    by = {"target_url": target["url"]} if target.get("url") else {"q": target["name"]}
+    by = {"target_url": target.url} if target.url else {"q": target.name}
     page = await visit.api.get("/v1/ratings", **by, mine=mine and not visit.public, state="all", limit=MOST_LISTED)
-    same: list[Mapping[str, Any]] = [row for row in page["items"] if row["target"]["digest"] == target["digest"]]
-    return same
+    return [row for row in page["items"] if row["target"]["digest"] == target.digest]
 
 
 def shown(visit: Visit, rating: Rating, template: str, /, **values: Any) -> Response:

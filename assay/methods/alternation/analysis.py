@@ -11,23 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from assay.document import NO_ENTRIES, NO_ITEMS, Absent, EffectDocument, Json, read_json
+from assay.document import NO_ENTRIES, NO_ITEMS, EffectDocument, Json, read_json
 from assay.errors import EvidenceError, TooFewObservations
+from assay.methods.alternation import detail as parts
 from assay.methods.alternation.changes import changes, names_reason
-from assay.methods.alternation.detail import (
-    AlternationComponent,
-    AnsweredExample,
-    ChangeDocument,
-    DisparateImpact,
-    DivergenceDocument,
-    FoldDocument,
-    GroupDocument,
-    LabelsDocument,
-    PairDocument,
-    ScaleDocument,
-)
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
-from assay.methods.alternation.influence import Carrier, Leverage
+from assay.methods.alternation.influence import Leverage
 from assay.methods.alternation.judged import Judged, number_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.shared.answers import Answers, lost_reason, too_few, too_many_labels
@@ -98,7 +87,7 @@ def _judge_output(
     label: str | None,
     task: Judged,
     tolerance: Tolerance,
-    detail: AlternationComponent,
+    detail: parts.AlternationComponent,
     rng: np.random.Generator,
     outputs: int,
 ) -> Component:
@@ -127,10 +116,10 @@ def _judge_output(
 def _on_all_scales(component: Component, others: Sequence[Component], scales: Sequence[Scale]) -> Component:
     """Add the letters on the other scales to a component; if two declared letters differ, none is declared."""
     rows = tuple(
-        ScaleDocument(scale, variant.letter, variant.declared)
+        parts.ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *others), strict=True)
     )
-    if isinstance(component.detail, AlternationComponent):
+    if isinstance(component.detail, parts.AlternationComponent):
         component = replace(component, detail=replace(component.detail, scales=rows))
     if not component.declared or len({row.letter for row in rows if row.declared}) == 1:
         return component
@@ -157,7 +146,7 @@ class _Output:
     outputs: int
     draws: int
 
-    def judge(self, tolerance: Tolerance, detail: AlternationComponent, rng: np.random.Generator) -> Component:
+    def judge(self, tolerance: Tolerance, detail: parts.AlternationComponent, rng: np.random.Generator) -> Component:
         task = self.task
         measurement = Measurement(self.name, task.answers.counts, tolerance, detail)
         first, second, third = rng.spawn(3)
@@ -222,7 +211,7 @@ class _Output:
         """Add the counted change of labels to the reason about single cases, whose effect is an estimate."""
         if reason.code != HIDDEN["individual"] or not self.bare:
             return reason
-        of_pairs: Sequence[ChangeDocument | LabelsDocument] = self.changes[:1] or self.task.label_changes
+        of_pairs: Sequence[parts.ChangeDocument | parts.LabelsDocument] = self.changes[:1] or self.task.label_changes
         counts = {"changed": max(row.changed or 0 for row in of_pairs), "of": len(self.table)}
         return replace(reason, facts={**reason.facts, **counts})
 
@@ -326,7 +315,7 @@ class _Output:
         return task.of_any_label[noise]
 
     @cached_property
-    def changes(self) -> tuple[ChangeDocument, ...]:
+    def changes(self) -> tuple[parts.ChangeDocument, ...]:
         """Counts of answers to sentences that differ (`changes`); empty if effects on single cases are not judged."""
         task = self.task
         if self.letter_only or task.rules.delta_individual is None or task.groups is not None:
@@ -365,10 +354,10 @@ class _Output:
         )
 
     # -------------------------------------------------------------------- details beside the letter
-    def _pair(self, a: str, b: str, samples: Floats, profiles: Profiles) -> PairDocument:
+    def _pair(self, a: str, b: str, samples: Floats, profiles: Profiles) -> parts.PairDocument:
         first, second = (self.table[:, profiles.values.index(name)] for name in (a, b))
         difference = second - first
-        return PairDocument(
+        return parts.PairDocument(
             a,
             b,
             shift=float(difference.mean()),
@@ -379,7 +368,7 @@ class _Output:
 
     def _divergences(
         self, clusters: Mapping[str, Integers], rng: np.random.Generator
-    ) -> tuple[DivergenceDocument, ...]:
+    ) -> tuple[parts.DivergenceDocument, ...]:
         """Return the divergences of outputs between ordered pairs of values; of many pairs, those furthest apart."""
         rows = []
         # the first kind of cluster is the person (if any); the test flips all signs of a person together
@@ -393,20 +382,18 @@ class _Output:
         for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
             x, y = self.table[:, a], self.table[:, b]
             rows.append(
-                DivergenceDocument(
+                parts.DivergenceDocument(
                     self.task.answers.values[a],
                     self.task.answers.values[b],
                     kl=number_or_why(partial(gaussian_kl, x, y)),
                     kl_interval=_kl_interval(x, y),
-                    kl_by_fold=tuple(
-                        FoldDocument(**vars(fold)) for fold in kl_by_fold(x, y, self.task.rules.folds, rng)
-                    ),
-                    sign_flip_p=_sign_flip_p(y - x, together, rng) if a < b else None,
+                    kl_by_fold=tuple(kl_by_fold(x, y, self.task.rules.folds, rng)),
+                    sign_flip_p=number_or_why(partial(_sign_flip_p, y - x, together, rng)) if a < b else None,
                 )
             )
         return tuple(rows)
 
-    def _as_given(self, detail: AlternationComponent, rng: np.random.Generator) -> AlternationComponent:
+    def _as_given(self, detail: parts.AlternationComponent, rng: np.random.Generator) -> parts.AlternationComponent:
         """Add the sizes, means and disparate impact of the groups, each record with its original value."""
         if not self.task.answers.numbers:
             detail = replace(detail, labels=self.task.label_changes)
@@ -415,7 +402,7 @@ class _Output:
             return detail
         as_given = self.table[np.arange(len(groups)), groups]
         described_groups = tuple(
-            GroupDocument(
+            parts.GroupDocument(
                 name,
                 records=int((groups == value).sum()),
                 mean=float(as_given[groups == value].mean()) if (groups == value).any() else None,
@@ -429,8 +416,8 @@ class _Output:
         try:
             impact = disparate_impact(as_given >= 0.5, groups, self.task.answers.values, rng)
         except EvidenceError as error:
-            return replace(detail, disparate_impact=DisparateImpact(why=str(error)))
-        return replace(detail, disparate_impact=read_json(DisparateImpact, asdict(impact)))
+            return replace(detail, disparate_impact=parts.DisparateImpact(why=str(error)))
+        return replace(detail, disparate_impact=read_json(parts.DisparateImpact, asdict(impact)))
 
     # -------------------------------------------------------------------- reasons
     def _why(
@@ -439,7 +426,7 @@ class _Output:
         profiles: Profiles,
         pair: tuple[str, str],
         step_2: Floats,
-        carrier: Carrier | None,
+        carrier: parts.Carrier | None,
     ) -> Reason:
         a, b = (profiles.values.index(name) for name in pair)
         shift = float((self.table[:, b] - self.table[:, a]).mean())
@@ -473,23 +460,23 @@ def _labels(answers: Answers, requested: Sequence[str]) -> tuple[str, ...]:
     return tuple(returned[1:] if len(returned) == 2 else returned)
 
 
-def _common(answers: Answers, complete: Sequence[int], not_within: Sequence[str]) -> AlternationComponent:
-    return AlternationComponent(
+def _common(answers: Answers, complete: Sequence[int], not_within: Sequence[str]) -> parts.AlternationComponent:
+    return parts.AlternationComponent(
         values=tuple(answers.values),
         profiles=ProfilesDocument(len(answers.cases), len(complete)),
         failed_why=dict(answers.failed_why),
         unusable_why=dict(answers.unusable_why),
         unasked=answers.unasked,
         examples=tuple(
-            AnsweredExample(_spoken(answers.cases[index].given[0]), returned=_spoken(answers.replies[index, 0]))
+            parts.AnsweredExample(_spoken(answers.cases[index].given[0]), returned=_spoken(answers.replies[index, 0]))
             for index in complete[:3]
         ),
         not_within=tuple(not_within) or NO_ITEMS,
     )
 
 
-def _sign_flip_p(differences: Floats, clusters: Integers | None, rng: np.random.Generator) -> float | Absent:
-    return number_or_why(lambda: sign_flip_test(differences, rng, clusters=clusters).p)
+def _sign_flip_p(differences: Floats, clusters: Integers | None, rng: np.random.Generator) -> float:
+    return sign_flip_test(differences, rng, clusters=clusters).p
 
 
 def _kl_interval(first: Floats, second: Floats) -> EffectDocument:

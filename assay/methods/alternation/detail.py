@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.document import NO_EFFECT, NO_ENTRIES, NO_ITEMS, Absent, EffectDocument, ExampleDocument, Shares, always
+from assay.document import (
+    NO_EFFECT,
+    NO_ENTRIES,
+    NO_ITEMS,
+    Absent,
+    EffectDocument,
+    ExampleDocument,
+    Json,
+    Shares,
+    always,
+)
+from assay.methods.alternation.gaussian_divergence import Fold
 from assay.methods.shared.detail import ProfilesComponent
 from assay.model import Letter
 
@@ -59,21 +70,6 @@ class LabelsDocument:
 
 
 @dataclass(frozen=True)
-class FoldDocument:
-    """Gaussian KL divergences of one fold of the data, and the moments that they are computed from."""
-
-    fold: int | None = None
-    n: int | None = None
-    mean_x: float | None = None
-    sd_x: float | None = None
-    mean_y: float | None = None
-    sd_y: float | None = None
-    kl_xy: float | None = always(None)
-    kl_yx: float | None = always(None)
-    why: str | None = always(None)
-
-
-@dataclass(frozen=True)
 class DivergenceDocument:
     """How the distributions of outputs under two values differ."""
 
@@ -81,7 +77,7 @@ class DivergenceDocument:
     to: str | None = None
     kl: float | Absent | None = None
     kl_interval: EffectDocument = NO_EFFECT
-    kl_by_fold: tuple[FoldDocument, ...] = NO_ITEMS
+    kl_by_fold: tuple[Fold, ...] = NO_ITEMS
     sign_flip_p: float | Absent | None = None
 
 
@@ -113,10 +109,6 @@ class DisparateImpact:
     why: str | None = None
 
 
-NO_IMPACT = DisparateImpact()
-"""Base rates that were not computed."""
-
-
 @dataclass(frozen=True)
 class WithoutDocument:
     """The largest effect without one cluster."""
@@ -126,15 +118,30 @@ class WithoutDocument:
 
 
 @dataclass(frozen=True)
-class CarrierDocument:
+class Carrier:
     """The single cluster to which most of an effect is attributed."""
 
-    kind: str | None = None
-    name: str | None = None
-    member: str | None = always(None)
-    share: float | None = None
-    effect: float | None = None
-    without: float | None = None
+    kind: str
+    name: str
+    member: str | None
+    """If the name is a pair (``Terrence / Tanisha``), the name in it whose outputs deviate more from the others'."""
+    share: float
+    """Share of the cluster in the sum of the absolute contributions of all clusters of its kind; in (.5, 1]."""
+    effect: float
+    """The mean difference with the cluster, in standard deviations of the output."""
+    without: float
+    """The mean difference without the cluster, in standard deviations of the output."""
+
+    @property
+    def facts(self) -> Json:
+        """Facts for the reason of a letter."""
+        return {
+            "carrier": self.member or self.name,
+            "kind": self.kind,
+            "share": self.share,
+            "effect": self.effect,
+            "without": self.without,
+        }
 
 
 @dataclass(frozen=True)
@@ -147,11 +154,7 @@ class Leverage:
     frame: tuple[WithoutDocument, ...] = NO_ITEMS
     content: tuple[WithoutDocument, ...] = NO_ITEMS
     row: tuple[WithoutDocument, ...] = NO_ITEMS
-    carrier: CarrierDocument | None = None
-
-
-NO_LEVERAGE = Leverage()
-"""Leverage that was not computed."""
+    carrier: Carrier | None = None
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ class AlternationComponent(ProfilesComponent):
     groups: tuple[GroupDocument, ...] = NO_ITEMS
     labels: tuple[LabelsDocument, ...] = NO_ITEMS
     divergence: tuple[DivergenceDocument, ...] = NO_ITEMS
-    disparate_impact: DisparateImpact = NO_IMPACT
-    leverage: Leverage = NO_LEVERAGE
+    disparate_impact: DisparateImpact = DisparateImpact()
+    leverage: Leverage = Leverage()
     scales: tuple[ScaleDocument, ...] = NO_ITEMS
     not_within: tuple[str, ...] = NO_ITEMS

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.document import always
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
 from assay.model import Floats, Interval
 from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
@@ -89,7 +90,7 @@ class Fold:
     """D(x || y) in nats; ``None`` if it does not exist."""
     kl_yx: float | None
     """D(y || x) in nats; ``None`` if it does not exist."""
-    why: str | None = None
+    why: str | None = always(None)
     """Reason why the divergences do not exist."""
 
 

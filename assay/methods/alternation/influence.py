@@ -7,13 +7,12 @@ With a widely used sentiment lexicon, the whole effect of gender came from one n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.methods.alternation.detail import CarrierDocument, WithoutDocument
+from assay.methods.alternation.detail import Carrier, WithoutDocument
 from assay.methods.alternation.detail import Leverage as LeverageDocument
 from assay.methods.shared.profiles import JOINED, Case
 from assay.model import Floats, Integers
@@ -27,33 +26,6 @@ LEAST = 10
 
 LISTED = 5
 """Maximum number of clusters of a kind in the table of leverage."""
-
-
-@dataclass(frozen=True)
-class Carrier:
-    """The single cluster to which most of an effect is attributed."""
-
-    kind: str
-    name: str
-    member: str | None
-    """If the name is a pair (``Terrence / Tanisha``), the name in it whose outputs deviate more from the others'."""
-    share: float
-    """Share of the cluster in the sum of the absolute contributions of all clusters of its kind; in (.5, 1]."""
-    effect: float
-    """The mean difference with the cluster, in standard deviations of the output."""
-    without: float
-    """The mean difference without the cluster, in standard deviations of the output."""
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Facts for the reason of a letter."""
-        return {
-            "carrier": self.member or self.name,
-            "kind": self.kind,
-            "share": self.share,
-            "effect": self.effect,
-            "without": self.without,
-        }
 
 
 @dataclass(frozen=True)
@@ -71,13 +43,8 @@ class Leverage:
 
     def document(self) -> LeverageDocument:
         """Return the clusters with the largest leverage, and the `Carrier` if there is one."""
-        carrier = self.carrier()
-        return LeverageDocument(
-            self.pair,
-            self.effect,
-            **{kind: self._largest(kind) for kind in self.profiles.clusters},
-            carrier=None if carrier is None else CarrierDocument(**asdict(carrier)),
-        )
+        largest = {kind: self._largest(kind) for kind in self.profiles.clusters}
+        return LeverageDocument(self.pair, self.effect, **largest, carrier=self.carrier())
 
     def _largest(self, kind: str) -> tuple[WithoutDocument, ...]:
         """Return the effect without each of the clusters of a kind that change it most."""

@@ -59,10 +59,6 @@ class Predictive:
     error: str | None = None
 
 
-NO_PREDICTIVE = Predictive()
-"""A check that was not made."""
-
-
 @dataclass(frozen=True)
 class MeasureDocument:
     """A measure of one number, or the reason why there is none."""
@@ -76,10 +72,6 @@ class MeasureDocument:
     explained: float | None = None
     why: str | None = None
     error: str | None = None
-
-
-NO_MEASURE = MeasureDocument()
-"""A measure that was not computed."""
 
 
 @dataclass(frozen=True)
@@ -126,21 +118,13 @@ class NullDocument:
     error: str | None = None
 
 
-NO_NULL = NullDocument()
-"""A check that was not made."""
-
-
 @dataclass(frozen=True)
 class Classical:
     """Measures that are older than the method."""
 
-    mac: MeasureDocument = NO_MEASURE
+    mac: MeasureDocument = MeasureDocument()
     weat: tuple[WeatDocument, ...] = NO_ITEMS
-    null: NullDocument = NO_NULL
-
-
-NO_CLASSICAL = Classical()
-"""Measures that were not computed."""
+    null: NullDocument = NullDocument()
 
 
 @dataclass(frozen=True)
@@ -150,6 +134,6 @@ class AssociationComponent(WordsComponent):
     dimensions: int | None = None
     connections: tuple[ConnectionDocument, ...] = NO_ITEMS
     protected: tuple[ProtectedDocument, ...] = NO_ITEMS
-    predictive: Predictive = NO_PREDICTIVE
+    predictive: Predictive = Predictive()
     raw: Mapping[str, Mapping[str, Shares]] = NO_ENTRIES
-    classical: Classical = NO_CLASSICAL
+    classical: Classical = Classical()

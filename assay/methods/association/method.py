@@ -133,7 +133,7 @@ class Association(OneSpecification[AssociationWords]):
             tolerance=Tolerance.around(self.delta, self.confidence),
             detail=AssociationComponent(
                 dimensions=vectors.dims,
-                coverage={name: coverage.document() for name, coverage in covered.items()},
+                coverage=covered,
                 missing=dict(vectors.missing),
                 estimand=LIKE_THESE if self.strata else THESE,
             ),

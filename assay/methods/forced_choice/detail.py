@@ -63,10 +63,6 @@ class MeasuredCorrelation(Correlation):
     high: float | None = always(None)
 
 
-NO_CORRELATION = Correlation()
-"""A correlation that was not computed."""
-
-
 @dataclass(frozen=True)
 class ReplicatesDocument:
     """Numbers of models, cue pairs and templates, and of halves of the dimensions."""
@@ -91,5 +87,5 @@ class ForcedChoiceComponent(WordsComponent):
     controls_mean: float | None = None
     apart: EffectDocument = NO_EFFECT
     slope: EffectDocument = NO_EFFECT
-    correlation: Correlation = NO_CORRELATION
-    jnd_correlation: Correlation = NO_CORRELATION
+    correlation: Correlation = Correlation()
+    jnd_correlation: Correlation = Correlation()

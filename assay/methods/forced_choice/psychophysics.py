@@ -21,8 +21,8 @@ from assay.methods.forced_choice.detail import (
     WordDocument,
 )
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
-from assay.methods.shared.coverage import ENOUGH, Coverage, Vectors, cover, uncovered
-from assay.methods.shared.detail import Sides
+from assay.methods.shared.coverage import ENOUGH, Vectors, cover, uncovered
+from assay.methods.shared.detail import Coverage, Sides
 from assay.model import Component, Floats, Integers, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, Units, result_or_why
 from assay.rating.losses import hidden_documents
@@ -126,7 +126,7 @@ def _measurement_of(
         tolerance=tolerance,
         detail=ForcedChoiceComponent(
             dimensions=spaces[0].dims,
-            coverage={name: coverage.document() for name, coverage in covered.items()},
+            coverage=covered,
             missing={text: reason for space in spaces for text, reason in space.missing.items()},
             cues=tuple(cues),
             sides=Sides(words.first, words.second),
@@ -245,8 +245,7 @@ def judge_choices(
     controls = [word for word in judgements.fits if roles[word] == "control"]
     groups = {name: [word for word in roles if roles[word] == role] for name, role in GROUPS.items()}
     covered = cover(groups, judgements.fits)
-    coverage = {name: group.document() for name, group in covered.items()}
-    measurement.detail = replace(measurement.detail, coverage=coverage)
+    measurement.detail = replace(measurement.detail, coverage=covered)
     if low := uncovered({name: group for name, group in covered.items() if group.words}, words.name):
         return measurement.give_up(*low)
     try:

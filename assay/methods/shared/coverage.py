@@ -12,7 +12,7 @@ import numpy as np
 from assay.document import as_json
 from assay.experiment import BUDGET
 from assay.methods.shared.answer_tally import ask_in_batches
-from assay.methods.shared.detail import Coverage as CoverageDocument
+from assay.methods.shared.detail import Coverage
 from assay.model import Embed, Floats, Probe, Reason, Reply
 
 LARGEST = 1e100
@@ -64,24 +64,6 @@ OF_NO_USE = frozenset({"zero-vector", "wrong-length", "no-vector"})
 """Reasons why an answer is no usable vector."""
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """Number of a group's words that can be used, and the words that cannot."""
-
-    words: int
-    found: int
-    missing: tuple[str, ...]
-
-    @property
-    def share(self) -> float:
-        """Share of the words that can be used."""
-        return self.found / self.words if self.words else 0.0
-
-    def document(self) -> CoverageDocument:
-        """Return the counts as a rating document has them."""
-        return CoverageDocument(self.words, self.found, self.missing)
-
-
 def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
     """Count, for each group, the words that are known (have a vector, a curve or an answer), and list the others."""
     return {
@@ -95,7 +77,7 @@ def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> di
 def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
     """Return a reason for each group of which too few words are known."""
     return [
-        Reason("coverage-low", {"group": name, "least": ENOUGH, **as_json(coverage.document())}, component)
+        Reason("coverage-low", {"group": name, "least": ENOUGH, **as_json(coverage)}, component)
         for name, coverage in groups.items()
         if coverage.share < ENOUGH
     ]

@@ -19,11 +19,16 @@ from assay.document import (
 
 @dataclass(frozen=True)
 class Coverage:
-    """Words of a list, and how many of them could be used."""
+    """Number of a group's words, the number that can be used, and the words that cannot."""
 
-    words: int | None = None
-    found: int | None = None
-    missing: tuple[str, ...] = NO_ITEMS
+    words: int
+    found: int
+    missing: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """Share of the words that can be used."""
+        return self.found / self.words if self.words else 0.0
 
 
 @dataclass(frozen=True)
@@ -34,10 +39,6 @@ class Sides:
     second: str | None = None
 
 
-NO_SIDES = Sides()
-"""Sides that are not known."""
-
-
 # ---------------------------------------------------------------------------- profiles
 @dataclass(frozen=True)
 class Profiles:
@@ -45,10 +46,6 @@ class Profiles:
 
     asked: int | None = None
     whole: int | None = None
-
-
-NO_PROFILES = Profiles()
-"""Profiles that are not known."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ class ProfilesComponent(ComponentDocument):
     """A component of a method that asks about profiles: sentences or records in several versions."""
 
     values: tuple[str, ...] = NO_ITEMS
-    profiles: Profiles = NO_PROFILES
+    profiles: Profiles = Profiles()
     clusters: Shares = NO_ENTRIES
     scale: float | None = None
     looks: tuple[ProfilesLook, ...] = NO_ITEMS
@@ -83,7 +80,7 @@ class WordsComponent(ComponentDocument):
     """A component of a method that asks about lists of words."""
 
     coverage: Mapping[str, Coverage] = NO_ENTRIES
-    sides: Sides = NO_SIDES
+    sides: Sides = Sides()
 
 
 # ---------------------------------------------------------------------------- terms

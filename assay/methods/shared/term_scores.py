@@ -17,8 +17,8 @@ from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords, Visual
 from assay.document import NO_ENTRIES, EffectDocument, Json
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import AnswerTally
-from assay.methods.shared.coverage import Coverage, cover, uncovered
-from assay.methods.shared.detail import CaseDocument, Sides, TermsComponent, TermsLook
+from assay.methods.shared.coverage import cover, uncovered
+from assay.methods.shared.detail import CaseDocument, Coverage, Sides, TermsComponent, TermsLook
 from assay.methods.shared.detail import TermScore as TermDocument
 from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
 from assay.model import Component, Floats, HiddenEffect, Interval, Letter, Reason
@@ -224,7 +224,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return replace(
             self.described(self.detail),
             sides=Sides(self.words.first, self.words.second),
-            coverage={name: coverage.document() for name, coverage in self.coverage().items()},
+            coverage=self.coverage(),
             failed_why=dict(tally.failed_why),
             unusable_why=dict(tally.unusable_why),
             unasked=tally.unasked,

@@ -17,7 +17,7 @@ from assay.methods.shared.sentences import Pair
 from assay.methods.shared.stereotype_effects import DRAWS, NO_PREFERENCE, StereotypeEffects
 from assay.methods.shared.term_scores import ROLES, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
-from assay.methods.stereotype_score.detail import GroupPair, PairDocument, StereotypeComponent
+from assay.methods.stereotype_score.detail import GroupPair, SentencePair, StereotypeComponent
 from assay.model import Floats, HiddenEffect, Reason
 from assay.rating.component import Tolerance, answers_needed, result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
@@ -168,7 +168,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return [] if self.rung is None else [self.reason("scored-by", {"rung": self.rung})]
 
     # ------------------------------------------------------------------------ reported numbers
-    def rows(self) -> tuple[PairDocument, ...]:
+    def rows(self) -> tuple[SentencePair, ...]:
         """Return a row for each pair."""
         return tuple(_row(pair, comparison) for pair, comparison in self.tally.results.items())
 
@@ -256,9 +256,9 @@ def _towards(pair: Pair, comparison: Compared) -> float:
     return 1 - comparison.preferred if pair.role == "second" else comparison.preferred
 
 
-def _row(pair: Pair, comparison: Compared) -> PairDocument:
+def _row(pair: Pair, comparison: Compared) -> SentencePair:
     """Return a pair as a row of the exported table."""
-    return PairDocument(
+    return SentencePair(
         id=pair.id,
         term=pair.term,
         list=LISTS[pair.role],

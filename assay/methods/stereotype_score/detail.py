@@ -10,7 +10,7 @@ from assay.methods.shared.detail import NO_SOURCE, CaseDocument, Source, TermsCo
 
 
 @dataclass(frozen=True)
-class PairDocument(CaseDocument):
+class SentencePair(CaseDocument):
     """A pair of sentences with their scores, and the number of words that were scored."""
 
     second_score: float | None = always(None)
@@ -44,6 +44,6 @@ class StereotypeComponent(TermsComponent):
     pairs_asked: int | None = None
     pairs_compared: int | None = None
     scoring: ScoringDocument | None = None
-    sentences: tuple[PairDocument, ...] = NO_ITEMS
+    sentences: tuple[SentencePair, ...] = NO_ITEMS
     group_pairs: tuple[GroupPair, ...] = NO_ITEMS
     writing: Source = NO_SOURCE

@@ -37,10 +37,6 @@ class Weights:
     tail: float | None = always(None)
 
 
-NO_WEIGHTS = Weights()
-"""Weights that were not computed."""
-
-
 @dataclass(frozen=True)
 class YesRates:
     """Share of a yes by value and by side of the content."""
@@ -99,10 +95,6 @@ class Projection:
     why: str | None = None
 
 
-NO_PROJECTION = Projection()
-"""A projection that was not made."""
-
-
 @dataclass(frozen=True)
 class SamplingComponent(ProfilesComponent):
     """A label, and what the inputs that get it are like."""
@@ -112,11 +104,11 @@ class SamplingComponent(ProfilesComponent):
     distribution: tuple[ValueDocument, ...] = NO_ITEMS
     tied: tuple[TiedDocument, ...] = NO_ITEMS
     yes_rates: YesRates | None = None
-    weights: Weights = NO_WEIGHTS
+    weights: Weights = Weights()
     nearest_words: tuple[WordRow, ...] = NO_ITEMS
     most_distant_words: tuple[WordRow, ...] = NO_ITEMS
     numbers: tuple[NumberRow, ...] = NO_ITEMS
     nearest_inputs: tuple[InputRow, ...] = NO_ITEMS
     most_distant_inputs: tuple[InputRow, ...] = NO_ITEMS
     group_distances: tuple[DistanceRow, ...] = NO_ITEMS
-    projection: Projection = NO_PROJECTION
+    projection: Projection = Projection()

@@ -19,8 +19,7 @@ from assay.experiment import Looks
 from assay.methods.shared.distributions import BlocksMethod, BlockSpec
 from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
-from assay.methods.translation.collection import Translations
-from assay.methods.translation.detail import TranslationComponent
+from assay.methods.translation.collection import TranslationComponent, Translations
 from assay.methods.translation.hidden_effects import design_effects, hidden_effects
 from assay.methods.translation.published_rules import adjust, analyse_blocks
 from assay.model import (

@@ -17,12 +17,11 @@ import numpy as np
 
 from assay.catalog import Attribute, split_sentences
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
-from assay.document import NO_ITEMS, BlockDocument, EffectDocument, ExampleDocument
+from assay.document import NO_ITEMS, BlockDocument, ComponentDocument, EffectDocument, ExampleDocument, always
 from assay.experiment import BUDGET
 from assay.methods.shared.answer_tally import refuses
 from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.blocks import Text
-from assay.methods.translation.detail import TranslationComponent
 from assay.model import Failure, Floats, Integers, Reply
 from assay.statistics.intervals.credible import wilson
 
@@ -132,6 +131,13 @@ def chunks(texts: Sequence[Text], size: int) -> Iterator[Sequence[Text]]:
     """Cut texts into batches of at most `size`."""
     for start in range(0, len(texts), size):
         yield texts[start : start + size]
+
+
+@dataclass(frozen=True)
+class TranslationComponent(ComponentDocument):
+    """A middle language with a template, or a target language. `step_1_p` is the p-value of step 1."""
+
+    step_1_p: float | None = always(None)
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import event
 
+from assay.methods import rating_of
 from assay.rating.methodology import Methodologies, shipped
 from service.app import create_app
 from service.ratings.annotations import read_annotations
@@ -39,7 +40,7 @@ def keep(worker, rating_id, letter="UCS", version="2.0.0"):
         "methodology": {"version": version, "digest": "d"},
     }
     with worker.database.write() as c:
-        rerated.keep(c, rating_id, document)
+        rerated.keep(c, rating_id, rating_of(document))
 
 
 async def test_every_methodology_version_is_listed_newest_first_with_its_changes(serve, settings):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from assay.methods import rating_of
 from store.ratings import rerated
 
 
@@ -13,7 +14,7 @@ def document(letter="UCS", version="2.0.0", **more):
 def keep(database):
     def keep(rating_id, **special):
         with database.write() as c:
-            return rerated.keep(c, rating_id, document(**special))
+            return rerated.keep(c, rating_id, rating_of(document(**special)))
 
     return keep
 

@@ -1,0 +1,64 @@
+"""Schemas of the components of a rating, derived from the types of the rating document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache, reduce
+from operator import or_
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+from assay.document import ReasonDocument
+from assay.methods import every_method
+from assay.model import Letter
+from service.http.openapi.common_schemas import LetterName
+
+
+class ClosedModel(BaseModel):
+    """Base class of the derived schemas: a rating has no other fields."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+
+@cache
+def model_of(kind: Any) -> type[ClosedModel]:
+    """Return the schema of a dataclass of the rating document.
+
+    Fields that are always written are required, and null if they are not known; others can be missing.
+    """
+    hints, schema_fields = get_type_hints(kind), dict[str, Any]()
+    for field in fields(kind):
+        annotation = _annotation(hints[field.name])
+        if field.metadata.get("always"):
+            nullable = field.default is not None and not isinstance(field.default, bool)
+            schema_fields[field.name] = (annotation | None if nullable else annotation, ...)
+        elif field.name != "json":
+            schema_fields[field.name.removesuffix("_")] = (annotation, None)
+    return create_model(kind.__name__, __base__=ClosedModel, __doc__=kind.__doc__, **schema_fields)
+
+
+def _annotation(hint: Any) -> Any:
+    """Return the type of a field in a schema: tuples are lists, and dataclasses their schemas."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        return reduce(or_, (argument if argument is NoneType else _annotation(argument) for argument in arguments))
+    if origin is tuple:
+        return list[_annotation(arguments[0])]  # type: ignore[misc]
+    if origin is Mapping:
+        return dict[str, _annotation(arguments[1])]  # type: ignore[misc]
+    if hint is Letter:
+        return LetterName
+    return model_of(hint) if is_dataclass(hint) else hint  # type: ignore[arg-type]
+
+
+if TYPE_CHECKING:
+    AnyComponent = dict[str, Any]
+    AnyAggregation = dict[str, Any]
+    ReasonView = dict[str, Any]
+else:  # at run time, installed plug-ins can add methods
+    AnyComponent = reduce(or_, dict.fromkeys(model_of(method.COMPONENT) for method in every_method()))
+    AnyAggregation = reduce(or_, dict.fromkeys(model_of(method.AGGREGATION) for method in every_method()))
+    ReasonView = model_of(ReasonDocument)
