@@ -6,21 +6,13 @@ with a smaller one. So the worst letter is declared only if the joint posterior 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.document import RatingDocument
 from assay.model import Letter, Probabilities
 from assay.rating.decision import rests_on_declared, worst_letter, worst_probabilities
-
-
-@dataclass(frozen=True)
-class RatedCell:
-    """One rating of a profile, with the confidence that was required to declare it."""
-
-    letter: str
-    declared: bool
-    probabilities: Mapping[str, float]
-    confidence: float
+from assay.rating.difference import CONFIDENCE
 
 
 @dataclass(frozen=True)
@@ -36,13 +28,15 @@ class Worst:
     probabilities: Probabilities
 
 
-def worst_of(cells: Sequence[RatedCell], *, missing: int = 0) -> Worst | None:
+def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | None:
     """Return the worst letter by the preference order UCS > DSBS > BS.
 
     Parameters
     ----------
+    ratings : sequence of RatingDocument
+        Ratings of the service; those without a letter count as missing.
     missing : int
-        Cells without a letter: unfinished, failed or unmeasurable. No such cell can improve on BS.
+        Further cells without a letter: unfinished, failed or unmeasurable. No such cell can improve on BS.
 
     Returns
     -------
@@ -53,11 +47,12 @@ def worst_of(cells: Sequence[RatedCell], *, missing: int = 0) -> Worst | None:
     ----------
     .. [1] Srivastava & Rossi (2018), section 4.4.
     """
-    if not cells:
+    rated = [(rating.letter, rating) for rating in ratings if rating.letter is not None]
+    if not rated:
         return None
-    letter = worst_letter(Letter(cell.letter) for cell in cells)
-    joint = worst_probabilities([Probabilities.from_json(cell.probabilities) for cell in cells])
-    settled = letter is Letter.BS or not missing
-    rests = rests_on_declared(letter, [(cell.letter, cell.declared) for cell in cells], "worst")
-    sure = joint.of(letter) >= max(cell.confidence for cell in cells)
+    letter = worst_letter(rated_letter for rated_letter, _ in rated)
+    joint = worst_probabilities([Probabilities.from_json(rating.probabilities) for _, rating in rated])
+    settled = letter is Letter.BS or (len(rated) == len(ratings) and not missing)
+    rests = rests_on_declared(letter, [(rated_letter, rating.declared) for rated_letter, rating in rated], "worst")
+    sure = joint.of(letter) >= max(rating.confidence or CONFIDENCE for _, rating in rated)
     return Worst(letter, settled and sure and rests, joint)

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from assay.rating.difference import CONFIDENCE
-from assay.rating.profile import RatedCell, worst_of
+from assay.document import RatingDocument
+from assay.rating.profile import worst_of
 from service.suites.schemas import CellView, Progress, RowView, ServiceView, SuiteLine, SuiteView, WorstView
 from service.suites.submission import Shown
 from store.suites.suites import Cell, StoredCell, StoredSuite, SuiteProgress, tally
 
-Documents = Mapping[str, Mapping[str, Any]]
-"""Rating documents by id."""
+Ratings = Mapping[str, RatingDocument]
+"""Ratings by id."""
 
 
 def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
@@ -23,26 +23,26 @@ def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
 
 def suite_view(content: Shown, now_s: float) -> SuiteView:
     """Build the profile of a suite; `now_s` is in seconds since 1970."""
-    suite, cells, documents = content
+    suite, cells, ratings = content
     described = suite.request.get("services")
-    profile = _matrix(cells, suite.request["omitted"], documents, now_s)
+    profile = _matrix(cells, suite.request["omitted"], ratings, now_s)
     services = None
     if described is not None:
-        services = _ranked(suite, cells, documents, now_s)
+        services = _ranked(suite, cells, ratings, now_s)
         profile |= {"columns": [], "rows": []}
     return SuiteView.from_row(
         suite, **_line(suite, tally(cells)), request=suite.request["asked"], services=services, **profile
     )
 
 
-def _ranked(suite: StoredSuite, cells: Sequence[StoredCell], documents: Documents, now_s: float) -> list[ServiceView]:
+def _ranked(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings, now_s: float) -> list[ServiceView]:
     """Build the profiles of several services, ranked by their worst letters, the best first."""
     numbered = list(zip(suite.request["service_of"], cells, strict=True))
     profiles = []
     for number, target in enumerate(suite.request["services"]):
         own_cells = [cell for service, cell in numbered if service == number]
         omitted = [omission for omission in suite.request["omitted"] if omission["service"] == number]
-        matrix = _matrix(own_cells, omitted, documents, now_s)
+        matrix = _matrix(own_cells, omitted, ratings, now_s)
         profiles.append((_badness(matrix["worst"]), target, matrix))
     profiles.sort(key=lambda profile: profile[0])
     ranks = [badness for badness, _, _ in profiles]
@@ -60,16 +60,16 @@ def _badness(worst: WorstView | None) -> tuple[float, ...]:
 
 
 def _matrix(
-    cells: Sequence[StoredCell], omitted: Sequence[Mapping[str, str]], documents: Documents, now_s: float
+    cells: Sequence[StoredCell], omitted: Sequence[Mapping[str, str]], ratings: Ratings, now_s: float
 ) -> dict[str, Any]:
     """Build the matrix of one service, with its worst letter."""
-    views: dict[Cell, CellView] = {cell.cell: _cell(cell, documents, now_s) for cell in cells}
+    views: dict[Cell, CellView] = {cell.cell: _cell(cell, ratings, now_s) for cell in cells}
     for omission in omitted:
         views[Cell(omission["method"], omission["attribute"], omission["label"])] = _omitted(omission)
     columns = list(dict.fromkeys(cell.label for cell in views))
     rows = dict.fromkeys((cell.method, cell.attribute) for cell in views)
     return {
-        "worst": _worst(cells, documents),
+        "worst": _worst(cells, ratings),
         "columns": [label or None for label in columns],
         "rows": [
             RowView(
@@ -120,13 +120,13 @@ def _progress(suite: StoredSuite, counted: SuiteProgress) -> Progress:
     )
 
 
-def _cell(cell: StoredCell, documents: Documents, now_s: float) -> CellView:
-    document = documents.get(cell.rating_id or "", {})
+def _cell(cell: StoredCell, ratings: Ratings, now_s: float) -> CellView:
+    rating = ratings.get(cell.rating_id or "", RatingDocument())
     return CellView.from_row(
         cell,
         column=cell.cell.label or None,
-        probabilities=document.get("probabilities"),
-        reason=_reason(cell, document),
+        probabilities=rating.probabilities or None,
+        reason=_reason(cell, rating),
         expired=_expired(cell, now_s),
         withdrawn=cell.withdrawn_at is not None,
         href=f"/v1/jobs/{cell.job_id}" if cell.rating_id is None else f"/v1/ratings/{cell.rating_id}",
@@ -134,12 +134,12 @@ def _cell(cell: StoredCell, documents: Documents, now_s: float) -> CellView:
     )
 
 
-def _reason(cell: StoredCell, document: Mapping[str, Any]) -> str | None:
+def _reason(cell: StoredCell, rating: RatingDocument) -> str | None:
     """Return the reason why a cell has no letter: the job failed, or nothing could be measured."""
     if cell.error is not None:
         return str(cell.error.get("detail") or cell.error.get("title"))
-    reasons = document.get("reasons") or [{"text": None}]
-    return reasons[0]["text"] if cell.rating_id is not None and cell.letter is None else None
+    unmeasured = cell.rating_id is not None and cell.letter is None
+    return rating.reasons[0].text if unmeasured and rating.reasons else None
 
 
 def _omitted(omission: Mapping[str, str]) -> CellView:
@@ -148,18 +148,9 @@ def _omitted(omission: Mapping[str, str]) -> CellView:
     return CellView(**facts, **nothing, expired=False, withdrawn=False)
 
 
-def _worst(cells: Sequence[StoredCell], documents: Documents) -> WorstView | None:
+def _worst(cells: Sequence[StoredCell], ratings: Ratings) -> WorstView | None:
     """Return the worst letter, without withdrawn ratings."""
-    valid = [documents[str(cell.rating_id)] for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
-    rated = [
-        RatedCell(
-            str(document["letter"]),
-            bool(document["declared"]),
-            document["probabilities"],
-            float(document.get("confidence") or CONFIDENCE),
-        )
-        for document in valid
-    ]
+    rated = [ratings[str(cell.rating_id)] for cell in cells if cell.letter is not None and cell.withdrawn_at is None]
     worst = worst_of(rated, missing=len(cells) - len(rated))
     if worst is None:
         return None

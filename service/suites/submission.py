@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.document import RatingDocument
 from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.idempotency import Repeatable, is_known, once, store_answer
@@ -23,8 +24,8 @@ from store.suites import suites
 from store.suites.suites import Known, NewSuite, StoredCell, StoredSuite
 from store.targets import refusals
 
-Shown = tuple[StoredSuite, Sequence[StoredCell], dict[str, dict[str, Any]]]
-"""A suite with its cells and the documents of their ratings."""
+Shown = tuple[StoredSuite, Sequence[StoredCell], dict[str, RatingDocument]]
+"""A suite with its cells and their ratings."""
 
 Show = Callable[[Shown], Answer]
 
@@ -84,7 +85,7 @@ def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
     if suite is None:
         return None
     cells = suites.cells(c, suite_id)
-    return suite, cells, suites.documents(c, [cell.rating_id for cell in cells if cell.rating_id is not None])
+    return suite, cells, suites.rated(c, [cell.rating_id for cell in cells if cell.rating_id is not None])
 
 
 def cancel_jobs_of(c: Any, suite_id: str, tenant: str) -> list[str] | None:

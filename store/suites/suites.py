@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
+from assay.document import RatingDocument, read_rating
 from store.core import quota
 from store.core.agency_schema import suite_cells, suites
 from store.core.clock import now_ms
@@ -199,12 +200,12 @@ def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
     )
 
 
-def documents(c: Connection, rating_ids: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Read several rating documents in one query; the caller has checked that they may be read."""
+def rated(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocument]:
+    """Read several ratings, without their components, in one query; the caller has checked that they may be read."""
     if not rating_ids:
         return {}
     query = select(ratings.c.id, ratings.c.document).where(ratings.c.id.in_(rating_ids))
-    return {row.id: row.document for row in c.execute(query)}
+    return {row.id: read_rating(row.document | {"components": []}) for row in c.execute(query)}
 
 
 def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, Known]:

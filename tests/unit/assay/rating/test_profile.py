@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.document import RatingDocument
 from assay.model import Letter
-from assay.rating.profile import RatedCell, worst_of
+from assay.rating.profile import worst_of
 
 
-def cell(letter: str, sure: float = 0.99, declared: bool = True) -> RatedCell:
+def cell(letter: str, sure: float = 0.99, declared: bool = True) -> RatingDocument:
     rest = (1 - sure) / 2
-    return RatedCell(letter, declared, {each: sure if each == letter else rest for each in Letter}, 0.95)
+    shares = {each: sure if each == letter else rest for each in Letter}
+    return RatingDocument(Letter(letter), declared, shares, confidence=0.95)
 
 
 def test_a_profile_without_a_letter_has_no_worst_letter():
