@@ -32,7 +32,8 @@ $(READY): requirements-runtime.lock requirements-build.lock pyproject.toml
 	@$(call install,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
-$(READY_DEV): $(READY) requirements.lock $(CLIENT)/pyproject.toml $(CLIENT)/build_operations.py $(CLIENT)/openapi.json
+$(READY_DEV): $(READY) requirements.lock $(CLIENT)/pyproject.toml $(CLIENT)/build_operations.py $(CLIENT)/openapi.json \
+  $(CLIENT)/src/assay_client/async_client.py
 	@echo "Adding what tests and checks need, once: $$(grep -c == requirements.lock) packages in all, about a minute (seconds with uv)"
 	@$(call install,--require-hashes --requirement requirements.lock)
 	@$(call install,--no-deps --no-build-isolation --editable $(CLIENT))

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
+from inspect import cleandoc
 from typing import Any, ClassVar, get_type_hints
 
 import annotated_types as at
 
-from assay.errors import OutOfBounds
+from assay.errors import OutOfBounds, SpecificationError
 
 
 def check_bounds(specification: Any) -> None:
@@ -31,9 +33,30 @@ class Bounded:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Add the inherited fields to the docstring, because forms, commands and the API describe fields with it."""
+        super().__init_subclass__(**options)
+        own, inherited = (cleandoc(kind.__doc__ or "").partition(_PARAMETERS) for kind in (cls, cls.__base__))
+        if inherited[2]:
+            entries = {entry.partition(" : ")[0]: entry for text in (inherited, own) for entry in _ENTRY.split(text[2])}
+            cls.__doc__ = own[0] + _PARAMETERS + "\n".join(filter(None, entries.values()))
+
     def __post_init__(self) -> None:
         """Raise `OutOfBounds` if a value is out of its bounds."""
         check_bounds(self)
+
+
+_PARAMETERS = "\n\nParameters\n----------\n"
+_ENTRY = re.compile(r"\n(?=\S)")
+
+
+def refuse_repeats(field: str, names: Sequence[str]) -> None:
+    """Raise `SpecificationError` if a list is empty or contains a name twice."""
+    if not names:
+        raise SpecificationError(f"{field} must name at least one", field)
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise SpecificationError(f"{field} names {name!r} twice", f"{field}.{index}")
 
 
 @cache

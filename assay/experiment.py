@@ -251,7 +251,7 @@ class Session:
             return
         units = [probe.unit for probe in self._batch]
         if len(set(units)) != len(units):
-            raise RecordError("an experiment gave one unit to two probes of a batch")
+            raise RecordError("two probes of a batch have the same unit")
         recorded = self._recall(units) if self._recall is not None else {}
         for probe in self._batch:
             before = recorded.get(probe.unit)
@@ -322,6 +322,6 @@ def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bo
     )
     while session.finding is None:
         for probe in session.missing if more else ():
-            session.accept(probe, Reply(failure=Failure(BUDGET, "the recorded experiment did not ask this")))
+            session.accept(probe, Reply(failure=Failure(BUDGET, "this question was not recorded")))
         session.advance()
     return session

@@ -39,6 +39,8 @@ class Kind(StrEnum):
     EMBEDDER = "embedder"
     LANGUAGE_MODEL = "language-model"
     IMAGE_CLASSIFIER = "image-classifier"
+    DECISION_TOOL = "decision-tool"
+    """A service known by its recorded decisions; it is not called."""
 
 
 # ---------------------------------------------------------------------------- questions
@@ -357,7 +359,7 @@ class Evidence:
     step_2: Floats
     """Effect on biased input, in the method's own effect size; shape (draws,)."""
     content: Floats | None = None
-    """A second effect on unbiased input; beyond `content_delta` the service is biased, too; shape (draws,)."""
+    """A second effect on unbiased input; above `content_delta` the service is also biased; shape (draws,)."""
     hidden: tuple[HiddenEffect, ...] = ()
     """Effects that the overall mean can hide (methodology 1.3.0). Each can make the service biased on unbiased input
     (BS) or, if its kind is ``content``, make it follow the content (DSBS)."""

@@ -83,6 +83,24 @@ class NamedRows:
 
 
 @dataclass(frozen=True)
+class NamedDecisions:
+    """Columns of an uploaded file of decisions by which its people are counted (`store.formats.decision_rows`)."""
+
+    columns: tuple[str, ...]
+    """Columns of texts."""
+    score: str = ""
+    """Column of numbers."""
+    cluster: str = ""
+    """Column of clusters, which are put into bundles."""
+    weight: str = ""
+    """Column of positive weights."""
+    unknown: tuple[str, ...] = ()
+    """Values that mean "not known", also of a score."""
+    cuts: tuple[float, ...] = ()
+    """Scores that must stay apart, such as a threshold."""
+
+
+@dataclass(frozen=True)
 class AuthoredItems:
     """Items to request from an author. They are stored in one corpus, and items stored earlier can be used again."""
 
@@ -116,6 +134,8 @@ class References:
     """Specifications of words."""
     rows: NamedRows | None = None
     """Rows of a table."""
+    decisions: NamedDecisions | None = None
+    """Columns of the target's upload, a file of decisions."""
     authored: tuple[AuthoredItems, ...] = ()
     """Items to request from an author, one entry per corpus; only known after the words were found."""
 
@@ -170,5 +190,7 @@ class Found:
     """Rows for `References.rows`."""
     trials: tuple[Mapping[str, Any], ...] = ()
     """Recorded choices, if the target is an upload of answers: ``concept``, ``level``, ``chose_second``, ``trials``."""
+    decisions: Mapping[str, Any] | None = None
+    """The counted file for `References.decisions`, as JSON (`store.formats.decision_rows`)."""
     authored: tuple[tuple[CorpusItem, ...], ...] = ()
     """Stored items for each entry of `References.authored`, the oldest first."""

@@ -21,7 +21,6 @@ from pathlib import Path
 
 import structlog
 
-from assay.document import AggregationDocument
 from assay.experiment import Experiment, Session, generator
 from assay.methods import RoundTrip
 from assay.model import Finding, Kind, Probe, Score
@@ -31,14 +30,14 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import Claim, NewJob
 from store.ratings.experiment_json import dump_method
-from workers.calls.driver import Called, Driver
-from workers.calls.ledger import JobLedger
+from workers.calls.driver import Called, Driver, JobLedger
 from workers.calls.limits import Budget, Lane
 from workers.calls.shared_rate_limits import lane_of
 from workers.egress import Egress
 from workers.engine.tasks import open_workplace
 from workers.engine.worker_context import Workplace
-from workers.targets import Limits, Target, connect
+from workers.targets.adapter import Limits, Target
+from workers.targets.registry import connect
 
 LOOK = 1_000
 """Number of pairs in a batch, as in a method."""
@@ -65,9 +64,7 @@ def design(pairs: Sequence[tuple[str, str]]) -> Experiment:
         replies = yield asked
         scores = [reply.value["log_probability"] for reply in replies]
         stereotyped += sum(first > second for first, second in zip(scores[::2], scores[1::2], strict=True))
-    return Finding(
-        "pairs", "gender", (), 0.95, 0.1, detail=AggregationDocument(adjusted={"pairs": {"stereotyped": stereotyped}})
-    )
+    return Finding("pairs", "gender", (), 0.95, 0.1)
 
 
 def bodies_of(pairs: Sequence[tuple[str, str]]) -> list[bytes]:

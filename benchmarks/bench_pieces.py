@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import psycopg
 import structlog
@@ -24,7 +23,7 @@ from sqlalchemy import text
 
 from assay.model import Observation, Probe, Reply, Translate
 from store.core import migrate
-from store.core.database import Database
+from store.core.database import Connection, Database
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import LedgerEntry, NewJob
@@ -33,7 +32,7 @@ from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 from tests.support.reference_ratings import reference_ratings
 from workers.engine.celery_app import make_celery
-from workers.engine.celery_dispatcher import Doorbell
+from workers.engine.tasks import Doorbell
 
 TIMES = 200
 MOST = 100_000
@@ -88,19 +87,19 @@ def measure() -> Pieces:
 
 
 def _in_the_database(database: Database) -> dict[str, float]:
-    def write(work: Callable[[Any], object]) -> float:
+    def write(work: Callable[[Connection], object]) -> float:
         def once() -> None:
             with database.write() as connection:
                 work(connection)
 
         return _median_ms(once)
 
-    def read_1(connection: Any) -> None:
+    def read_1(connection: Connection) -> None:
         connection.execute(text("SELECT 1"))
 
     new = iter(_new_job(number) for number in range(10**9))
 
-    def add(connection: Any) -> None:
+    def add(connection: Connection) -> None:
         job = next(new)
         jobs.serialise(connection, job.request_digest)
         jobs.existing_work(connection, job.tenant, job.request_digest, 0, MOST)
@@ -112,7 +111,7 @@ def _in_the_database(database: Database) -> dict[str, float]:
     turn = iter(ids)
     claims: list[jobs.Claim] = []
 
-    def claim(connection: Any) -> None:
+    def claim(connection: Connection) -> None:
         taken = jobs.claim(connection, next(turn), "bench", 3600)
         assert taken is not None
         claims.append(taken)
@@ -120,7 +119,7 @@ def _in_the_database(database: Database) -> dict[str, float]:
     found["claim"] = write(claim)
     rounds = iter(range(10**9))
 
-    def record(connection: Any) -> None:
+    def record(connection: Connection) -> None:
         at = next(rounds)
         jobs.record(connection, claims[at % len(claims)], _entries(20 * at), calls=20, expected=240, stage="asking")
 

@@ -2,7 +2,7 @@
 
 P1 draws inputs with the No-U-Turn Sampler. Assay's target, a normal prior times a linear logit, needs no chain:
 `assay.statistics.bayes.surrogate.sample_posterior`. Both draw here from one posterior in 100 correlated dimensions,
-where the answer yes is rare. The means must agree in every dimension, and the distribution along the slope by a
+where the positive class is rare. The means must agree in every dimension, and the distribution along the slope by a
 Kolmogorov-Smirnov test of the chains' draws, thinned to their effective sample size. numpyro is not part of Assay.
 Without it, only Assay's own time is printed, with the package that the comparison needs.
 """
@@ -23,7 +23,7 @@ from assay.statistics.bayes.surrogate import NormalPrior, Surrogate, log_mean_pr
 Floats = NDArray[np.float64]
 
 DIMS, STEEPNESS, CONSTANT = 100, 3.0, -6.0
-"""Dimensions, and the log odds of yes: their standard deviation under the prior, and their mean."""
+"""Dimensions, and the log odds of the positive class: their standard deviation under the prior, and their mean."""
 
 CHAINS, WARM_UP, DRAWS = 4, 400, 1000
 REPEATS = 30

@@ -1,4 +1,4 @@
-"""Seconds to the help text, the ready agency, its first and its next rating, and the end of `assay rate`.
+"""Measure seconds until the help text, the ready agency, its first and next rating, and the end of `assay rate`.
 
 Each is a new process, as a newcomer starts it, with a service of known bias on this machine that answers at once.
 """

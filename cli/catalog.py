@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 import textwrap
 from collections.abc import Container, Mapping
 from dataclasses import MISSING, fields
@@ -15,10 +14,9 @@ from assay.catalog.shipped import specifications
 from assay.errors import UnknownName
 from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
-from cli.lists import console, show_list
-from cli.terminal import escape
-from service.meta.field_texts import descriptions_in
-from workers.targets import ProtocolInfo, protocols
+from cli.terminal import console, escape, print_json, show_list
+from service.catalog.service import descriptions_in
+from workers.targets.registry import ProtocolInfo, protocols
 
 T = TypeVar("T")
 
@@ -137,7 +135,7 @@ def _show_protocol(info: ProtocolInfo, *, as_json: bool) -> None:
 def _show_one(facts: Mapping[str, Any], name: str, rows: list[dict[str, Any]], *, as_json: bool) -> None:
     """Print the facts about a method or protocol, and its fields or settings."""
     if as_json:
-        sys.stdout.write(json.dumps({**facts, name: rows}, indent=2, ensure_ascii=False) + "\n")
+        print_json({**facts, name: rows}, ensure_ascii=False)
         return
     for fact, value in facts.items():
         several = value if fact == "notes" else [", ".join(value) if isinstance(value, list) else value]

@@ -83,7 +83,7 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
 def parse_yaml(text: str, name: str) -> Any:
     """Parse YAML with the types of JSON; `name` is the document's name in errors.
 
-    An alias counts as what it names, so that nine lines cannot stand for a billion values.
+    Aliases are counted in expanded form, so that nine lines cannot expand to a billion values.
     """
     try:
         expansion = _Expansion(name)
@@ -143,7 +143,7 @@ class _Expansion:
     def add(self, event: Any) -> None:
         """Count an event; refuse a document that is deep, refers to itself or becomes too large."""
         if getattr(event, "tag", None) not in {None, "!", "tag:yaml.org,2002:str"}:
-            raise SpecificationError(f"{self.name} has the tag {event.tag[:50]}; leave tags out")
+            raise SpecificationError(f"{self.name} contains the tag {event.tag[:50]}; remove all tags")
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, values, characters = self.started.pop()
             self._anchor(anchor, self.values - values, self.characters - characters)
@@ -184,9 +184,9 @@ def _plain(value: Any, name: str, depth: int = 0) -> Any:
     if isinstance(value, list):
         return [_plain(inner, name, depth + 1) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
-        raise SpecificationError(f"{name} has a number that is infinite or none")
+        raise SpecificationError(f"{name} contains an infinite number or NaN")
     if not isinstance(value, str | int | float | None):
-        raise SpecificationError(f"{name} has a date or time; write it as a text, in quotes")
+        raise SpecificationError(f"{name} contains a date or time; write it as a text, in quotes")
     return value
 
 

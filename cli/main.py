@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from cli.asking import init, plan, probe, rate
+from cli.asking import audit, init, plan, probe, rate
 from cli.exits import Exit
 from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, imports, settings_from
 from cli.request.asked import check_protocol
@@ -111,7 +111,7 @@ def migrate(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
     migrate_database(settings_from(data_dir, database_url))
 
 
-for _command in (init, probe, plan, rate):
+for _command in (init, probe, plan, rate, audit):
     app.command()(_command)
 
 
@@ -140,7 +140,7 @@ def side_by_side(
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
     """Print the letters of two or more services side by side, part by part, with an overall letter for each service."""
-    from cli.rating.side_by_side import show_side_by_side
+    from cli.rating.compare import show_side_by_side
 
     show_side_by_side(ratings, without or [], vote=vote, as_json=as_json)
 

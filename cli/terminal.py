@@ -1,10 +1,18 @@
-"""Text of services, catalogs and other agencies on a terminal: it moves no cursor, begins no line, reorders nothing."""
+"""Texts, lists and JSON on a terminal.
+
+Texts of services, catalogs and other agencies move no cursor, begin no line and reorder nothing.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich import markup
+from rich.console import Console
+from rich.table import Table
 
 from reports.plain import codes
 
@@ -12,3 +20,52 @@ from reports.plain import codes
 def escape(text: Any) -> str:
     """Return a text for `rich`: brackets are no markup, and invisible characters and line ends are codes."""
     return markup.escape(codes(str(text)))
+
+
+console = Console(highlight=False)
+
+
+def print_json(document: Any, *, ensure_ascii: bool = True) -> None:
+    """Print a document as JSON, by default in ASCII, so that no text of others acts on a terminal; refuse NaN."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=ensure_ascii, allow_nan=False) + "\n")
+
+
+def show_list(rows: Iterable[Mapping[str, Any]], *, search: str | None, as_json: bool) -> None:
+    """Print rows with the same keys; the first column is never cut.
+
+    Parameters
+    ----------
+    search : str, optional
+        Text that a row must contain, without regard to case.
+    as_json : bool
+        Print all members as JSON.
+    """
+    matching = [
+        row for row in rows if search is None or search.casefold() in json.dumps(row, ensure_ascii=False).casefold()
+    ]
+    if as_json:
+        print_json(matching, ensure_ascii=False)
+        return
+    if not matching:
+        console.print("none")
+        return
+    names = list(matching[0])
+    table = Table(box=None, padding=(0, 2))
+    table.add_column(names[0], no_wrap=True, min_width=max(len(str(row[names[0]])) for row in matching))
+    for name in names[1:]:
+        table.add_column(name.replace("_", " "), overflow="fold")
+    for row in matching:
+        table.add_row(*(escape(_cell(row[name])) for name in names))
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None | False:
+            return ""
+        case True:
+            return "yes"
+        case list() | tuple():
+            return ", ".join(map(str, value))
+        case _:
+            return str(value)

@@ -84,4 +84,4 @@ def load(name: str) -> TextScorer:
     try:
         return LEXICONS[name]()
     except ModuleNotFoundError as missing:
-        raise NotInstalled(f"{name} needs {missing.name}, which is not installed; the extra 'real' brings it") from None
+        raise NotInstalled(f"{name} needs {missing.name}, which is not installed; install the extra 'real'") from None

@@ -113,7 +113,7 @@ class DemoServer:
         self._thread.start()
         if not self._server.up.wait(START_S):
             self.__exit__(None, None, None)
-            raise DemoDidNotStart(f"the demo services did not come up within {START_S} s")
+            raise DemoDidNotStart(f"the demo services did not start within {START_S} s")
         return self
 
     def __exit__(

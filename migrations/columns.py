@@ -1,4 +1,4 @@
-"""Several columns of one type, for migrations and for the tables of `store.core.schema`."""
+"""Several columns of one type, for migrations and for the tables of `store`."""
 
 from __future__ import annotations
 

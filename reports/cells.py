@@ -10,9 +10,6 @@ from assay.document import NO_EFFECT, Absent, EffectDocument
 Value = str | bool | float | EffectDocument | Absent | None
 """Value of a cell: text, a number or an interval, the reason why there is none, or nothing."""
 
-Writer = Callable[[Sequence[Value]], tuple[str, ...]]
-"""Returns the texts of a column of values."""
-
 ABSENT = "–"
 """Text of an empty cell."""
 
@@ -45,6 +42,15 @@ def number(value: float) -> str:
 def p_value(value: float) -> str:
     """Write a p-value; a small one is "<0.001", never 0."""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def column(name: str, values: Sequence[Value]) -> tuple[str, ...]:
+    """Write a column by the type of its values; one whose name is ``p`` or ends in ``_p`` holds p-values."""
+    if any(isinstance(value, EffectDocument) for value in values):
+        return intervals(values)
+    if name == "p" or name.endswith("_p"):
+        return p_values(values)
+    return texts(values) if any(isinstance(value, str | bool) for value in values) else numbers(values)
 
 
 def texts(values: Sequence[Value]) -> tuple[str, ...]:

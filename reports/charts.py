@@ -22,7 +22,7 @@ MOST_WORDS = 16
 """Maximum number of rows of a figure with two marks in each row."""
 
 TWIN = 9
-"""Number of places along a curve that its table lists."""
+"""Number of points of a curve that its table lists."""
 
 
 def span(effect: EffectDocument) -> Span | None:
@@ -60,7 +60,7 @@ def twin(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -
 
 
 def sampled(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:
-    """Return the values of curves at `TWIN` places as a table."""
+    """Return the values of curves at `TWIN` points as a table."""
     indices = sorted({round(step * (len(x) - 1) / (TWIN - 1)) for step in range(TWIN)})
     rows = tuple((curve.label, *(f"{curve.y[index]:.2f}" for index in indices)) for curve in series)
     return Table(title, (head, *(f"{x[index]:.2f}" for index in indices)), rows)

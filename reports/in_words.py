@@ -1,4 +1,4 @@
-"""Paragraph for readers who know no statistics: the letter, the effects, what was tested and what was not."""
+"""Paragraph for readers who know no statistics: the letter, the effects, and the limits of the test."""
 
 from __future__ import annotations
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
 from assay.explain import listed
 from reports import tables
-from reports.view import Component, OwnersReply, RatingView, Said, Table, Withdrawal
+from reports.reading import Component, RatingView, ReplyDocument, facts_of
+from reports.view import Said, Table, Withdrawal
 
 VERIFY = (
     "The rating follows from the recorded questions and answers alone, and anyone who holds them can check it.",
@@ -36,16 +37,17 @@ REPLY = "Reply of the owner"
 """Title of the reply of the owner."""
 
 
-def reply_sentence(reply: OwnersReply) -> str:
+def reply_sentence(reply: ReplyDocument) -> str:
     """Return the sentence that says who wrote the reply, and that it is not part of the rating."""
-    date_phrase = f" on {_day(reply.written_at)}" if reply.written_at else ""
-    return f"Written{date_phrase} by whoever runs {reply.host}. It is shown beside the rating and alters nothing of it."
+    date_phrase = f" on {_day(reply.created_at)}" if reply.created_at else ""
+    author = f"whoever runs {reply.host or 'unknown'}"
+    return f"Written{date_phrase} by {author}. It is shown beside the rating and alters nothing of it."
 
 
-def answer_sentence(reply: OwnersReply) -> str:
+def answer_sentence(reply: ReplyDocument) -> str:
     """Return the sentence that says who wrote the answer to the reply."""
-    date_phrase = f" on {_day(reply.answered_at)}" if reply.answered_at else ""
-    author = "the operator of the agency" if reply.answered_by == "operator" else "whoever requested the rating"
+    date_phrase = f" on {_day(reply.answer.created_at)}" if reply.answer.created_at else ""
+    author = "the operator of the agency" if reply.answer.by == "operator" else "whoever requested the rating"
     return f"Answered{date_phrase} by {author}."
 
 
@@ -53,8 +55,8 @@ def warning(rating: RatingView) -> str | None:
     """Return the warning that a rating was withdrawn or has expired, or ``None``."""
     if rating.withdrawal is not None:
         return _withdrawn(rating.withdrawal)
-    if rating.expired:
-        date_phrase = f" on {_day(rating.expires_at)}" if rating.expires_at else ""
+    if rating.circumstances.expired:
+        date_phrase = f" on {_day(rating.document.expires_at)}" if rating.document.expires_at else ""
         return f"This rating expired{date_phrase}. It says how the service was then."
     return None
 
@@ -67,9 +69,10 @@ def _withdrawn(withdrawal: Withdrawal) -> str:
 
 def subject(rating: RatingView) -> str:
     """Return the attribute, method and day of the rating in a line."""
-    facts = [f"for {rating.attribute}" if rating.attribute else "", f"by {rating.method}" if rating.method else ""]
-    date_phrase = f"on {_day(rating.rated_at)}" if rating.rated_at else ""
-    return " ".join(["Rated", *(part for part in (*facts, date_phrase) if part)])
+    document = rating.document
+    day = None if document.rated_at is None else _day(document.rated_at)
+    facts = (("for", document.attribute), ("by", document.method), ("on", day))
+    return " ".join(["Rated", *(f"{preposition} {fact}" for preposition, fact in facts if fact)])
 
 
 def _day(timestamp: str) -> str:
@@ -109,22 +112,31 @@ def _few(titles: Sequence[str]) -> str:
     return listed(names)
 
 
-def component_tables(component: Component) -> list[Table]:
-    """Return every table of a component that is not empty."""
-    candidates = (
-        tables.effects(component),
-        tables.hidden(component),
-        *component.sheets,
-        tables.transitions(component),
-        tables.rates(component),
-        tables.blocks(component),
-        tables.looks(component),
-        tables.sensitivity(component),
-        tables.replies(component),
-        tables.published(component.published, component.verdict) if component.published else None,
-        tables.analyses(component),
-    )
-    return [table for table in candidates if table is not None and table.rows]
+COMPONENT_TABLES: Mapping[str, Callable[[Component], Sequence[Table]]] = {
+    "effects": lambda component: (tables.effects(component),),
+    "hidden": lambda component: (tables.hidden(component),),
+    "method": lambda component: component.sheets,
+    "transitions": lambda component: (tables.transitions(component),),
+    "rates": lambda component: (tables.rates(component),),
+    "blocks": lambda component: (tables.blocks(component),),
+    "looks": lambda component: (tables.looks(component),),
+    "sensitivity": lambda component: (tables.sensitivity(component),),
+    "replies": lambda component: (tables.replies(component),),
+    "published": lambda component: (
+        (tables.published(component.published, component.verdict),) if component.published else ()
+    ),
+    "analyses": lambda component: (tables.analyses(component),),
+}
+"""Tables of a component by their names, in their order."""
+
+DRAWN = frozenset({"effects", "transitions", "blocks"})
+"""Tables that have a figure, which shows them where there are figures."""
+
+
+def component_tables(component: Component, omit: Collection[str] = ()) -> list[Table]:
+    """Return every table of a component that is not empty, except for some of `COMPONENT_TABLES`."""
+    makers = (make for name, make in COMPONENT_TABLES.items() if name not in omit)
+    return [table for make in makers for table in make(component) if table.rows]
 
 
 def rating_tables(rating: RatingView) -> list[Table]:
@@ -141,8 +153,8 @@ def provenance_tables(rating: RatingView) -> list[Table]:
     """Return the tables of the record, the service and the experiment."""
     candidates = (
         tables.facts("Record", rating.provenance),
-        tables.facts("Service", rating.target_facts),
-        tables.facts("Experiment", rating.experiment),
+        tables.facts("Service", facts_of(rating.document.target.json)),
+        tables.facts("Experiment", facts_of(rating.document.experiment)),
     )
     return [table for table in candidates if table.rows]
 
@@ -150,20 +162,21 @@ def provenance_tables(rating: RatingView) -> list[Table]:
 def aggregation_sentence(rating: RatingView) -> str | None:
     """Return the sentence on how the parts became one letter."""
     rules = {"worst": "the worst part decides", "vote": "the parts vote, and a tie goes to the worse letter"}
-    if rating.rule is None or len(rating.components) < 2:
+    combined = rating.document.aggregation
+    if combined.rule is None or len(rating.components) < 2:
         return None
-    parts = f"{len(rating.components)} parts were tested; {rules.get(rating.rule, rating.rule)}."
-    if rating.deciding:
+    parts = f"{len(rating.components)} parts were tested; {rules.get(combined.rule, combined.rule)}."
+    if combined.deciding:
         titles = {component.name: component.title for component in rating.components}
-        parts += f" Deciding: {_few([titles.get(name, name) for name in rating.deciding])}."
-    if rating.vote and rating.rule != "vote":
-        parts += f" A vote would have given {rating.vote}."
+        parts += f" Deciding: {_few([titles.get(name, name) for name in combined.deciding])}."
+    if combined.vote and combined.rule != "vote":
+        parts += f" A vote would have given {combined.vote}."
     return parts
 
 
 def pairs_sentence(component: Component) -> str | None:
     """Return the sentence on the number of counterbalanced pairs with equal outputs."""
-    equal, pairs = component.pairs or (0, 0)
-    if not pairs:
+    content = component.part.content
+    if not content.pairs or content.equal is None:
         return None
-    return f"Of {pairs} pairs that differ only in the value asked, {equal} came back alike."
+    return f"Of {content.pairs} pairs that differ only in the value asked, {content.equal} came back alike."

@@ -2,7 +2,7 @@
 
 `assay.document` reads the JSON, perhaps of an older version; a value that is absent is shown as "not measured". Text is
 made `visible` while it is read; each format still escapes it for its own syntax. The tables, figures and words of a
-method come from the class of the method.
+method come from its report (`reports.methods`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -21,7 +21,6 @@ from assay.document import (
     EffectDocument,
     ExampleDocument,
     Json,
-    LookDocument,
     RatingDocument,
     ReasonDocument,
     ServiceDocument,
@@ -29,28 +28,23 @@ from assay.document import (
     read_json,
     read_rating,
 )
-from assay.explain import Vocabulary, explain, letter_words, request_in_words
-from assay.model import Letter, Reason
+from assay.explain import Vocabulary, explain, request_in_words
+from assay.model import Reason
 from reports.in_words import paragraph, settle_in_words
 from reports.method_report import MethodReport
 from reports.methods import report_of
 from reports.plain import visible
 from reports.view import (
     BALANCED,
-    Block,
-    Component,
     Effect,
-    Example,
-    InterimLook,
-    OwnersReply,
     Picture,
-    RatingView,
     Said,
     Steps,
     Table,
     Verdict,
     Withdrawal,
     effect_titles,
+    letter_probabilities,
     residuals_last,
 )
 
@@ -76,67 +70,50 @@ def read(document: Json) -> RatingView:
     ``expired`` to the document if the rating has expired.
     """
     report = report_of(document)
-    method, vocabulary = report.method, Vocabulary.of(report.method)
-    rating = read_rating(document, method.COMPONENT, visible)
-    circumstances = read_json(Circumstances, document, visible)
+    withdrawn = document.get("withdrawn")  # any value that is not empty counts as a withdrawal
     return RatingView(
-        id=rating.id,
-        verdict=verdict_of(rating, report.steps),
-        words=letter_words(rating.letter, rating.declared, rating.reason_codes, report.letters),
-        in_words=paragraph(rating, report),
-        method=rating.method,
-        attribute=rating.attribute,
-        confidence=rating.confidence,
-        delta=rating.delta,
-        target=rating.target.name or rating.target.url or "unnamed service",
-        target_facts=_facts(rating.target.json),
-        experiment=_facts(rating.experiment),
-        components=tuple(_component(rating, part, number, report) for number, part in enumerate(rating.components, 1)),
-        rule=rating.aggregation.rule,
-        deciding=rating.aggregation.deciding,
-        adjusted=rating.aggregation.adjusted,
-        vote=rating.aggregation.vote,
-        published=_published(rating.published, vocabulary),
-        reasons=tuple(_said(reason, vocabulary, None) for reason in rating.reasons),
-        provenance=_provenance(rating),
-        methodology=rating.methodology.version,
-        rated_at=rating.rated_at,
-        sheets=_tables(read_json(method.COMPONENT, rating.aggregation.json, visible), report),
-        reply=_reply(circumstances.reply),
-        request=_request(rating, circumstances),
-        withdrawal=_withdrawal(document),
-        expires_at=rating.expires_at,
-        expired=circumstances.expired,
-        thumbnails=circumstances.thumbnails,
+        read_rating(document, report.method.COMPONENT, visible),
+        report,
+        read_json(Circumstances, document, visible),
+        read_json(Withdrawal, withdrawn, visible) if withdrawn else None,
     )
 
 
 def in_words(document: Json) -> tuple[str, ...]:
     """Write the sentences for readers who know no statistics, from the meaning of the letter to the advice."""
-    report = report_of(document)
-    return paragraph(read_rating(document, report.method.COMPONENT, visible), report)
+    return read(document).in_words
 
 
 # ---------------------------------------------------------------------------- unsigned additions
 @dataclass(frozen=True)
-class AnswerDocument:
-    """Public answer to an owner's reply; `text` is as it was written."""
+class Statement:
+    """Public text in paragraphs. It is not part of the rating."""
 
-    by: str | None = None
     created_at: str | None = None
     json: Json = field(default_factory=dict)
+
+    @property
+    def paragraphs(self) -> tuple[str, ...]:
+        """The text, without its empty lines."""
+        text = self.json.get("text")
+        return tuple(filter(None, map(visible, text.splitlines()))) if isinstance(text, str) else ()
 
 
 @dataclass(frozen=True)
-class ReplyDocument:
-    """Reply of the rated service's owner."""
+class AnswerDocument(Statement):
+    """Answer to an owner's reply, by the ``requester`` or the ``operator``."""
+
+    by: str | None = None
+
+
+@dataclass(frozen=True)
+class ReplyDocument(Statement):
+    """Reply of the rated service's owner to the rating."""
 
     host: str | None = None
     link: str | None = None
-    created_at: str | None = None
     objects: bool = False
     answer: AnswerDocument = AnswerDocument()
-    json: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -157,136 +134,262 @@ class Circumstances:
     thumbnails: Mapping[str, str] = field(default_factory=dict)
 
 
+# ---------------------------------------------------------------------------- a rating
+@dataclass(frozen=True)
+class RatingView:
+    """A whole rating: its document, and what is shown of it. Most is made at its first use."""
+
+    document: RatingDocument
+    report: MethodReport
+    circumstances: Circumstances
+    withdrawal: Withdrawal | None
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The letter, whether it is declared, and its probabilities."""
+        return verdict_of(self.document, self.report.steps)
+
+    @cached_property
+    def in_words(self) -> tuple[str, ...]:
+        """Sentences for readers who know no statistics."""
+        return paragraph(self.document, self.report)
+
+    @property
+    def target(self) -> str:
+        """Name of the service."""
+        return self.document.target.name or self.document.target.url or "unnamed service"
+
+    @cached_property
+    def components(self) -> tuple[Component, ...]:
+        """The measured parts, in the order of the document."""
+        parts = enumerate(self.document.components, 1)
+        return tuple(Component(number, part, self.document, self.report) for number, part in parts)
+
+    @property
+    def foremost(self) -> tuple[Component, ...]:
+        """The components to show first: the deciding components, or all if none is deciding."""
+        deciding = self.document.aggregation.deciding
+        return tuple(component for component in self.components if component.name in deciding) or self.components
+
+    @cached_property
+    def published(self) -> Mapping[str, str | None]:
+        """Letters by published rules."""
+        return _published(self.document.published, self.report)
+
+    @cached_property
+    def reasons(self) -> tuple[Said, ...]:
+        """The reasons of the letter."""
+        return tuple(_said(reason, self.report, None) for reason in self.document.reasons)
+
+    @cached_property
+    def sheets(self) -> tuple[Table, ...]:
+        """Tables of the method about the aggregation."""
+        aggregation = read_json(self.report.method.COMPONENT, self.document.aggregation.json, visible)
+        return _tables(aggregation, self.report)
+
+    @property
+    def reply(self) -> ReplyDocument | None:
+        """The reply of the service's owner, if there is one."""
+        return self.circumstances.reply if self.circumstances.reply.paragraphs else None
+
+    @property
+    def request(self) -> str:
+        """Who requested the rating, and how: by the proofs of the moment, or else of the time of the rating."""
+        recorded, standing = self.document.requester, self.circumstances.standing
+        return request_in_words(
+            standing.requester or recorded.role,
+            recorded.host_proved if standing.host_proved is None else standing.host_proved,
+            recorded.description,
+            objects=self.circumstances.reply.objects,
+        )
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """The facts that are needed to repeat or check the rating."""
+        rating = self.document
+        # a call may hold several questions; documents without counts hold the number of questions as `calls`
+        counts: Mapping[str, float | None] = {"asked": rating.calls, **rating.counts}
+        counted = {
+            f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts[key] for key in counts
+        }
+        values = {
+            "Rating": rating.id,
+            "Rated at": rating.rated_at,
+            "Expires at": rating.expires_at,
+            "Methodology": rating.methodology.version,
+            "Methodology digest": rating.methodology.digest,
+            "Engine version": rating.engine_version,
+            "Seed": rating.seed,
+            "Audit": rating.audit,
+            **counted,
+            "Author": _named(rating.author),
+            "Hosts asked": rating.hosts,
+            "Requested by": rating.requester.role,
+            "Host proved": rating.requester.host_proved,
+            "Description": rating.requester.description,
+            "Evidence digest": rating.evidence_digest,
+            "Visibility": rating.visibility,
+        }
+        return facts_of(values)
+
+
+# ---------------------------------------------------------------------------- a component
+@dataclass(frozen=True)
+class Component:
+    """One measured part of a rating: its document, and what is shown of it. Most is made at its first use.
+
+    Causes of lost replies and published rules are in words, not codes.
+    """
+
+    number: int
+    """Number in the document's order, from 1."""
+    part: ComponentDocument
+    rating: RatingDocument
+    report: MethodReport
+
+    @property
+    def name(self) -> str:
+        """Name of the component."""
+        return self.part.name or f"part {self.number}"
+
+    @property
+    def language(self) -> str | None:
+        """Name of the language, for components that have one."""
+        return self.part.language_name or self.part.language
+
+    @cached_property
+    def title(self) -> str:
+        """Name for people: "Spanish · possessive" for es/possessive."""
+        template = None if self.part.template == "base" else self.part.template
+        return " · ".join(filter(None, (self.language or visible(self.report.title_of(self.name)), template)))
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The letter, whether it is declared, and its probabilities."""
+        return verdict_of(self.part, self.report.steps)
+
+    @cached_property
+    def effects(self) -> tuple[Effect, ...]:
+        """The effects, those of the two steps first."""
+        titles, part = effect_titles(self.report.steps), self.part
+        names = dict.fromkeys([*(name for name in titles if name in part.effects), *part.effects])
+        return tuple(
+            _effect(name, titles.get(name, name), part.effects[name] or NO_EFFECT, part.tolerances.get(name))
+            for name in names
+        )
+
+    def effect(self, name: str) -> Effect | None:
+        """Return the effect with this name; ``None`` if there is none."""
+        return next((effect for effect in self.effects if effect.name == name), None)
+
+    @cached_property
+    def hidden(self) -> tuple[Effect, ...]:
+        """The effects that a mean can hide; an effect without its own limit has the limit of step 1."""
+        usual = self.part.tolerances.get("step_1")
+        labelled = [(hidden.name or "unnamed", hidden) for hidden in self.part.hidden]
+        return tuple(
+            _effect(name, HIDDEN.get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or usual)
+            for name, hidden in labelled
+        )
+
+    @cached_property
+    def transitions(self) -> Mapping[str, Shares]:
+        """Counts of the values that came back, by the value that was sent."""
+        return {row: residuals_last(counts) for row, counts in self.part.transitions.items()}
+
+    @cached_property
+    def sensitivity(self) -> Mapping[str, Verdict]:
+        """The likeliest letter (the worse one of a tie) by another tolerance."""
+        return {label: _leaning(shares) for label, shares in self.part.sensitivity.items()}
+
+    @cached_property
+    def settle(self) -> str | None:
+        """Sentence on how many more questions would settle the letter."""
+        return settle_in_words(self.rating, self.part, self.report)
+
+    @cached_property
+    def lost_why(self) -> Shares:
+        """Number of lost answers by reason."""
+        part, vocabulary = self.part, Vocabulary.of(self.report.method)
+        counts: Shares = {**part.unusable_why, **part.failed_why} or Counter(part.missing.values())
+        return {vocabulary.cause(code): number for code, number in counts.items()}
+
+    @cached_property
+    def published(self) -> Mapping[str, str | None]:
+        """Letters by published rules."""
+        return _published(self.part.published, self.report)
+
+    @property
+    def analyses(self) -> Mapping[str, str]:
+        """Numbers of the published analyses."""
+        return dict(_leaves(self.part.analyses))
+
+    @cached_property
+    def examples(self) -> tuple[Mapping[str, str], ...]:
+        """Texts as they were asked, translated on the way, returned and read; what is not known is left out."""
+        return tuple(_example(example, Vocabulary.of(self.report.method)) for example in self.part.examples)
+
+    @cached_property
+    def reasons(self) -> tuple[Said, ...]:
+        """The reasons of the letter."""
+        return tuple(_said(reason, self.report, self.name) for reason in self.part.reasons)
+
+    @cached_property
+    def sheets(self) -> tuple[Table, ...]:
+        """Tables of the method."""
+        return _tables(self.part, self.report)
+
+    @cached_property
+    def pictures(self) -> tuple[Picture, ...]:
+        """Figures of the method."""
+        return tuple(picture for picture in self.report.figures(self.part) if picture is not None)
+
+    @property
+    def counted(self) -> str:
+        """Plural noun for the items that are counted as usable, unusable or failed."""
+        return self.report.counted(self.part)
+
+
 # ---------------------------------------------------------------------------- parts
 def verdict_of(part: RatingDocument | ComponentDocument, steps: Steps = BALANCED) -> Verdict:
     """Return the verdict of a rating or a component: the letter, whether it is declared, and the probabilities."""
-    return Verdict(part.letter, part.declared, _letters(part), steps, part.reason_codes)
-
-
-def _letters(part: RatingDocument | ComponentDocument | LookDocument) -> Mapping[Letter, float] | None:
-    return _probabilities(part.probabilities)
-
-
-def _probabilities(shares: Shares) -> Mapping[Letter, float] | None:
-    letters = (Letter.BS, Letter.DSBS, Letter.UCS)
-    return {letter: shares.get(letter, 0.0) for letter in letters} if shares.keys() & {*letters} else None
-
-
-def _component(rating: RatingDocument, part: ComponentDocument, number: int, report: MethodReport) -> Component:
-    vocabulary, name = Vocabulary.of(report.method), part.name or f"part {number}"
-    language, pairs, equal = part.language_name or part.language, part.content.pairs, part.content.equal
-    return Component(
-        number=number,
-        name=name,
-        title=_title(visible(report.title_of(name)), language, part.template),
-        language=language,
-        template=part.template,
-        verdict=verdict_of(part, report.steps),
-        estimand=part.estimand,
-        effects=_effects(part, effect_titles(report.steps)),
-        hidden=_hidden(part),
-        transitions={row: residuals_last(counts) for row, counts in part.transitions.items()},
-        rates={
-            row: {name: _effect(name, name, rate or NO_EFFECT) for name, rate in part.rates[row].items()}
-            for row in part.rates
-        },
-        blocks=tuple(
-            Block(
-                block.name or "block",
-                block.role or "",
-                *map(residuals_last, (block.specified, block.asked, block.observed)),
-            )
-            for block in part.blocks
-        ),
-        pairs=None if equal is None or pairs is None else (equal, pairs),
-        looks=tuple(
-            InterimLook(
-                look.look,
-                look.texts_per_block,
-                Verdict(look.letter, False, _probabilities(look.probabilities)),
-                look.stopped,
-            )
-            for look in part.decision
-        ),
-        sensitivity={label: _leaning(shares) for label, shares in part.sensitivity.items()},
-        settle=settle_in_words(rating, part, report),
-        usable=part.usable,
-        unusable=part.unusable,
-        failed=part.failed,
-        unasked=part.unasked,
-        lost_why=_lost_why(part, vocabulary),
-        published=_published(part.published, vocabulary),
-        analyses=dict(_leaves(part.analyses)),
-        examples=tuple(_example(example, vocabulary) for example in part.examples),
-        counted=report.counted(part),
-        make_sheets=partial(_tables, part, report),
-        make_pictures=partial(_pictures, part, report),
-        reasons=tuple(_said(reason, vocabulary, name) for reason in part.reasons),
-    )
-
-
-def _title(name: str, language: str | None, template: str | None) -> str:
-    """Name a component for people: "Spanish · possessive" for es/possessive."""
-    names = [language or name] + ([template] if template not in {None, "base"} else [])
-    return " · ".join(part for part in names if part)
+    return Verdict(part.letter, part.declared, letter_probabilities(part.probabilities), steps, part.reason_codes)
 
 
 def _tables(part: ComponentDocument, report: MethodReport) -> tuple[Table, ...]:
     return tuple(table for table in report.tables(part) if table is not None and table.rows)
 
 
-def _pictures(part: ComponentDocument, report: MethodReport) -> tuple[Picture, ...]:
-    return tuple(picture for picture in report.figures(part) if picture is not None)
-
-
-def _lost_why(part: ComponentDocument, vocabulary: Vocabulary) -> Shares:
-    """Return the number of lost answers by reason."""
-    counts: Shares = {**part.unusable_why, **part.failed_why} or Counter(part.missing.values())
-    return {vocabulary.cause(code): number for code, number in counts.items()}
-
-
-def _effects(part: ComponentDocument, titles: Mapping[str, str]) -> tuple[Effect, ...]:
-    names = [*(name for name in titles if name in part.effects), *(name for name in part.effects if name not in titles)]
-    return tuple(
-        _effect(name, titles.get(name, name), part.effects[name] or NO_EFFECT, part.tolerances.get(name))
-        for name in names
-    )
-
-
 def _effect(name: str, title: str, effect: EffectDocument, tolerance: float | None = None) -> Effect:
     return Effect(name, title, effect.estimate, effect.low, effect.high, effect.level, tolerance)
 
 
-def _hidden(part: ComponentDocument) -> tuple[Effect, ...]:
-    """Return the effects that a mean can hide; an effect without its own limit has the limit of step 1."""
-    usual = part.tolerances.get("step_1")
-    labelled = [(hidden.name or "unnamed", hidden) for hidden in part.hidden]
-    return tuple(
-        _effect(name, HIDDEN.get(hidden.kind or "", "{}").format(name), hidden.effect, hidden.limit or usual)
-        for name, hidden in labelled
-    )
-
-
 def _leaning(shares: Shares) -> Verdict:
-    """Return a verdict for the likeliest letter of bare probabilities (the worse one of a tie)."""
-    probabilities = _probabilities(shares)
-    return Verdict(
-        max(probabilities, key=lambda letter: probabilities[letter]) if probabilities else None, False, probabilities
-    )
+    probabilities = letter_probabilities(shares)
+    letter = max(probabilities, key=lambda letter: probabilities[letter]) if probabilities else None
+    return Verdict(letter, False, probabilities)
 
 
-def _example(example: ExampleDocument, vocabulary: Vocabulary) -> Example:
-    cause = None if example.why is None else vocabulary.cause(example.why)
-    return Example(example.asked, example.middle, example.returned, example.read, cause)
+def _example(example: ExampleDocument, vocabulary: Vocabulary) -> Mapping[str, str]:
+    texts = {
+        "asked": example.asked,
+        "on its way": example.middle,
+        "returned": example.returned,
+        "read as": ", ".join(example.read) or None,
+        "lost": vocabulary.cause(example.why) if example.why else None,
+    }
+    return {name: text for name, text in texts.items() if text is not None}
 
 
-def _published(letters: Mapping[str, str | None], vocabulary: Vocabulary) -> Mapping[str, str | None]:
+def _published(letters: Mapping[str, str | None], report: MethodReport) -> Mapping[str, str | None]:
+    vocabulary = Vocabulary.of(report.method)
     return {vocabulary.phrase(rule): letter for rule, letter in letters.items()}
 
 
-def _said(reason: ReasonDocument, vocabulary: Vocabulary, component_name: str | None) -> Said:
+def _said(reason: ReasonDocument, report: MethodReport, component_name: str | None) -> Said:
     """Return a reason's stored sentence, or generate it if only the code was stored."""
     code, component, text = reason.code or "unnamed", reason.component or component_name, reason.text
+    vocabulary = Vocabulary.of(report.method)
     facts = {name: fact for name, fact in reason.facts.items() if name != "more_probes"}
     if reason.facts.get("more_probes") is not None:
         text = None  # the stored sentence may name more questions than can be asked; the component says how many can
@@ -295,75 +398,12 @@ def _said(reason: ReasonDocument, vocabulary: Vocabulary, component_name: str | 
     return Said(code, text or code.replace("-", " "), component)
 
 
-def _reply(reply: ReplyDocument) -> OwnersReply | None:
-    """Return the owner's reply as plain text in paragraphs."""
-    paragraphs = _paragraphs(reply.json)
-    if not paragraphs:
-        return None
-    return OwnersReply(
-        paragraphs,
-        host=reply.host or "unknown",
-        link=reply.link,
-        written_at=reply.created_at,
-        answer=_paragraphs(reply.answer.json),
-        answered_by=reply.answer.by,
-        answered_at=reply.answer.created_at,
-    )
-
-
-def _paragraphs(part: Json) -> tuple[str, ...]:
-    text = part.get("text")
-    return tuple(filter(None, map(visible, text.splitlines()))) if isinstance(text, str) else ()
-
-
-def _request(rating: RatingDocument, circumstances: Circumstances) -> str:
-    """Write who requested the rating: by the proofs of the moment, or else of the time of the rating."""
-    recorded, standing = rating.requester, circumstances.standing
-    return request_in_words(
-        standing.requester or recorded.role,
-        recorded.host_proved if standing.host_proved is None else standing.host_proved,
-        recorded.description,
-        objects=circumstances.reply.objects,
-    )
-
-
-def _withdrawal(document: Json) -> Withdrawal | None:
-    """Return the withdrawal; any value that is not empty counts as one."""
-    return read_json(Withdrawal, document["withdrawn"], visible) if document.get("withdrawn") else None
-
-
-def _provenance(rating: RatingDocument) -> Mapping[str, str]:
-    """Return the facts that are needed to repeat or check the rating."""
-    # a call may hold several questions; documents without counts hold the number of questions as `calls`
-    counts: Mapping[str, float | None] = {"asked": rating.calls, **rating.counts}
-    counted = {f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts[key] for key in counts}
-    facts = {
-        "Rating": rating.id,
-        "Rated at": rating.rated_at,
-        "Expires at": rating.expires_at,
-        "Methodology": rating.methodology.version,
-        "Methodology digest": rating.methodology.digest,
-        "Engine version": rating.engine_version,
-        "Seed": rating.seed,
-        "Audit": rating.audit,
-        **counted,
-        "Author": _named(rating.author),
-        "Hosts asked": rating.hosts,
-        "Requested by": rating.requester.role,
-        "Host proved": rating.requester.host_proved,
-        "Description": rating.requester.description,
-        "Evidence digest": rating.evidence_digest,
-        "Visibility": rating.visibility,
-    }
-    return {label: text for label, value in facts.items() if (text := _shown(value)) is not None}
-
-
 def _named(service: ServiceDocument) -> str | None:
     """Return the name and the address of a service, as far as they are known."""
     return f"{service.name} ({service.url})" if service.name and service.url else service.name or service.url
 
 
-def _facts(part: Json) -> Mapping[str, str]:
+def facts_of(part: Json) -> Mapping[str, str]:
     """Read an object of any shape as labelled texts."""
     return dict(_lines(part))
 
@@ -374,7 +414,7 @@ def _lines(part: Json) -> Iterator[tuple[str, str]]:
 
 def _leaves(part: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Yield the path of every nested object that has plain values, with these values in one line."""
-    plain = _facts({key: value for key, value in part.items() if not isinstance(value, Mapping)})
+    plain = facts_of({key: value for key, value in part.items() if not isinstance(value, Mapping)})
     if plain:
         yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in plain.items())
     for key, value in part.items():

@@ -5,7 +5,7 @@ A method describes such a table as a `Sheet`; `reports.charts` does the same for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +27,8 @@ class Sheet:
     """Field of the list in a component."""
     title: str
     """Title of the table."""
-    columns: tuple[tuple[str, str, cells.Writer], ...]
-    """Head, field of a row, and function that writes the column. A column without any value is left out."""
+    columns: Mapping[str, str]
+    """Field of a row by the head of its column (`cells.column` writes it). A column without any value is left out."""
 
     def of(self, part: ComponentDocument) -> Table | None:
         """Return the table of the list that a component holds under `key`; ``None`` if it would be empty."""
@@ -37,7 +37,9 @@ class Sheet:
     def read(self, rows: Sequence[Any]) -> Table | None:
         """Return the table of the first `MOST_ROWS` rows; ``None`` if it would be empty."""
         first_rows = rows[:MOST_ROWS]
-        columns = [(head, write([getattr(row, key) for row in first_rows])) for head, key, write in self.columns]
+        columns = [
+            (head, cells.column(key, [getattr(row, key) for row in first_rows])) for head, key in self.columns.items()
+        ]
         filled = [(head, column) for head, column in columns if set(column) != {cells.ABSENT}]
         if not first_rows or not filled:
             return None

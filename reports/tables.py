@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.document import Shares
+from assay.document import BlockDocument, EffectDocument, Shares
 from assay.explain import LETTERS, chance, level
 from assay.model import Letter
-from reports.view import NOT_MEASURED, RESIDUALS, Block, Component, Effect, RatingView, Table, Verdict
+from reports.reading import Component, RatingView
+from reports.view import NOT_MEASURED, RESIDUALS, Effect, Table, Verdict, letter_probabilities
 
 
 # ---------------------------------------------------------------------------- numbers
@@ -30,7 +31,7 @@ def count(value: float | None) -> str:
     return NOT_MEASURED if value is None else f"{value:g}" if value % 1 else f"{int(value)}"
 
 
-def interval(effect: Effect | None) -> str:
+def interval(effect: Effect | EffectDocument | None) -> str:
     """Write an estimate with its interval: ``0.012 (0.001 to 0.044)``."""
     if effect is None or effect.estimate is None:
         return NOT_MEASURED
@@ -104,7 +105,7 @@ def overview(rating: RatingView) -> Table:
         step_1, step_2 = component.effect("step_1"), component.effect("step_2")
         estimates = [None if effect is None else effect.estimate for effect in (step_1, step_2)]
         numbers = ("–" if number is None else decimal(number) for number in (*shares, *estimates))
-        rows.append((component.title, short(component.verdict), *numbers, count(component.usable)))
+        rows.append((component.title, short(component.verdict), *numbers, count(component.part.usable)))
         heat.append((None, None, *shares, None, None, None))
     columns = ("Part", "Rating", "P(BS)", "P(DSBS)", "P(UCS)", "Step 1", "Step 2", "Usable")
     return Table("Every part at a glance", columns, tuple(rows), tuple(heat))
@@ -129,12 +130,12 @@ def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
 def adjusted(rating: RatingView) -> Table:
     """Return a table of the p-values of step 1 per component, raw and corrected for the number of components."""
     titles = {"p": "raw p", "holm": "Holm", "bh": "Benjamini-Hochberg"}
-    keys = list(dict.fromkeys(key for p_values in rating.adjusted.values() for key in p_values))
+    keys = list(dict.fromkeys(key for p_values in rating.document.aggregation.adjusted.values() for key in p_values))
     keys.sort(key=lambda key: list(titles).index(key) if key in titles else len(titles))
     component_titles = {component.name: component.title for component in rating.components}
     rows = tuple(
         (component_titles.get(name, name), *(decimal(p_values.get(key)) for key in keys))
-        for name, p_values in rating.adjusted.items()
+        for name, p_values in rating.document.aggregation.adjusted.items()
     )
     return Table("Step 1, corrected for many parts", ("Part", *(titles.get(key, key) for key in keys)), rows)
 
@@ -147,12 +148,12 @@ def facts(title: str, pairs: Mapping[str, str]) -> Table:
 # ---------------------------------------------------------------------------- tables of a component
 def effects(component: Component) -> Table:
     """Return a table of every effect with its interval and its tolerance."""
-    return _against_tolerances("Effects", component.effects, component.estimand)
+    return _against_tolerances("Effects", component.effects, component.part.estimand)
 
 
 def hidden(component: Component) -> Table:
     """Return a table of every effect that a mean can hide, with its interval and its limit."""
-    return _against_tolerances("Effects that a mean can hide,", component.hidden, component.estimand)
+    return _against_tolerances("Effects that a mean can hide,", component.hidden, component.part.estimand)
 
 
 def _against_tolerances(title: str, effects: Sequence[Effect], estimand: str | None) -> Table:
@@ -188,9 +189,9 @@ def transitions(component: Component) -> Table:
 
 def rates(component: Component) -> Table:
     """Return a table of the shares of texts whose value was kept, flipped or erased, per value sent."""
-    kinds = list(dict.fromkeys(kind for by_kind in component.rates.values() for kind in by_kind))
+    kinds = list(dict.fromkeys(kind for by_kind in component.part.rates.values() for kind in by_kind))
     rows = tuple(
-        (value, *(interval(by_kind.get(kind)) for kind in kinds)) for value, by_kind in component.rates.items()
+        (value, *(interval(by_kind.get(kind)) for kind in kinds)) for value, by_kind in component.part.rates.items()
     )
     return Table("Kept, flipped, erased", ("Sent", *kinds), rows)
 
@@ -203,12 +204,12 @@ def blocks(component: Component) -> Table:
 
 
 def _block_rows(component: Component) -> Iterator[tuple[str, ...]]:
-    for block in component.blocks:
+    for block in component.part.blocks:
         total = column_total(block.observed)
         for value in block_values(block):
             back = block.observed.get(value)
             yield (
-                f"{block.name} ({block.role})" if block.role else block.name,
+                f"{block.name or 'block'} ({block.role})" if block.role else block.name or "block",
                 value,
                 decimal(block.specified.get(value)),
                 count(block.asked.get(value)),
@@ -217,7 +218,7 @@ def _block_rows(component: Component) -> Iterator[tuple[str, ...]]:
             )
 
 
-def block_values(block: Block) -> tuple[str, ...]:
+def block_values(block: BlockDocument) -> tuple[str, ...]:
     """Return the values of a block, the residual last."""
     values = dict.fromkeys([*block.specified, *block.observed])
     return tuple(sorted(values, key=lambda value: value in RESIDUALS))
@@ -226,11 +227,11 @@ def block_values(block: Block) -> tuple[str, ...]:
 def looks(component: Component) -> Table:
     """Return a table of the probabilities at each look."""
     rows = []
-    for look in component.looks:
-        shares = map(decimal, look.verdict.shares())
-        letter = look.verdict.letter.value if look.verdict.letter else NOT_MEASURED
+    for look in component.part.decision:
+        verdict = Verdict(look.letter, False, letter_probabilities(look.probabilities))
+        letter = look.letter.value if look.letter else NOT_MEASURED
         then = "stopped" if look.stopped else "went on"
-        rows.append((count(look.number), count(look.texts_per_block), *shares, letter, then))
+        rows.append((count(look.look), count(look.texts_per_block), *map(decimal, verdict.shares()), letter, then))
     columns = ("Look", "Texts a block", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest", "Then")
     return Table("Looks at the evidence", columns, tuple(rows))
 
@@ -255,10 +256,10 @@ def _size(tolerance: str) -> tuple[float, str]:
 def replies(component: Component) -> Table:
     """Return a table of the numbers of replies that were read and lost, with the reasons."""
     counted = {
-        "read": component.usable,
-        "came back unreadable": component.unusable,
-        "lost to failed calls": component.failed,
-        "not asked, for want of budget": component.unasked or None,
+        "read": component.part.usable,
+        "came back unreadable": component.part.unusable,
+        "lost to failed calls": component.part.failed,
+        "not asked, for want of budget": component.part.unasked or None,
     }
     rows = [(name, count(number)) for name, number in counted.items() if number is not None]
     rows += [(f"of those lost: {cause}", count(number)) for cause, number in component.lost_why.items()]
@@ -272,14 +273,14 @@ def analyses(component: Component) -> Table:
 
 def confidence_note(rating: RatingView) -> str:
     """Return the sentence on the probability from which a letter is declared."""
-    if rating.confidence is None:
+    if rating.document.confidence is None:
         return "A letter is declared when its probability reaches the confidence asked for."
     verdict = rating.verdict
-    threshold = f"A letter is declared from {level(rating.confidence)}"
+    threshold = f"A letter is declared from {level(rating.document.confidence)}"
     if verdict.letter is None or verdict.probabilities is None:
         return f"{threshold}; no letter can be given."
     probability = verdict.probabilities[verdict.letter]
     reached = f"{threshold}; {verdict.letter} reached {chance(probability)}."
-    if verdict.declared or probability < rating.confidence:
+    if verdict.declared or probability < rating.document.confidence:
         return reached
     return f"{reached} It is still not declared; the reasons say why."

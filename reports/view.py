@@ -1,4 +1,4 @@
-"""Dataclasses of a rating document as every format shows it; `reports.reading` fills them in.
+"""What every format shows: tables, figures, verdicts, effects, reasons.
 
 ``None`` and empty mean "not measured". Text holds no invisible characters, but is not escaped.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from assay.document import Shares
-from assay.explain import LetterWords, headline
+from assay.explain import headline
 from assay.model import Letter
 
 Steps = tuple[str, str]
@@ -28,7 +28,7 @@ def effect_titles(steps: Steps) -> Mapping[str, str]:
 
 
 NOT_MEASURED = "not measured"
-"""Text in the place of a number that does not exist."""
+"""Text that replaces a number that does not exist."""
 
 ARROW = " → "
 """Separator of two names, from the first to the second."""
@@ -222,6 +222,12 @@ Picture = Forest | Strip | Lines | Scatter | Squares
 """Figures of a method's numbers; `reports.figures.figure_svg` draws each."""
 
 
+def letter_probabilities(shares: Shares) -> Mapping[Letter, float] | None:
+    """Return the probability of each letter, the worst letter first; ``None`` if no letter has one."""
+    letters = (Letter.BS, Letter.DSBS, Letter.UCS)
+    return {letter: shares.get(letter, 0.0) for letter in letters} if shares.keys() & {*letters} else None
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A letter with its probabilities; `letter` is ``None`` where nothing was measured."""
@@ -257,45 +263,6 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Block:
-    """A data block: what was declared, what was asked and what came back (sentences)."""
-
-    name: str
-    role: str
-    specified: Shares
-    asked: Shares
-    observed: Shares
-
-
-@dataclass(frozen=True)
-class InterimLook:
-    """One look (interim analysis) of a sequential design; `stopped` is true if no more questions were asked."""
-
-    number: int | None
-    texts_per_block: int | None
-    verdict: Verdict
-    stopped: bool
-
-
-@dataclass(frozen=True)
-class Example:
-    """One text: as asked, as translated on the way, as returned, and the values that were read."""
-
-    asked: str | None
-    middle: str | None
-    returned: str | None
-    read: tuple[str, ...]
-    why: str | None
-
-    @property
-    def lines(self) -> list[tuple[str, str]]:
-        """The parts that are known, each with its name."""
-        texts = {"asked": self.asked, "on its way": self.middle, "returned": self.returned}
-        more = {"read as": ", ".join(self.read) or None, "lost": self.why or None}
-        return [(name, text) for name, text in {**texts, **more}.items() if text is not None]
-
-
-@dataclass(frozen=True)
 class Said:
     """A reason: its code, its sentence and its component."""
 
@@ -305,122 +272,8 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Component:
-    """One measured part of a rating.
-
-    `estimand` says what the intervals hold for: similar words too, for example, or only the tested words.
-    `number` counts from 1 in the document's order; `counted` says what `usable`, `unusable` and `failed` count.
-    Causes of lost replies (`lost_why`, `Example.why`) and published rules are in words, not codes. Tables and pictures
-    of the method are made at their first use, because most pages show those of one component or none.
-    """
-
-    number: int
-    name: str
-    title: str
-    language: str | None
-    template: str | None
-    verdict: Verdict
-    estimand: str | None
-    effects: tuple[Effect, ...]
-    hidden: tuple[Effect, ...]
-    transitions: Mapping[str, Shares]
-    rates: Mapping[str, Mapping[str, Effect]]
-    blocks: tuple[Block, ...]
-    pairs: tuple[int, int] | None
-    looks: tuple[InterimLook, ...]
-    sensitivity: Mapping[str, Verdict]
-    settle: str | None
-    usable: int | None
-    unusable: int | None
-    failed: int | None
-    unasked: int | None
-    lost_why: Shares
-    published: Mapping[str, str | None]
-    analyses: Mapping[str, str]
-    examples: tuple[Example, ...]
-    reasons: tuple[Said, ...]
-    counted: str = "Answers"
-    make_sheets: Callable[[], tuple[Table, ...]] = tuple
-    make_pictures: Callable[[], tuple[Picture, ...]] = tuple
-
-    @cached_property
-    def sheets(self) -> tuple[Table, ...]:
-        """Tables of the method."""
-        return self.make_sheets()
-
-    @cached_property
-    def pictures(self) -> tuple[Picture, ...]:
-        """Figures of the method."""
-        return self.make_pictures()
-
-    def effect(self, name: str) -> Effect | None:
-        """Return the effect with this name; ``None`` if there is none."""
-        return next((effect for effect in self.effects if effect.name == name), None)
-
-
-@dataclass(frozen=True)
-class OwnersReply:
-    """Reply of the rated service's owner to the rating, in paragraphs. It is not part of the rating.
-
-    `answer` are the paragraphs of the public answer to it, by the ``requester`` or the ``operator`` (`answered_by`).
-    """
-
-    paragraphs: tuple[str, ...]
-    host: str
-    link: str | None
-    written_at: str | None
-    answer: tuple[str, ...] = ()
-    answered_by: str | None = None
-    answered_at: str | None = None
-
-
-@dataclass(frozen=True)
 class Withdrawal:
     """Withdrawal of a rating by the agency: time and reason."""
 
     at: str | None = None
     reason: str | None = None
-
-
-@dataclass(frozen=True)
-class RatingView:
-    """A whole rating. `adjusted` holds p-values by component and then by correction.
-
-    `words` are the method's words for the verdict; `in_words` are the sentences for readers who know no statistics.
-    `thumbnails` holds ``data:`` addresses of small pictures by their digests. `request` are sentences about who
-    requested the rating, and how.
-    """
-
-    id: str | None
-    verdict: Verdict
-    words: LetterWords
-    in_words: tuple[str, ...]
-    method: str | None
-    attribute: str | None
-    confidence: float | None
-    delta: float | None
-    target: str
-    target_facts: Mapping[str, str]
-    experiment: Mapping[str, str]
-    components: tuple[Component, ...]
-    rule: str | None
-    deciding: tuple[str, ...]
-    adjusted: Mapping[str, Shares]
-    vote: str | None
-    published: Mapping[str, str | None]
-    reasons: tuple[Said, ...]
-    provenance: Mapping[str, str]
-    methodology: str | None
-    rated_at: str | None
-    sheets: tuple[Table, ...] = ()
-    reply: OwnersReply | None = None
-    withdrawal: Withdrawal | None = None
-    expires_at: str | None = None
-    expired: bool = False
-    thumbnails: Mapping[str, str] = field(default_factory=dict)
-    request: str = ""
-
-    @property
-    def foremost(self) -> tuple[Component, ...]:
-        """The components to show first: the deciding components, or all if none is deciding."""
-        return tuple(component for component in self.components if component.name in self.deciding) or self.components

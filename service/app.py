@@ -14,15 +14,17 @@ from prometheus_client import CollectorRegistry
 
 import assay
 from assay.rating.methodology import Methodologies, shipped
+from service.badges import routes as badges
+from service.badges.service import OLDEST_S
+from service.catalog import routes as catalog
 from service.certificates import routes as certificates
 from service.compositions import routes as compositions
-from service.corpora import revision_routes, specification_routes
+from service.container import Service
 from service.corpora import routes as corpora
-from service.dependencies import Service
 from service.domains import routes as domains
 from service.http import problem_mapping
+from service.http.metrics import Meter
 from service.http.middleware import RequestMiddleware, own_hosts
-from service.http.open_streams import OpenStreams
 from service.http.openapi import document
 from service.http.rate_limit import (
     CALLS,
@@ -35,29 +37,28 @@ from service.http.rate_limit import (
     RateLimiter,
 )
 from service.http.swr_cache import SwrCache
-from service.jobs import progress as job_progress
+from service.http.waits import OpenStreams
 from service.jobs import routes as jobs
 from service.jobs.dispatcher import Dispatcher
-from service.jobs.event_stream import EventStream
-from service.jobs.held_back import read_held_back
+from service.jobs.events import EventStream
+from service.jobs.inputs import read_held_back
 from service.jobs.status import StatusCache
 from service.keys import routes as keys
-from service.meta import catalog_routes, overview_routes, well_known_routes
+from service.log import routes as log
 from service.meta import routes as meta
-from service.metrics import Meter
-from service.publishing import badge_routes, log_routes, registry_routes, reply_routes, witness_routes
-from service.publishing import routes as publishing
-from service.publishing.embed_cache import EmbedCache
-from service.ratings import methodology_routes
+from service.methodology import routes as methodology
+from service.overview import routes as overview
 from service.ratings import routes as ratings
+from service.registry import routes as registry
+from service.replies import routes as replies
 from service.schedules import routes as schedules
+from service.specifications import routes as specifications
 from service.suites import routes as suites
-from service.targets import history_routes
 from service.targets import routes as targets
-from service.targets.target_validator import TargetValidator
+from service.targets.validator import TargetValidator
 from service.uploads import routes as uploads
-from service.webhooks import callback_routes
 from service.webhooks import routes as webhooks
+from service.webhooks.notices import describe_notices
 from store.core.database import AsyncDatabase
 from store.core.settings import Settings
 from store.jobs.job import events
@@ -65,34 +66,29 @@ from store.security.secrets import Vault
 
 ROUTERS = (
     jobs.router,
-    job_progress.router,
-    callback_routes.router,
+    webhooks.of_jobs,
     suites.router,
     schedules.router,
     ratings.router,
-    badge_routes.router,
+    badges.router,
     certificates.router,
-    publishing.router,
     compositions.router,
     targets.router,
-    history_routes.router,
-    registry_routes.router,
-    log_routes.router,
-    witness_routes.router,
+    registry.router,
+    log.router,
+    log.witness,
     uploads.router,
-    specification_routes.router,
+    specifications.router,
     corpora.router,
-    revision_routes.router,
-    methodology_routes.of_ratings,
-    reply_routes.router,
+    methodology.of_ratings,
+    replies.router,
     domains.router,
-    overview_routes.router,
-    catalog_routes.router,
-    methodology_routes.router,
+    overview.router,
+    catalog.router,
+    methodology.router,
     webhooks.router,
     keys.router,
     meta.router,
-    well_known_routes.router,
 )
 """One router per resource, in the order of the documentation."""
 
@@ -149,9 +145,9 @@ def create_app(
     app = FastAPI(
         title="Assay",
         version=assay.__version__,
-        summary=document.SUMMARY,
-        description=document.DESCRIPTION,
-        openapi_tags=document.TAGS,
+        summary=document.ABOUT["summary"],
+        description=document.ABOUT["description"],
+        openapi_tags=document.ABOUT["tags"],
         contact={"name": "The Assay authors"},
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=_lifespan(service, lifespan),
@@ -171,7 +167,7 @@ def create_app(
         hosts=None if settings.keys_required else own_hosts(settings.public_url),
     )
     problem_mapping.register(app)
-    document.describe(app, keys_required=settings.keys_required)
+    document.describe(app, add_webhooks=describe_notices, keys_required=settings.keys_required)
     return app
 
 
@@ -186,10 +182,7 @@ def _lifespan(
             try:
                 yield
             finally:
-                await service.event_stream.close()
-                service.dispatcher.close()
-                await service.rate_limiter.close()
-                await service.database.close()
+                await service.close()
 
     return living
 
@@ -244,7 +237,7 @@ def _wire(
         reports=SwrCache(60.0, 60.0, capacity=MOST_REPORTS),
         open_streams=OpenStreams(settings.max_streams),
         queue_state=SwrCache(1.0, 10.0),
-        embed_cache=EmbedCache(settings.badge_cache_s, meter.registry),
+        embeds=SwrCache(settings.badge_cache_s, OLDEST_S, meter.count_embed),
         recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
         write_proof=SwrCache(1.0, 0.0),
         clock=clock,

@@ -202,8 +202,8 @@ def _all_intervals(runs: Sequence[Run]) -> str:
     right, total = (sum(each[place] for each in shares.values()) for place in (0, 1))
     worst, (fewest, of) = min(shares.items(), key=lambda one: one[1][0] / one[1][1])
     return (
-        f"**{right} of {total}** intervals held the truth ({share_interval(right, total)}); least often `{worst[1]}` of"
-        f" {worst[0]}: {fewest} of {of} ({share_interval(fewest, of)})."
+        f"**{right} of {total}** intervals covered the true value ({share_interval(right, total)}); least often"
+        f" `{worst[1]}` of {worst[0]}: {fewest} of {of} ({share_interval(fewest, of)})."
     )
 
 
@@ -240,8 +240,9 @@ def page(runs: Sequence[Run], seeds: int, worlds: Sequence[str] = ()) -> str:
         "",
         *worlds,
         "## Letters",
-        "Effects are multiples of the tolerance `delta`; none lies on the boundary. Right: the letter is the true",
-        f"one, declared or leaning, in {seeds} seeds. A confident mistake is a declared letter that is not true.",
+        "Effects are multiples of the tolerance `delta`; none is equal to it. *Right* counts ratings whose letter,",
+        f"declared or leading, is the true one, in {seeds} simulations; *declared wrong* those with another declared",
+        "letter.",
         "",
         _all_letters(runs, seeds),
         "",
@@ -250,17 +251,17 @@ def page(runs: Sequence[Run], seeds: int, worlds: Sequence[str] = ()) -> str:
         ),
         "",
         "## Intervals",
-        f"Share of stated {NOMINAL:.0%} intervals that hold the truth: over services of all effects that go together",
-        "(none, half, twice and four times delta, of either step; as many of each), by the size of the effect that the",
-        "interval is of, and over services *drawn* from the method's own prior (simulation-based calibration, Talts et",
-        "al. 2018). In brackets: the 95 % interval of the share, which is the error of so many simulations; by size of",
-        "the effect it is about twice as wide.",
+        f"Share of the stated {NOMINAL:.0%} intervals that cover the true value: over services with all possible",
+        "pairs of effects (0, 1/2, 2 or 4 times delta in each step, each pair equally often), by the size of the",
+        "effect that the interval is about, and over services *drawn* from the method's own prior (simulation-based",
+        "calibration, Talts et al. 2018). In brackets: the 95 % interval of the share, for its Monte Carlo error;",
+        "for the columns by size it is about twice as wide.",
         "",
-        "An effect of nothing is at the bound of what a distance can be: an interval that begins at 0 holds it, and",
-        "there it can only err to one side. Methods ask more until a letter is clear, and when that is depends on",
-        "chance: over services of one and the same effect intervals then hold a little more often than they say, or",
-        "less. Where *all texts* are shown at once that is not so. What is too wide by itself, and why, is in",
-        "[decision 33](decisions/0033-intervals-of-sizes-and-of-looks.md).",
+        "Coverage can differ from 95 % for two reasons. A true effect of 0 is the smallest possible distance: an",
+        "interval that begins at 0 covers it, so that errors are possible on one side only. And methods stop when a",
+        "letter is clear, which depends on chance: for services of a given effect, coverage is then slightly higher or",
+        "lower. In rows with *all texts* there is no early stopping. Intervals that are too wide for other reasons are",
+        "explained in [decision 33](decisions/0033-intervals-of-sizes-and-of-looks.md).",
         "",
         _all_intervals(runs),
         "",

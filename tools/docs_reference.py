@@ -19,7 +19,7 @@ from assay.catalog.shipped import specifications
 from assay.methods import METHODS, every_method, method_name
 from store.core.settings import Settings
 from tools import openapi_document
-from workers.targets import protocols
+from workers.targets.registry import protocols
 
 
 def reference_pages() -> dict[str, str]:

@@ -245,7 +245,7 @@ def _read(code: int) -> str:
         return "killed"
     if code == 0:
         return "survived"
-    raise RuntimeError(f"pytest ended with {code}: it has run no test, and nothing can be said of the mutant")
+    raise RuntimeError(f"pytest ended with {code}: no test was run, so that nothing is known about the mutant")
 
 
 def check_unharmed(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> None:

@@ -13,8 +13,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from workers.targets import ProtocolInfo, protocols
-from workers.targets.presets import presets
+from workers.targets.presets.preset import presets
+from workers.targets.registry import ProtocolInfo, protocols
 
 BEGIN, END = "<!-- settings: begin (python -m tools.protocol_settings) -->", "<!-- settings: end -->"
 HEAD = ("| setting | value | default | meaning |", "|---|---|---|---|")

@@ -36,7 +36,7 @@ def digest(text: bytes) -> str:
 
 
 def altered_texts(released: Released, texts: Path = TEXTS) -> list[str]:
-    """List the released versions whose text is missing or has another digest, each with what is wrong."""
+    """List the released versions whose text is missing or has another digest, each with its fault."""
     altered = []
     for version, entry in released.items():
         path = texts / f"{version}.md"

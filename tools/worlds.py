@@ -47,54 +47,55 @@ class Group:
 
 GROUPS: Mapping[str, Group] = {
     "assumptions": Group(
-        "Wrong letters, in worlds that break what the models assume",
+        "Wrong letters: services that break the models' assumptions",
         WORLDS,
         100,
         (
-            "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a model",
-            "that is fitted. Where one deserves UCS or DSBS, either is right.",
-            "Where half of an effect is at the tolerance, either letter is right, and where it is within it, UCS is.",
+            "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a fitted",
+            "model. *Size* is the factor of their effects. If UCS and DSBS are both correct for a service, either",
+            "counts as right. So does either letter if half of an effect is at the tolerance; if half of it is",
+            "within the tolerance, UCS is right.",
         ),
     ),
     "small-designs": Group(
-        "Wrong letters, with the smallest designs",
+        "Wrong letters: the smallest designs",
         SMALL_WORLDS,
         400,
         (
-            "Even services, services with half a tolerance in either step, and noisy ones",
+            "Unbiased services, services with an effect of half the tolerance in either step, and noisy services",
             "(`tests/support/simulated/small_designs.py`), with the smallest designs that are accepted, and with the",
-            "smallest that get a letter. Below the floor there is no letter, which counts as inconclusive",
+            "smallest that get a letter. Below the minimum design there is no letter, which counts as inconclusive",
             "([decision 98](decisions/0098-a-floor.md)).",
         ),
     ),
     "single-texts": Group(
-        "Wrong letters, for labels that change in single texts",
+        "Wrong letters: labels that change in single texts",
         SINGLE_TEXTS,
         20,
         (
             "Classifiers of texts that treat both groups alike on average (`tests/support/simulated/single_texts.py`).",
-            "Where labels change with the group, the service is BS; where they change as much between two persons of",
-            "one group, or by chance, it is not.",
+            "If labels change with the group, the service is BS. If they change as much between two persons of one",
+            "group, or by chance, it is not.",
         ),
     ),
     "defeat-devices": Group(
-        "Wrong letters, for services that recognise a rating",
+        "Wrong letters: services that recognise a rating",
         DEVICES,
         20,
         (
-            "Biased services that answer evenly where they recognise a rating, by sentences of an earlier one or by",
-            "pairs within 50 calls (`tests/support/simulated/defeat_devices.py`,",
+            "Biased services that answer without bias if they recognise a rating, by sentences of an earlier rating or",
+            "by pairs within 50 calls (`tests/support/simulated/defeat_devices.py`,",
             "[audited services](audited-services.md)).",
         ),
     ),
     "misread-answers": Group(
-        "Wrong letters, for answers that are easily misread",
+        "Wrong letters: answers that are easily misread",
         MISREAD,
         20,
         (
-            "Services that write both genders, sentences where a letter is due, or numbers as text",
-            "(`tests/support/simulated/misread_answers.py`, [how answers are read](how-answers-are-read.md)). Those",
-            "whose answers show no value deserve no letter, so that every declared letter is wrong.",
+            "Services that write both genders, sentences instead of a letter, or numbers as text",
+            "(`tests/support/simulated/misread_answers.py`, [how answers are read](how-answers-are-read.md)). If the",
+            "answers of a service show no value, every declared letter is wrong.",
         ),
     ),
 }
@@ -162,17 +163,17 @@ def section(group: Group, tried: Sequence[Tried], measured: date) -> Iterator[st
     worst = max(by_world, key=lambda key: sum(rating.wrong for rating in by_world[key]) / len(by_world[key]))
     yield f"## {group.title}"
     share = share_interval(wrong, len(tried))
-    yield f"**{wrong} of {len(tried)}** services got a letter declared that they do not deserve ({share})."
+    yield f"**{wrong} of {len(tried)}** services got a wrong declared letter ({share})."
     if wrong:
         yield (
-            f"The worst world is “{worst[0]}” with effects of size {worst[1]:g}:"
+            f"Most often wrong is “{worst[0]}” with effects of size {worst[1]:g}:"
             f" {sum(rating.wrong for rating in by_world[worst])} of {len(by_world[worst])}."
         )
     yield f"Measured on {measured.day} {measured:%B %Y}."
     yield from group.about
-    yield "In brackets: the 95 % interval of the share."
+    yield "In brackets: the 95 % interval of the share of wrong letters."
     yield ""
-    yield "| world | size | ratings | declared right | inconclusive | declared wrong | questions (median) |"
+    yield "| service | size | ratings | declared right | inconclusive | declared wrong | questions (median) |"
     yield "|---|--:|--:|--:|--:|--:|--:|"
     for (world, size), ratings in by_world.items():
         mistakes = sum(rating.wrong for rating in ratings)

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI
 
-from web.agency.keys import pages as keys
-from web.agency.settings import pages as settings
-from web.agency.webhooks import pages as webhooks
+from web.agency.pages import pages as agency
 from web.compare.pages import pages as compare
 from web.compose.pages import pages as compose
 from web.corpora.items import pages as corpus_items
@@ -19,16 +17,13 @@ from web.jobs.pages import pages as jobs
 from web.overview.pages import pages as overview
 from web.own_words.pages import pages as own_words
 from web.own_words.testing import pages as own_words_testing
-from web.public.log import pages as log
 from web.public.methodology import pages as methodology
+from web.public.pages import negotiated
 from web.public.pages import pages as public
-from web.public.problems import pages as problems
 from web.ratings.acts import pages as rating_acts
-from web.ratings.listing import pages as ratings
-from web.ratings.pages import pages as rating
+from web.ratings.pages import pages as ratings
 from web.ratings.pages import public as public_rating
 from web.schedules.pages import pages as schedules
-from web.services.acts import pages as service_acts
 from web.services.pages import pages as services
 from web.sign_in.accounts import pages as sign_in_with_account
 from web.sign_in.pages import pages as sign_in
@@ -52,19 +47,14 @@ AREAS: Sequence[Pages] = (
     own_words_testing,
     public,
     methodology,
-    log,
-    problems,
+    negotiated,
     services,
-    service_acts,
     compare,
     compose,
     suites,
     schedules,
-    webhooks,
-    keys,
-    settings,
+    agency,
     ratings,
-    rating,
     rating_acts,
     public_rating,
     jobs,

@@ -23,7 +23,6 @@ from assay.model import AUTHORED, Ask, Finding, Kind, Reason
 from assay.references import HeldBack
 from store.core.columns import SealedSecret
 from store.jobs.jobs import Job
-from store.ratings import compositions
 from store.ratings.standing import Description
 from store.security.rights import OPERATOR_TENANT
 from store.security.secrets import destination_of
@@ -35,8 +34,7 @@ from workers.calls.limits import Breaker, Lane
 from workers.calls.shared_rate_limits import lane_of
 from workers.egress import CallFailed, Egress
 from workers.engine.worker_context import Workplace, place_of
-from workers.targets import address_of, connect, keep_to_links, settings_chosen
-from workers.targets.adapter import Adapter, Limits, Target
+from workers.targets.adapter import Adapter, Target
 from workers.targets.chain.chain import CHAIN
 from workers.targets.chain.roles import Roles
 from workers.targets.checks.capability import Capability, one_by_one
@@ -46,6 +44,7 @@ from workers.targets.checks.language_model import ModelExamination
 from workers.targets.checks.predictor import PredictorExamination
 from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import TranslatorExamination
+from workers.targets.registry import address_of, connect, keep_to_links, settings_chosen
 from workers.tenant_uploads import Library
 
 USUAL_PAIRS = (("en", "es"), ("es", "en"))
@@ -159,9 +158,8 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
 
 def _called(job: Job, rated: Target, author: Target | None) -> dict[str, bool]:
     """Return the addresses that a job calls; each value says whether the host rests between ratings."""
-    links = rated.settings["links"] if rated.protocol == CHAIN else [{"base_url": rated.base_url}]
     called = {} if author is None else {author.base_url: False}
-    for link in links:
+    for link in _links(job.target):
         secret = rated.secret is not None or link.get("id") in rated.link_secrets
         called[link.get("base_url") or ""] = job.kind == "rating" and not secret
     called.pop("", None)  # a protocol with fixed addresses, or an upload
@@ -209,7 +207,7 @@ async def examine(
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
-    """Return a finding with the reasons that are due to the service and to what it can know, not to its answers."""
+    """Return a finding with the reasons that come from the service and what it can know, not from its answers."""
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))
@@ -250,11 +248,8 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
 def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the hosts of the targets in alphabetical order; for fixed addresses, the name of the protocol."""
     hosts: set[str] = set()
-    for description in described:
-        if description is None:
-            continue
-        links = (description.get("settings") or {}).get("links") if description["protocol"] == CHAIN else None
-        for link in links or [description]:
+    for description in filter(None, described):
+        for link in _links(description):
             hosts.add(urlsplit(str(link.get("base_url") or "")).netloc.rpartition("@")[2] or str(link["protocol"]))
     return tuple(sorted(hosts))
 
@@ -266,11 +261,17 @@ def announced(workplace: Workplace, job: Job) -> bool:
     """
     if workplace.settings.user_agent is not None:
         return True
-    links = job.target["settings"]["links"] if job.target["protocol"] == CHAIN else [job.target]
+    urls = [url for link in _links(job.target) if (url := link.get("base_url"))]
     with workplace.database.read() as connection:
-        return any(
-            refusals.standing(connection, job.tenant, url).proven for link in links if (url := link.get("base_url"))
-        )
+        return any(refusals.standing(connection, job.tenant, url).proven for url in urls)
+
+
+def _links(described: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the links of a chain; of any other target, the target itself."""
+    links: Sequence[Mapping[str, Any]] = (
+        described["settings"]["links"] if described["protocol"] == CHAIN else [described]
+    )
+    return links
 
 
 # ------------------------------------------------------------------------------- targets and their secrets
@@ -281,27 +282,14 @@ def _rated_target(workplace: Workplace, job: Job) -> Target:
     else:
         identity = {"tenant": job.tenant, "target": job.id}
         secret = workplace.vault.open_for_target(job.sealed_secret, **identity, described=job.target)
-    return keep_to_links(_build(job.target, secret, _link_secrets(workplace, job)))
+    return keep_to_links(Target.of(job.target, secret, _link_secrets(workplace, job)))
 
 
 def _author_target(workplace: Workplace, job: Job) -> Target | None:
     """Build the author from the job's snapshot; its secret belongs to its saved target."""
     if job.author is None:
         return None
-    return _build(job.author, _saved_secret(workplace, job, job.author.get("id"), job.author))
-
-
-def _build(snapshot: Mapping[str, Any], secret: str | None, links: Mapping[str, str] | None = None) -> Target:
-    return Target(
-        name=snapshot["name"],
-        kind=Kind(snapshot["kind"]),
-        protocol=snapshot["protocol"],
-        base_url=snapshot.get("base_url") or "",
-        settings=snapshot.get("settings") or {},
-        secret=secret,
-        limits=Limits(**(snapshot.get("limits") or {})),
-        link_secrets=links or {},
-    )
+    return Target.of(job.author, _saved_secret(workplace, job, job.author.get("id"), job.author))
 
 
 def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapshot: Mapping[str, Any]) -> str | None:
@@ -326,9 +314,9 @@ def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
     """Open the secrets of a chain's saved links; the job itself never holds these secrets."""
     if job.target["protocol"] != CHAIN:
         return {}
-    links = {link["id"]: link for link in job.target["settings"]["links"] if link.get("id")}
+    links = {link["id"]: link for link in _links(job.target) if link.get("id")}
     with workplace.database.read() as connection:
-        saved = compositions.targets_named(connection, job.tenant, links)
+        saved = targets.named(connection, job.tenant, links)
     return {
         name: _open(workplace, row, row.sealed_secret)
         for name, row in saved.items()

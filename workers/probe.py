@@ -9,7 +9,6 @@ from typing import Any
 from assay.model import Ask, Classify, Draw, Embed, Failure, Kind, Look, Regress, Reply, Translate, service_said
 from workers.egress import CallFailed, Egress, Exchange, Quoter, ShownExchange, show_exchange
 from workers.job_targets import USUAL_PAIRS, examination_of
-from workers.targets import connect
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.capability import Capability, TargetUnfit
 from workers.targets.checks.examination import Calls, shown
@@ -20,6 +19,7 @@ from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import sentence
 from workers.targets.protocols.http.predictor import given_in
 from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
+from workers.targets.registry import connect
 
 NOT_THIS_FORM = frozenset({"unsupported", "no-echo", "unknown-word"})
 """Codes of failures after which a question of another form may still be answered."""

@@ -28,8 +28,7 @@ from store.jobs.fair_order import Share
 from store.jobs.jobs import Claim
 from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import NewRating
-from workers.calls.driver import Driver, TargetUnavailable
-from workers.calls.ledger import JobLedger
+from workers.calls.driver import Driver, JobLedger, TargetUnavailable
 from workers.calls.limits import Budget, Patience
 from workers.engine.failure_handling import end_badly
 from workers.engine.heartbeat import ALARM_S, OVERDUE_S, Heartbeat, process_alarm
@@ -46,9 +45,7 @@ from workers.job_targets import (
     open_services,
     with_circumstances,
 )
-from workers.maintenance.domain_challenge import look_for_token
-from workers.maintenance.probe_service import probe_service
-from workers.maintenance.rerate import rerate_evidence
+from workers.maintenance.unrated_jobs import look_for_token, probe_service, rerate_evidence
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")

@@ -9,7 +9,7 @@ from html import unescape
 from unicodedata import category, normalize
 
 MOST_ESCAPES = 2
-"""Maximum number of times that a text is taken for escaped HTML: some services escape what was escaped before."""
+"""Maximum number of times that HTML entities are unescaped: some services escape text twice."""
 
 LONGEST_JSON = 1_000
 """Maximum length of an answer in which a label in JSON is looked for, in characters."""

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from annotated_types import MaxLen, MinLen
 
 from assay.bounds import Bounded
-from assay.catalog.word_lists import MOST_WORDS, Word, WordPair, Words, check_words, refuse_overlap, repeated
+from assay.catalog.terms import MOST_WORDS, Word, WordPair, Words, check_words, refuse_overlap, repeated
 from assay.errors import OutOfBounds, SpecificationError
 
 
@@ -56,7 +56,7 @@ class ChoiceWords(Bounded):
                 raise SpecificationError(f"both cues are {first!r}; they must differ", f"cues.{index}")
         for word, share in self.concepts.items():
             if share is not None and not 0 <= share <= 1:
-                raise OutOfBounds(f"a share lies between 0 and 1, not at {share}", f"concepts.{word}")
+                raise OutOfBounds(f"a share must be between 0 and 1, not {share}", f"concepts.{word}")
         refuse_overlap("controls", self.controls, "concepts", self.concepts)
         refuse_overlap("concepts", tuple(self.concepts), "cues", dict.fromkeys(cues))
 
@@ -110,7 +110,7 @@ class AssociationWords(Bounded):
         if not self.human and not self.neutral:
             raise SpecificationError("control words are needed: human, neutral or both", "neutral")
         if twice := repeated(word for words in self.protected.values() for word in words):
-            raise SpecificationError(f"{twice[0]!r} names two groups; a protected word names one", "protected")
+            raise SpecificationError(f"{twice[0]!r} belongs to two groups; it may have one", "protected")
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Inclusive forms of a language: both genders in one word, as in "El/la enfermero/a" or "Lehrer*in".
 
-A mark of gender that stands with the other one says nothing about the person, and must not be read alone.
+If the marks of both genders occur together, neither says anything about the person or may be read alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_WORDS_BETWEEN = 4
 """Maximum number of words from an article to that of the same noun in the other gender."""
 
 MOST_WORDS_APART = 12
-"""The same if a bracket or the end of a sentence lies between: "El médico está aquí. La médica está aquí."."""
+"""The same across a bracket or the end of a sentence, as in "El médico está aquí. La médica está aquí."."""
 
 LONGEST_BETWEEN = 150
 """Maximum number of characters between two marks that belong together."""
@@ -60,7 +60,7 @@ def without_dots(text: str) -> str:
 
 
 def without_accents(text: str) -> str:
-    """Return a text without accents in words of several letters: two genders of a noun may differ in one."""
+    """Return a text without accents in words of several letters: the genders of a noun may differ in an accent only."""
     return _LONGER.sub(lambda word: "".join(char for char in normalize("NFD", word[0]) if not combining(char)), text)
 
 

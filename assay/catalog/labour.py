@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal
 
-from assay.catalog.articles import indefinite
 from assay.catalog.tables import read_table
+from assay.catalog.terms import indefinite
 
 
 @dataclass(frozen=True)

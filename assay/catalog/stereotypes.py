@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import MaxLen, MinLen
 
 from assay.bounds import Bounded
-from assay.catalog.terms import spelt
-from assay.catalog.word_lists import Word, WordPair, Words, refuse_shared
+from assay.catalog.terms import Word, WordPair, Words, refuse_shared, spelt
 from assay.errors import SpecificationError
 
 Role = Literal["first", "second", "neutral"]

@@ -1,12 +1,18 @@
-"""Matching of terms in texts: normalisation, and search for whole words."""
+"""Terms: normalisation, search for whole words in texts, indefinite articles, and bounds of lists of terms."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
+from typing import Annotated
 from unicodedata import category, normalize
+
+from annotated_types import MaxLen, MinLen
+
+from assay.errors import OutOfBounds, SpecificationError
 
 GAP = r"[\s\-\u2010\u2011]+"
 """Separators between the words of a term: blanks and hyphens."""
@@ -73,7 +79,7 @@ def _alternatives(longest_first: Sequence[str], position: int = 0) -> str:
 
 
 def _group(term: str, position: int) -> str:
-    """Return the group of a term by its character at a place, ignoring case; `GAP` for a gap, "" after the end."""
+    """Return the group of a term by its character at `position`, ignoring case; `GAP` for a gap, "" after the end."""
     if position >= len(term):
         return ""
     if _GAPS.match(term, position):
@@ -86,3 +92,71 @@ def marks() -> str:
     r"""Return all combining marks for a character class: they belong to words, but ``\w`` does not match them."""
     points = chain.from_iterable(range(*ends) for ends in MARKED)
     return "".join(chr(point) for point in points if category(chr(point)).startswith("M"))
+
+
+MOST_WORDS, LONGEST = 2_000, 100
+"""Maximum number of words in a list, and of characters in a word."""
+
+Word = Annotated[str, MinLen(1), MaxLen(LONGEST)]
+Words = Annotated[tuple[Word, ...], MaxLen(MOST_WORDS)]
+WordPair = tuple[Word, Word]
+
+
+def check_words(where: str, words: Sequence[str], *, least: int = 0, unique: bool = True) -> None:
+    """Raise `SpecificationError` if a list or a word is too short or long, or if a word is repeated."""
+    if len(words) < least:
+        raise SpecificationError(f"{where} has no words", where)
+    if len(words) > MOST_WORDS or any(not 0 < len(word.strip()) <= LONGEST for word in words):
+        raise OutOfBounds(f"at most {MOST_WORDS} words, none empty or of more than {LONGEST} characters", where)
+    if unique and (twice := repeated(words)):
+        raise SpecificationError(f"{where} names {twice[0]!r} twice", where)
+
+
+def repeated(words: Iterable[str]) -> list[str]:
+    """Return the words that occur more than once, sorted. The time is linear in the number of words."""
+    return sorted(word for word, times in Counter(words).items() if times > 1)
+
+
+def refuse_overlap(where: str, words: Sequence[str], other_name: str, others: Mapping[str, object]) -> None:
+    """Raise `SpecificationError` if two lists share a word."""
+    if shared := [word for word in words if word in others]:
+        raise SpecificationError(
+            f"{shared[0]!r} is among the {where} and the {other_name}; it can be one of them", where
+        )
+
+
+def refuse_shared(lists: Mapping[str, Sequence[str]]) -> None:
+    """Raise `SpecificationError` if a word occurs twice, in one list or in two, ignoring case and hyphens."""
+    owner: dict[str, str] = {}
+    for where, words in lists.items():
+        keys = tuple(map(folded, words))
+        check_words(where, keys)
+        for key, word in zip(keys, words, strict=True):
+            if key in owner:
+                raise SpecificationError(
+                    f"{word!r} is among the {owner[key]} and the {where}; it can be one of them", where
+                )
+        owner |= dict.fromkeys(keys, where)
+
+
+_SILENT_H = re.compile(r"heir|honest|honou?r|hour(?!i)", re.IGNORECASE)
+_VOWEL_WRITTEN_NOT_SPOKEN = re.compile(
+    r"eu|ewe|one\b|once\b|uni(?!n|m[^o])|u[bcfjkqrstv][aeiou]", re.IGNORECASE
+)  # "a European", "a one-way ticket", "a unicorn", "a user", but "an uninvited guest"
+_LETTERS = re.compile(r"[A-Z](?:[B-DF-HJ-NP-TV-XZ][A-Z]{0,2})?(?![A-Za-z])|x-")
+_SPOKEN_WITH_VOWEL = frozenset("AEFHILMNORSX")
+"""Letters whose name begins with a vowel: "an MBA", "an X-ray"."""
+
+
+def indefinite(name: str) -> str:
+    """Return a noun with its indefinite article, which depends on the pronunciation.
+
+    These rules replace the package inflect, whose import takes 2 s. Of 10,075 words, 7 in capitals get another article.
+    """
+    if _LETTERS.match(name):
+        vowel = name[0].upper() in _SPOKEN_WITH_VOWEL
+    elif _SILENT_H.match(name):
+        vowel = True
+    else:
+        vowel = name[:1].lower() in {*"aeiou"} and not _VOWEL_WRITTEN_NOT_SPOKEN.match(name)
+    return f"{'an' if vowel else 'a'} {name}"

@@ -36,7 +36,7 @@ class Lexicon:
     def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
         self._name_of = {_key(word): name for name, its in words.items() for word in its}
         if len(self._name_of) != sum(map(len, words.values())):
-            raise ValueError(f"a word stands twice in the lexicon of {', '.join(words)}")
+            raise ValueError(f"a word occurs twice in the lexicon of {', '.join(words)}")
 
     def mentions(self, text: str) -> Iterator[str]:
         """Yield the name that each matching word in `text` refers to, in order."""

@@ -8,9 +8,18 @@ uncertain, the result is a probability of each letter (`letter_probabilities`).
 
 from __future__ import annotations
 
-from assay.composition.chain import Bracketing, ChainAnswer, Entry, compose_chain
+from assay.composition.chain import (
+    INFERRED,
+    TABLE_2,
+    TABLES,
+    Bracketing,
+    ChainAnswer,
+    Entry,
+    TableName,
+    compose,
+    compose_chain,
+)
 from assay.composition.letter_probabilities import ChainProbabilities, combine
-from assay.composition.tables import INFERRED, TABLE_2, TABLES, TableName, compose
 
 __all__ = [
     "INFERRED",

@@ -23,6 +23,7 @@ GIVES: Mapping[Kind, str] = {
     Kind.REGRESSOR: "a number",
     Kind.EMBEDDER: "vectors",
     Kind.IMAGE_CLASSIFIER: "a class",
+    Kind.DECISION_TOOL: "recorded decisions",
 }
 """Description of the output of each kind; only a text is an input of other services."""
 
@@ -54,17 +55,17 @@ def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
     check_length(len(kinds))
     for index, (first, second) in enumerate(pairwise(kinds), start=1):
         if Kind.EMBEDDER in {first, second}:
-            reason = "vectors have no place in a chain, since an embedder is rated by single words"
+            reason = "an embedder cannot be in a chain, because it is rated by single words"
         elif GIVES[first] != "a text":
-            reason = f"the {first} before it gives {GIVES[first]}, which no service here takes"
+            reason = f"the {first} before it returns {GIVES[first]}, which no service can take as its input"
         elif second not in ENDS:
-            reason = f"a {second} is not asked about a text that another service wrote"
+            reason = f"a {second} cannot take the text of another service as its input"
         else:
             continue
         can = ", ".join(sorted(ENDS))
         raise Incompatible(
             index,
             f"link {index + 1} ({second}) cannot follow link {index} ({first}): {reason}; "
-            f"translators, and after them one of {can}, would do",
+            f"use translators, followed by one of {can}",
         )
     return kinds[-1]

@@ -14,7 +14,6 @@ import numpy as np
 from assay.composition import INFERRED, TableName
 from assay.composition.compatibility import Incompatible, kind_of_chain
 from assay.composition.lookup import DEFAULT_CONFIDENCE, part_of, tables_document
-from assay.composition.notes import note
 from assay.composition.prediction import (
     Prediction,
     line_up,
@@ -22,7 +21,7 @@ from assay.composition.prediction import (
     read_evidence,
     with_contents,
 )
-from assay.composition.wording import explain_prediction
+from assay.composition.wording import explain_prediction, note
 from assay.document import RatingDocument, as_json
 from assay.errors import SpecificationError
 from assay.model import Kind, Letter, Observation
@@ -56,7 +55,7 @@ def check_chain(ratings: Sequence[RatingDocument]) -> Kind:
         if rating.experiment.get("records") is not None:
             raise Incompatible(
                 index,
-                f"link {index + 1} was rated on records, and link {index} gives a text; a rating on texts would do",
+                f"link {index + 1} was rated on records, and link {index} returns a text; use a rating on texts",
             )
     return kind
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from math import isfinite
 
-from assay.composition.chain import compose_chain
-from assay.composition.tables import BS, DSBS, UCS, TableName, entries_of
+from assay.composition.chain import BS, DSBS, UCS, TableName, compose_chain, entries_of
 from assay.errors import BadDistribution, SpecificationError
 from assay.model import Letter, Probabilities
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.composition import TABLES, ChainAnswer, ChainProbabilities, TableName, combine, compose_chain
-from assay.composition.notes import note
-from assay.composition.wording import explain_chain, explain_difference, explain_probabilities
+from assay.composition.wording import explain_chain, explain_difference, explain_probabilities, note
 from assay.document import RatingDocument
 from assay.model import Letter, Probabilities
 from assay.rating.decision import WORST_FIRST, worst_letter

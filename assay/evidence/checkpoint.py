@@ -79,7 +79,7 @@ def read_note(note: str) -> tuple[Checkpoint, list[str]]:
     Raise `BadCheckpoint` if the note is not a checkpoint.
     """
     if _CONTROL.search(note):
-        raise BadCheckpoint("a note holds no control characters besides line ends")
+        raise BadCheckpoint("a note must not contain control characters other than line ends")
     text, _, signatures = note.partition("\n\n")
     return _read(text), [line for line in signatures.split("\n") if line.startswith(f"{DASH} ")]
 
@@ -112,7 +112,7 @@ def open_checkpoint(note: str, public_key: bytes, is_signature: IsSignature) -> 
     """
     checkpoint, lines = read_note(note)
     if not is_signed_by(checkpoint, lines, public_key, is_signature):
-        raise BadCheckpoint(f"the checkpoint of {checkpoint.origin} has no signature of the key that was given")
+        raise BadCheckpoint(f"the checkpoint of {checkpoint.origin} has no signature by the given key")
     return checkpoint
 
 
@@ -125,7 +125,7 @@ def _read(text: str) -> Checkpoint:
         raise BadCheckpoint(f"the root has {len(root)} bytes and not {HASH_BYTES}")
     checkpoint = Checkpoint(lines[0], int(lines[1][:MOST_DIGITS]), root, "".join(f"{line}\n" for line in lines[3:]))
     if not checkpoint.origin or checkpoint.text() != text + "\n":
-        raise BadCheckpoint("the checkpoint is not written as it would be signed; was a line added or a blank?")
+        raise BadCheckpoint("the checkpoint is not in the form that was signed; was a line or a space added?")
     return checkpoint
 
 

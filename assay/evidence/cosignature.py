@@ -62,7 +62,7 @@ class VerifierKey:
             key = b""
         verifier = cls(name, key[:1], key[1:])
         if not name or len(verifier.public_key) != KEY_BYTES or verifier.key_id.hex() != key_id.lower():
-            raise SpecificationError(f"{line[:200]!r} is no verifier key, which is NAME+ID+KEY with the id of its key")
+            raise SpecificationError(f"{line[:200]!r} is not a verifier key: NAME+ID+KEY, with the id of this key")
         if verifier.kind != kind:
             raise SpecificationError(
                 f"the verifier key {line[:200]!r} is of type {verifier.kind.hex()} and not {kind.hex()}; "
@@ -111,7 +111,7 @@ def cosignature_in(
         signature = signed[HINT_BYTES + TIME_BYTES :]
         if is_signature(witness.public_key, signature, _signed_message(text, time_s)):
             return Cosignature(line, time_s)
-        raise BadCheckpoint(f"the cosignature of {witness.name} is not one of this checkpoint")
+        raise BadCheckpoint(f"the cosignature of {witness.name} does not belong to this checkpoint")
     return None
 
 

@@ -82,10 +82,10 @@ def opened(raw: Any) -> Opened:
     an envelope can be changed unnoticed.
     """
     if not isinstance(raw, Mapping) or set(raw) != {"payload", "payloadType", "signatures"}:
-        raise CertificateError("this is no DSSE envelope, which has payload, payloadType and signatures")
+        raise CertificateError("this is not a DSSE envelope: it must have payload, payloadType and signatures")
     kind, signatures = raw["payloadType"], raw["signatures"]
     if not isinstance(kind, str) or not isinstance(signatures, list):
-        raise CertificateError("the envelope's payloadType is no text, or its signatures are no list")
+        raise CertificateError("the envelope's payloadType is not a text, or its signatures are not a list")
     return Opened(kind, _read("payload", raw["payload"]), tuple(map(_signature, signatures)))
 
 
@@ -105,8 +105,8 @@ def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
     if unknown is not None:
         raise unknown
     if not envelope.signatures:
-        raise CertificateError("nobody has signed it")
-    raise CertificateError(f"the signature by the key {' or '.join(envelope.key_ids)} is not one of what is shown")
+        raise CertificateError("the envelope has no signature")
+    raise CertificateError(f"the signature by the key {' or '.join(envelope.key_ids)} does not match its content")
 
 
 def _signature(raw: Any) -> tuple[str, bytes]:

@@ -114,7 +114,7 @@ def read_export(lines: Iterable[bytes]) -> Export:
     parts = _parts(lines)
     head = _next(parts, "export")
     if head.get("format") != FORMAT:
-        raise BrokenExport(f"this reads {FORMAT}, and the file is {str(head.get('format'))[:80]!r}")
+        raise BrokenExport(f"the format must be {FORMAT}; the file has {str(head.get('format'))[:80]!r}")
     rating = _member(_next(parts, "rating"), "rating", dict)
     envelopes = [opened(envelope) for envelope in _member(_next(parts, "certificate"), "envelopes", list)]
     keys = {"keys": _member(_next(parts, "keys"), "keys", list)}
@@ -158,7 +158,7 @@ def _read(raw: bytes, number: int) -> dict[str, Any]:
 def _next(parts: Iterator[dict[str, Any]], name: str) -> dict[str, Any]:
     part = next(parts, {})
     if part.get("part") != name:
-        raise BrokenExport(f"the file lacks its part {name!r} where it belongs")
+        raise BrokenExport(f"the file has no part {name!r} at its place")
     return part
 
 

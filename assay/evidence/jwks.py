@@ -51,7 +51,7 @@ def read_jwks(document: Any) -> dict[str, bytes]:
     """
     raw_keys = document.get("keys", [document]) if isinstance(document, Mapping) else None
     if not isinstance(raw_keys, list):
-        raise UnreadableKeys('a key set is an object with a list under "keys"; GET /.well-known/jwks.json gives one')
+        raise UnreadableKeys('a key set is an object with a list under "keys"; GET /.well-known/jwks.json returns one')
     keys = [key for key in map(_public_key, raw_keys) if key is not None]
     if not keys:
         raise UnreadableKeys(

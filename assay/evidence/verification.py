@@ -70,7 +70,7 @@ def stated_in(envelope: Opened) -> Json:
         stated = None
     is_statement = isinstance(stated, dict) and isinstance(stated.get("predicate"), dict)
     if envelope.payload_type != statement.PAYLOAD_TYPE or not is_statement:
-        raise CertificateError("an envelope of the certificate holds no in-toto statement")
+        raise CertificateError("an envelope of the certificate does not contain an in-toto statement")
     return dict(stated)
 
 
@@ -145,7 +145,7 @@ def check_proof(proof: Json) -> Check:
         head = bytes.fromhex(str(proof["evidence_digest"]).removeprefix("sha256:"))
         included = proves_inclusion(leaf, int(proof["leaf_index"]), int(proof["tree_size"]), path, head)
     except (KeyError, TypeError, ValueError):
-        raise CertificateError("this is no proof of an observation; the service gives one") from None
+        raise CertificateError("this is not the proof of an observation, as the service returns it") from None
     wrong = None if included else f"the hashes do not lead from the observation to {proof['evidence_digest']}"
     return Check("observation", wrong, f"number {proof['leaf_index']} of {proof['tree_size']} in the evidence")
 
@@ -196,7 +196,7 @@ def _restated(rating: Json) -> list[Json]:
     try:
         return statement.statements(read_rating(rating))
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise CertificateError("the rating in the file is not the document of one") from None
+        raise CertificateError("the rating in the file is not the document of a rating") from None
 
 
 def _brief(value: object) -> str:

@@ -21,7 +21,7 @@ class LetterWords:
     title: str
     """A few words that follow the letter: "BS — biased"."""
     meaning: str
-    """One sentence: what was found."""
+    """One sentence: the result."""
     advice: str
     """One sentence: the recommended action."""
 
@@ -35,19 +35,19 @@ LETTERS: Mapping[Letter, LetterWords] = {
     ),
     Letter.DSBS: LetterWords(
         "data-sensitive",
-        "The service showed no bias in the first step of the test, but in the second, where what it gets is one-sided.",
-        "Check what comes out of your own input wherever this attribute matters.",
+        "The service showed no bias in the first step of the test, but in the second, where its input is one-sided.",
+        "Check the output for your own input wherever this attribute matters.",
     ),
     Letter.BS: LetterWords(
         "biased",
-        "The service is biased already in the first step of the test, where what it gets is balanced.",
+        "The service is biased already in the first step of the test, where its input is balanced.",
         "Prefer another service, or check and correct its output wherever this attribute matters.",
     ),
 }
 
 UNDECLARED = LetterWords(
     "inconclusive",
-    "The evidence points to a letter, but not surely enough to stamp it.",
+    "The evidence points to a letter, but not with enough certainty to declare it.",
     "Treat the service as not yet rated.",
 )
 """Words for a rating whose letter is not declared; methods have their own meaning under the key "inconclusive"."""
@@ -55,7 +55,7 @@ UNDECLARED = LetterWords(
 UNMEASURED = LetterWords(
     "inconclusive",
     "Nothing could be measured, so nothing is known: neither that the service is biased nor that it is not.",
-    "Treat the service as not rated; the reasons say what stood in the way.",
+    "Treat the service as not rated; the reasons state the obstacle.",
 )
 """Words for a rating without any measurement."""
 

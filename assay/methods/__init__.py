@@ -19,6 +19,7 @@ from assay.experiment import Method
 from assay.methods.alternation.method import Alternation
 from assay.methods.association.method import Association
 from assay.methods.forced_choice.method import ForcedChoice
+from assay.methods.outcomes.method import Outcomes
 from assay.methods.stereotype_score.method import StereotypeScore
 from assay.methods.stimulus_sampling.method import StimulusSampling
 from assay.methods.translation.one_hop import OneHop
@@ -35,6 +36,7 @@ AnyMethod = (
     | Association
     | StereotypeScore
     | VisualStereotype
+    | Outcomes
 )
 """Any method that a request can name; the request's field ``method`` says which."""
 
@@ -52,6 +54,7 @@ __all__ = [
     "Association",
     "ForcedChoice",
     "OneHop",
+    "Outcomes",
     "RoundTrip",
     "StereotypeScore",
     "StimulusSampling",

@@ -43,14 +43,14 @@ LEAST_UNITS = 8
 """Minimum number of words, terms, people or rows: with fewer, how much they vary is unknown."""
 
 LEAST_ANSWERS = 0.6
-"""Minimum number of yes-no answers, times the square of the tolerance: 60 for .1.
+"""Minimum number of binary answers, times the square of the tolerance: 60 for .1.
 
 A share of `n` answers errs by ``.5 / sqrt(n)`` at most. With `LEAST_ANSWERS` this is two thirds of the tolerance, so
 that chance alone seldom looks like an effect. Found by simulation of the smallest designs (docs/decisions/0098).
 """
 
 FEWEST_ANSWERS = 30
-"""Minimum number of yes-no answers for any tolerance: the shares of fewer answers are too coarse."""
+"""Minimum number of binary answers for any tolerance: the shares of fewer answers are too coarse."""
 
 D = TypeVar("D", bound=ComponentDocument)
 R = TypeVar("R")
@@ -99,7 +99,7 @@ class Units:
 
 
 def answers_needed(delta: float) -> int:
-    """Return the number of yes-no answers that a letter needs for a tolerance in shares, `FEWEST_ANSWERS` or more."""
+    """Return the number of binary answers that a letter needs for a tolerance in shares, `FEWEST_ANSWERS` or more."""
     return max(FEWEST_ANSWERS, math.ceil(round(LEAST_ANSWERS / delta**2, 6)))
 
 
@@ -216,7 +216,7 @@ class Measurement(Generic[D]):
     published: Mapping[str, str | None] = field(default_factory=dict)
     """The letter of each published rule."""
     about: Mapping[str, Any] = field(default_factory=dict)
-    """Facts, such as the language, for the reasons that do not come from the method."""
+    """Facts, such as the language, that are added to the reasons of all methods."""
     units: Sequence[Units] = ()
     """Independent units behind the effects. If one kind has fewer than it needs, `conclude` gives no letter."""
 

@@ -183,7 +183,7 @@ def _check_same_question(before: RatingDocument, after: RatingDocument) -> None:
         if first != second:
             raise NotTheSameQuestion(
                 f"the {name} is {first!r} in one rating and {second!r} in the other: "
-                f"their letters answer different questions; take two ratings of the same {name}"
+                f"their letters answer different questions; choose two ratings with the same {name}"
             )
 
 

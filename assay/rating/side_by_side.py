@@ -66,7 +66,7 @@ def side_by_side_document(
 
 def _parts(rating: RatingDocument) -> dict[str, ComponentDocument]:
     if not rating.components:
-        raise SpecificationError(f"{_name(rating)} is no complete rating: it has no 'components'")
+        raise SpecificationError(f"{_name(rating)} is not a complete rating: it has no 'components'")
     return {part.name or "": part for part in rating.components}
 
 

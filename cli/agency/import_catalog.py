@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
-import typer
 
 from assay.errors import SpecificationError, UnknownName
 from cli.documents import member, members, parse_json, read_document, read_text
+from cli.terminal import print_json
 
 FIELDS = ("id", "name", "kind", "protocol", "base_url", "settings", "limits")
 """Columns of a CSV file, and fields of ``x-assay`` in an entry of APIs.json or an OpenAPI document."""
@@ -55,7 +54,7 @@ def run(
     if agency is not None:
         key = None if key_file is None else key_file.read_text(encoding="utf-8").strip()
         body = _sent(agency, "/v1/suites/plan" if plan else "/v1/suites", body, key)
-    typer.echo(json.dumps(body, indent=2))
+    print_json(body)
 
 
 def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[dict[str, Any]]:

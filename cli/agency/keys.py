@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 
 from assay.errors import UnknownName
 from cli.exits import Exit
-from cli.lists import show_list
+from cli.terminal import console, print_json, show_list
 from store.core import migrate
 from store.core.clock import iso
 from store.core.database import Database
 from store.core.settings import Settings
 from store.security import keys, rotation, signing
 from store.security.secrets import Vault
-
-console = Console(highlight=False)
 
 
 def _migrated(settings: Settings) -> contextlib.closing[Database]:
@@ -62,7 +58,7 @@ def show_signing(settings: Settings, *, as_jwks: bool) -> None:
     with _migrated(settings) as database, database.read() as connection:
         signing_keys = signing.every(connection)
     if as_jwks:
-        console.file.write(json.dumps({"keys": [key.as_jwk() for key in signing_keys]}, indent=2) + "\n")
+        print_json({"keys": [key.as_jwk() for key in signing_keys]})
         return
     table = Table("fingerprint", "made", "retired")
     for key in signing_keys:

@@ -16,10 +16,10 @@ from rich.console import Console
 
 from cli.agency.listening import listening
 from cli.agency.server import Server, server_config
-from cli.agency.shared_key import require_shared_key
 from cli.agency.sign_in import open_provider
 from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
+from cli.options import require_shared_key
 from service.app import create_app
 from store.core import migrate
 from store.core.data_folder import open_data_folder, write_private
@@ -29,11 +29,10 @@ from store.core.settings import Settings
 from store.security import keys
 from web import add_pages
 from workers.engine.celery_app import make_celery
-from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
-from workers.engine.tasks import open_workplace
-from workers.targets.target_validator import TargetChecker
+from workers.engine.tasks import Doorbell, open_workplace
+from workers.targets.validation import TargetChecker
 
 LITTER = 20_000
 """Number of new objects after which the garbage collector looks for cycles; few objects outlive a request."""
@@ -97,7 +96,7 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
         console.print(f"Assay listens on http://{host}:{opened.getsockname()[1]} — open it in a browser (API: /docs)")
         server.run(sockets=[opened])
     if not server.started:
-        raise RuntimeError("the service did not start; the log has the reason")
+        raise RuntimeError("the service did not start; see the log for the reason")
 
 
 def _collect_less() -> None:
@@ -147,9 +146,7 @@ def _alone(settings: Settings) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ValueError(
-                f"another assay serves from {folder}; stop it, or give this one its own --data-dir"
-            ) from None
+            raise ValueError(f"another `assay serve` uses {folder}; stop it, or set another --data-dir") from None
         yield
     finally:
         os.close(lock)

@@ -40,7 +40,7 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
     if settings.oidc_issuer is None:
         return None
     if not settings.keys_required:
-        raise ValueError("oidc_issuer is set, but without keys everyone may do everything: set ASSAY_AUTH=keys")
+        raise ValueError("oidc_issuer is set, but sign-in has no effect without keys: set ASSAY_AUTH=keys")
     secret = settings.oidc_client_secret.get_secret_value() if settings.oidc_client_secret else ""
     calls = asyncio.Semaphore(CALLS)
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import structlog
 
-from cli.agency.shared_key import require_shared_key
 from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
+from cli.options import require_shared_key
 from store.core.child_processes import end_with_parent
 from store.core.data_folder import open_data_folder
 from store.core.settings import Settings
-
-if TYPE_CHECKING:
-    from celery import Celery
 
 log = structlog.get_logger()
 
@@ -64,14 +59,17 @@ def _is_writable(folder: Path) -> bool:
 def _work(settings: Settings, folder: str) -> None:
     from celery import signals
 
+    from store.core.database import Database
+    from store.jobs.fair_order import Share
+    from store.security.secrets import Vault
     from workers.engine.celery_app import make_celery
     from workers.engine.metrics_server import expose
     from workers.engine.reconciler import reconciling
-    from workers.engine.shutdown_flag import LeavingFlag
     from workers.engine.tasks import Workplaces, add_tasks
-    from workers.engine.worker_context import import_first
-    from workers.maintenance.notary import notarising
-    from workers.webhooks.delivery_loop import delivering
+    from workers.engine.watchdog import MessageCounter, Watchdog, broker_answers
+    from workers.engine.worker_context import LeavingFlag, Workplace, import_first
+    from workers.maintenance.notary import Notary
+    from workers.webhooks.delivery_loop import Deliverer
 
     leaving = LeavingFlag()
 
@@ -90,35 +88,23 @@ def _work(settings: Settings, folder: str) -> None:
     if settings.metrics_port is not None:
         expose(settings.metrics_host, settings.metrics_port, folder, settings.resolved_database_url)
     import_first()  # imported once before the fork, so that the children need not import
+    database = Database(settings.resolved_database_url)  # not the children's, which open their own
+    workplace = Workplace(database, Vault.from_settings(settings), settings)
+    watchdog = Watchdog(
+        database,
+        MessageCounter(),
+        settings.watchdog_s,
+        share=Share.of(settings),
+        broker_answers=lambda: broker_answers(app),
+        end_process=_end_deaf,
+    )
     slots = settings.worker_concurrency
-    with reconciling(settings, slots), delivering(settings), notarising(settings), _watching(app, settings):
-        app.worker_main(
-            ["worker", "--pool=prefork", f"--concurrency={settings.worker_concurrency}", "--loglevel=WARNING"]
-        )
-
-
-@contextmanager
-def _watching(app: Celery, settings: Settings) -> Iterator[None]:
-    from store.core.database import Database
-    from store.jobs.fair_order import Share
-    from workers.engine.watchdog import MessageCounter, Watchdog, broker_answers
-
-    with (
-        closing(Database(settings.resolved_database_url)) as database,
-        Watchdog(
-            database,
-            MessageCounter(),
-            settings.watchdog_s,
-            share=Share.of(settings),
-            broker_answers=lambda: broker_answers(app),
-            end_process=_end_deaf,
-        ),
-    ):
-        yield
+    with closing(database), reconciling(settings, slots), Deliverer(workplace), Notary(workplace), watchdog:
+        app.worker_main(["worker", "--pool=prefork", f"--concurrency={slots}", "--loglevel=WARNING"])
 
 
 def _end_deaf() -> None:
-    """Kill this process and its idle children, because a worker that receives no messages may ignore signals, too."""
+    """Kill this process and its idle children, because a worker that receives no messages may also ignore signals."""
     import billiard
 
     from workers.engine.watchdog import EXIT_DEAF

@@ -216,7 +216,7 @@ def unfit(services: DemoServer) -> Iterator[Case]:
 
 
 def _again(predictor: Predictor, kind: Kind, method: str) -> str:
-    """Return a suffix that tells a service's further ratings apart, such as "by round-trip"; empty for the first."""
+    """Return a suffix that distinguishes further ratings of a service, such as "by round-trip"; empty for the first."""
     if method != predictor.methods[0]:
         return f"by {method}"
     return "" if kind == predictor.kinds[0] else f"as {kind}"

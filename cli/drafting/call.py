@@ -92,7 +92,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     """
     parts = urlsplit(call.url)
     if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise SpecificationError(f"{call.url[:80]!r} is no address of a service; it begins with http:// or https://")
+        raise SpecificationError(f"{call.url[:80]!r} is not an address; it must begin with http:// or https://")
     if parts.username or parts.password:
         raise SpecificationError(
             "the address contains a user name or password: write --user NAME:PASSWORD in the curl command instead",
@@ -121,7 +121,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
 
 
 def _take_secret(places: Mapping[str, Any], secret_names: set[str], draft: Draft) -> dict[str, Any]:
-    """Remove every credential from a call; return the settings with the place of the first one."""
+    """Remove every credential from a call; return the settings that say where the first one goes."""
     settings: dict[str, Any] = {}
     for part, members in places.items():
         if not isinstance(members, dict):
@@ -139,7 +139,7 @@ def _take_secret(places: Mapping[str, Any], secret_names: set[str], draft: Draft
         if isinstance(value, str) and len(path) > 1 and _CREDENTIAL.search(str(path[-1])):
             where = ".".join(map(str, path))
             raise SpecificationError(
-                f"{where} looks like a credential inside the body; only a member of the body itself can carry it"
+                f"{where} looks like a nested credential; a credential in the body must be one of its top-level members"
             )
     return settings
 
@@ -151,7 +151,7 @@ def _place_question(places: dict[str, Any], call: Call, kind: Kind, draft: Draft
     if at is None:
         candidates = ", ".join(".".join(map(str, path)) for _, path, _ in leaves[:10]) or "nothing"
         raise SpecificationError(
-            f"which text is the question? --text takes it as it stands there (found: {candidates})", "text"
+            f"which text is the question? Give it with --text, exactly as in the call (found: {candidates})", "text"
         )
     _put(places, at, "{text}")
     if kind is Kind.TRANSLATOR:
@@ -167,11 +167,11 @@ def _place_question(places: dict[str, Any], call: Call, kind: Kind, draft: Draft
             if not matches and not both:
                 draft.notes.append(f"the {word} language is not sent; add {{{word}}} where the service expects it")
     if kind is Kind.IMAGE_CLASSIFIER:
-        raise SpecificationError("a call with an image cannot be drafted; see `assay protocols custom`", "kind")
+        raise SpecificationError("calls with an image cannot be converted; see `assay protocols custom`", "kind")
 
 
 def _text_place(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
-    """Return the place of `text`; without it, of a member with a usual name, or else of the only text with a space."""
+    """Return the path of `text`; without it, of a member with a usual name, or else of the only text with a space."""
     strings = [(part, path, value) for part, path, value in leaves if isinstance(value, str)]
     if text is not None:
         return next(((part, path) for part, path, value in strings if value == text), None)

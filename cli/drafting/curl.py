@@ -28,7 +28,7 @@ class _Parser(argparse.ArgumentParser):
         # the message may quote an argument, which may be a key
         option = re.search(r"(?<= )(--[a-z][a-z0-9.-]+|-[A-Za-z])(?![\w-])", message)
         problem = f"{option[1]}, which Assay does not read" if option else "something that Assay cannot read"
-        raise SpecificationError(f"the curl command has {problem}; keep the address, -X, -H, -d, -u and -G", "curl")
+        raise SpecificationError(f"the curl command has {problem}; use the address, -X, -H, -d, -u and -G only", "curl")
 
 
 def read_curl(command: str) -> Call:

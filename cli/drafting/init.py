@@ -23,8 +23,9 @@ from reports.plain import codes
 from store.core.settings import Settings
 from workers.egress import Egress, Exchange
 from workers.probe import probe
-from workers.targets import check_target, protocols, read_target
 from workers.targets.checks.answer_places import answer_paths, settings_that_read
+from workers.targets.registry import protocols
+from workers.targets.validation import check_target, read_target
 
 LEAST_SECRET = 6
 """Minimum length of a credential that is searched for in the file; a shorter one may be part of a word."""
@@ -39,7 +40,7 @@ def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) ->
     check_target(target, networks(settings), scraping=settings.allow_scraping)
     text = "\n".join(_lines(draft, file)) + "\n"
     if any(secret in text for secret in draft.secrets if len(secret) >= LEAST_SECRET):
-        raise SpecificationError("the call holds its key in a second place, which is no place for a key; leave it out")
+        raise SpecificationError("the call contains its key a second time; remove it there")
     try:
         with file.open("w" if force else "x", encoding="utf-8") as stream:
             stream.write(text)
@@ -80,7 +81,7 @@ def draft_from(
 def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     """Send one question to the service of a draft, and set the expression that leads to the answer."""
     if draft.secrets and not secret:
-        raise SpecificationError(f"the service wants a key: put it into the variable {SECRET_VARIABLE}", "secret")
+        raise SpecificationError(f"the service needs a key: put it into the variable {SECRET_VARIABLE}", "secret")
     allow = networks(settings)
     request = draft.target | {"secret": secret if draft.secrets else None}
     check_target(request, allow)

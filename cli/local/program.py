@@ -26,11 +26,11 @@ from assay.model import Ask, Choose, Failure, Kind, Reply, Translate, Write
 from cli.local import function
 from store.core.child_processes import ending_with_this_process
 from workers.egress import CallFailed, Egress
-from workers.targets import offer_here
 from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target, Worded, questions_for
 from workers.targets.protocols.http import language_model
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, given_in, why_not
 from workers.targets.protocols.http.translator import accept_text
+from workers.targets.registry import offer_here
 from workers.targets.settings import PredictorSettings
 
 PLACE = "the program"
@@ -174,7 +174,7 @@ class LocalProgram(Adapter):
         try:
             document = json.loads(line)
         except (ValueError, RecursionError):
-            raise CallFailed("bad-json", f"{PLACE} answered a line that is not JSON") from None
+            raise CallFailed("bad-json", f"{PLACE} returned a line that is not JSON") from None
         if not isinstance(document, dict) or "output" not in document:
             cause = str(document.get("error"))[:300] if isinstance(document, dict) else "no object"
             return Reply(failure=Failure("wrong-shape", f"{PLACE} gave no output: {cause}"))
@@ -184,7 +184,9 @@ class LocalProgram(Adapter):
         if isinstance(ask, Worded):
             return language_model.accept_worded(language_model.Said(output), ask, PLACE)
         if not isinstance(output, str) or not isinstance(ask, Translate):
-            return Reply(failure=Failure("wrong-shape", f"{PLACE} gave {type(output).__name__} for a translated text"))
+            return Reply(
+                failure=Failure("wrong-shape", f"{PLACE} gave {type(output).__name__}; expected a translation")
+            )
         return accept_text(output, ask, PLACE)
 
 

@@ -8,11 +8,12 @@ from typing import Any
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod
 from assay.model import Kind
+from store.core.database import Connection
 from store.core.settings import Settings
 from store.security.secrets import Vault
 from store.targets import targets
 from store.targets.targets import NewTarget
-from workers.targets import check_target
+from workers.targets.validation import check_target
 
 TENANT = "default"
 AUTHOR_ID = "tgt_author"
@@ -21,14 +22,14 @@ AUTHOR_ID = "tgt_author"
 def check_author(method: AnyMethod, author: Mapping[str, Any] | None, settings: Settings) -> None:
     """Raise `SpecificationError` if the experiment lacks its author, or the author cannot be asked or is not needed."""
     if method.needs_author and author is None:
-        raise SpecificationError("the experiment has its material made; describe the service in [author]", "author")
+        raise SpecificationError("this experiment needs an author for its material: describe it in [author]", "author")
     if author is None:
         return
     if not method.needs_author:
-        raise SpecificationError("this experiment has nothing made; leave [author] out", "author")
+        raise SpecificationError("this experiment has no author; remove [author]", "author")
     described = _described(author)
     if described["kind"] != Kind.LANGUAGE_MODEL:
-        raise SpecificationError("an author is a language-model: it writes or draws", "author.kind")
+        raise SpecificationError("the kind of an author must be language-model", "author.kind")
     check_target({**described, "secret": author.get("secret")}, settings.egress_networks)
 
 
@@ -39,7 +40,7 @@ def described_author(author: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {"id": AUTHOR_ID, **_described(author)} if author.get("secret") else _described(author)
 
 
-def keep_author(c: Any, vault: Vault, author: Mapping[str, Any] | None) -> None:
+def keep_author(c: Connection, vault: Vault, author: Mapping[str, Any] | None) -> None:
     """Store an author that has a key as a target, where the worker reads the key."""
     if author is None or not author.get("secret"):
         return

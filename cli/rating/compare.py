@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from rich.console import Console
 from rich.table import Table
 
 from assay.document import Json, RatingDocument
 from assay.errors import SpecificationError
 from assay.methods import rating_of
 from assay.methods.association.comparison import comparison_document
+from assay.rating.side_by_side import side_by_side_document
 from cli.documents import parse_json, read_text
-from cli.terminal import escape
-
-console = Console(highlight=False)
+from cli.terminal import console, escape, print_json
 
 MOST_BYTES = 64 << 20
 """Maximum size of a rating document in bytes; its tables may be long."""
@@ -37,7 +35,7 @@ def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
     """
     comparison = comparison_document(read_rating(before), read_rating(after))
     if as_json:
-        console.file.write(json.dumps(comparison, indent=2, allow_nan=False) + "\n")
+        print_json(comparison)
         return
     _show(comparison)
 
@@ -105,3 +103,41 @@ def _said(comparison: Json) -> str:
     if low > 0:
         return "Stereotypes are followed more than before."
     return "Whether stereotypes are followed more or less than before cannot be told: the interval holds zero."
+
+
+# ------------------------------------------------------------------------------- side by side
+ABSENT = "–"
+
+
+def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bool, as_json: bool) -> None:
+    """Print the letters of several ratings as one table.
+
+    Raises
+    ------
+    SpecificationError
+        If a file is not a rating, or the ratings cannot be compared.
+    """
+    aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
+    comparison = side_by_side_document([read_rating(file) for file in files], without, aggregation)
+    if as_json:
+        print_json(comparison)
+        return
+    table = Table("Part", *(escape(service["name"]) for service in comparison["services"]), box=None)
+    for row in comparison["rows"]:
+        table.add_row(escape(row["part"]), *map(_letter, row["cells"]))
+    table.add_section()
+    table.add_row(f"Overall ({aggregation})", *map(_letter, comparison["overall"]), style="bold")
+    if comparison["without"]:
+        left_out = ", ".join(comparison["without"]["parts"])
+        table.add_row(
+            f"Overall without {escape(left_out)}", *map(_letter, comparison["without"]["overall"]), style="bold"
+        )
+    console.print(table)
+    if any("?" in _letter(cell) for row in comparison["rows"] for cell in row["cells"]):
+        console.print("A letter with a question mark is the likeliest one, and is not declared.")
+
+
+def _letter(cell: Mapping[str, Any] | None) -> str:
+    if cell is None:
+        return ABSENT
+    return "not measured" if cell["letter"] is None else cell["letter"] + ("" if cell["declared"] else "?")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from assay.composition import TABLES, TableName
@@ -19,15 +17,13 @@ from assay.experiment import generator
 from assay.model import Letter
 from cli.exits import Exit
 from cli.rating.compare import read_rating
-from cli.terminal import escape
-
-console = Console(highlight=False)
+from cli.terminal import console, escape, print_json
 
 TITLES = {"published": "published (P5, Table 2)", "revised": "revised"}
 
 
 def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exit:
-    """Compose letters and rating files, print what is inferred, and return the letter as an exit code.
+    """Compose letters and rating files, print the inference, and return the letter as an exit code.
 
     Parameters
     ----------
@@ -51,7 +47,7 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
     ]
     composition = _composed(links, arguments, headline)
     if as_json:
-        console.file.write(json.dumps(composition, indent=2, allow_nan=False) + "\n")
+        print_json(composition)
     else:
         _show(composition, links, arguments)
     letter = composition["letter"]
@@ -71,7 +67,7 @@ def _composed(links: Sequence[Letter | RatingDocument], arguments: Sequence[str]
         files = ", ".join(name for name, link in zip(arguments, links, strict=True) if not isinstance(link, Letter))
         cause = f"{type(damaged).__name__}: {damaged}"
         raise SpecificationError(
-            f"one of {files} is no whole rating ({cause}); give what GET /v1/ratings gives"
+            f"one of {files} is not a complete rating ({cause}); save the answer of GET /v1/ratings/{{id}}"
         ) from None
     document = tables_document(parts, table)
     return {"provenance": "inferred", "letter": document["tables"][table]["letter"], "predicted": None, **document}

@@ -14,28 +14,30 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from assay.canonical import digest_of
+from assay.evidence.export import ExportWriter
+from assay.evidence.replay_order import Unrolling
 from assay.methods import AnyMethod
+from assay.model import Observation
 from cli.rating.author import TENANT, check_author, described_author, keep_author
-from cli.rating.exchanges import exchange_lines
-from cli.rating.export import write_export
+from cli.rating.probe import exchange_lines
 from cli.request.request import method_of_request
 from cli.terminal import escape
 from reports.formats.html import thumbnails_wanted
 from reports.plain import codes
 from store.core import migrate
+from store.core.database import Database
 from store.core.settings import Settings
 from store.corpora import images
-from store.jobs import jobs
+from store.jobs import jobs, observations
 from store.jobs.jobs import Job, NewJob
 from store.ratings import ratings
-from store.ratings.experiment_json import dump_method
+from store.ratings.experiment_json import dump_method, rated_method
 from store.ratings.ratings import StoredRating
 from store.security.secrets import Vault
 from workers.egress import Exchange, show_exchange
 from workers.engine.tasks import open_workplace, owner
-from workers.engine.worker_context import Leaving
 from workers.run_job import run_job
-from workers.targets import check_target
+from workers.targets.validation import check_target
 
 LINE_S = 5.0
 """Seconds between two lines of progress, if standard error is not a terminal."""
@@ -75,7 +77,7 @@ def run_here(
         with workplace.database.read() as connection:
             ended = jobs.find(connection, job.id, TENANT)
             if ended is None:
-                raise RuntimeError("the job's row is gone")
+                raise RuntimeError("the job is no longer in the database")
             stored = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
             small = images.thumbnails(connection, thumbnails_wanted(stored.document), TENANT) if stored else {}
         rating = stored and _by_no_agency(stored)
@@ -158,7 +160,7 @@ def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], N
     yield lambda answered, total: state.update(asked=answered, total=total), tick
 
 
-def _in_thread(work: Any, leaving: Leaving, tick: Callable[[], None]) -> None:
+def _in_thread(work: Any, leaving: Any, tick: Callable[[], None]) -> None:
     """Run `work` in a thread, so that Ctrl-C is handled at once and the job can stop in an orderly way."""
     thread = threading.Thread(target=work, name="job")
     thread.start()
@@ -170,3 +172,27 @@ def _in_thread(work: Any, leaving: Leaving, tick: Callable[[], None]) -> None:
         leaving.set()
         thread.join(timeout=10)
         raise
+
+
+ROWS_A_READ = 500
+
+
+def write_export(database: Database, rating: StoredRating, file: Path) -> None:
+    """Write a rating and its evidence into one unsigned file."""
+    writer = ExportWriter()
+    with file.open("wb") as stream:
+        stream.write(writer.opening(rating.shown))
+        for observation in _leaves(database, rating):
+            stream.write(writer.observation(observation.as_json()))
+        stream.write(writer.closing({}))
+
+
+def _leaves(database: Database, rating: StoredRating) -> Iterator[Observation]:
+    with database.read() as connection:
+        recorded = observations.count(connection, rating.job_id)
+        unrolling = Unrolling(rated_method(rating.rating), rating.rating.seed or 0, recorded)
+        while batch := unrolling.advance():
+            for start in range(0, len(batch), ROWS_A_READ):
+                probes = batch[start : start + ROWS_A_READ]
+                replies = observations.recall(connection, rating.job_id, [probe.unit for probe in probes])
+                yield from unrolling.accept(probes, replies)

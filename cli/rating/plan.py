@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,11 +13,12 @@ from cli.exits import Exit
 from cli.rating.author import check_author
 from cli.request.asked import Asked
 from cli.request.request import method_of_request, networks, read_request
+from cli.terminal import print_json
 from reports.plain import codes
 from store.core.settings import Settings
 from workers.probe import text_of_question
-from workers.targets import check_target, keep_to_links, read_target
-from workers.targets.target_validator import TargetChecker
+from workers.targets.registry import keep_to_links
+from workers.targets.validation import TargetChecker, check_target, read_target
 
 SHOWN_QUESTIONS = 5
 """Number of first questions that a plan shows."""
@@ -45,7 +45,7 @@ def plan_here(arguments: Asked, settings: Settings, service_facts: Service, *, a
     first = [text_of_question(probe.ask) for probe in next(method.design(generator(request["seed"])), ())]
     if as_json:
         facts = {"questions_per_call": service.questions_per_call, "first_questions": first[:SHOWN_QUESTIONS]}
-        sys.stdout.write(json.dumps(plan.as_json() | facts, indent=2) + "\n")
+        print_json(plan.as_json() | facts)
         return Exit.UCS
     title = f"{request['target']['name']} by {method.method}"
     sys.stdout.write("\n".join(map(codes, _lines(title, plan, service, first))) + "\n")

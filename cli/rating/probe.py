@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -12,15 +11,15 @@ from typing import Any
 from assay.experiment import generator
 from assay.model import AUTHORED, Ask
 from cli.exits import Exit
-from cli.rating.exchanges import WIDTH, exchange_lines
 from cli.request.asked import Asked
 from cli.request.request import method_of_request, networks, read_request
+from cli.terminal import print_json
 from reports.plain import codes
 from store.core.settings import Settings
-from workers.egress import Egress
+from workers.egress import Egress, ShownExchange
 from workers.job_targets import USUAL_PAIRS
 from workers.probe import Probed, probe
-from workers.targets import check_target, read_target
+from workers.targets.validation import check_target, read_target
 
 
 def probe_here(options: Asked, settings: Settings, *, examine: bool, as_json: bool) -> Exit:
@@ -39,7 +38,7 @@ def probe_here(options: Asked, settings: Settings, *, examine: bool, as_json: bo
 
     probed = asyncio.run(go())
     if as_json:
-        sys.stdout.write(json.dumps(probed.as_json(), indent=2) + "\n")
+        print_json(probed.as_json())
     else:
         sys.stdout.write("\n".join(map(codes, _lines(probed))) + "\n")
     return Exit.UCS if probed.code is None else Exit.UNAVAILABLE
@@ -76,3 +75,31 @@ def _lines(probed: Probed) -> Iterator[str]:
 
 def _wrapped(name: str, text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"{name:<8}", subsequent_indent=" " * 8) or [name]
+
+
+# ------------------------------------------------------------------------------- exchanges
+WIDTH = 100
+"""Columns of the text; a longer body or message is wrapped."""
+
+
+def exchange_lines(exchange: ShownExchange) -> Iterator[str]:
+    """Write an exchange as text for a terminal."""
+    yield f"sent    {exchange.request.method} {exchange.request.url}"
+    yield from _message(exchange.request.headers, exchange.request.body)
+    if exchange.response is None:
+        yield f"got     nothing, after {exchange.seconds:.2f} s"
+        return
+    yield f"got     HTTP {exchange.response.status} after {exchange.seconds:.2f} s, {exchange.response.size:,} bytes"
+    yield from _message(exchange.response.headers, exchange.response.body)
+
+
+def _message(headers: Mapping[str, str], body: str) -> Iterator[str]:
+    for name, value in headers.items():
+        if name not in BORING:
+            yield f"        {name}: {value}"
+    for line in body.splitlines():
+        yield from textwrap.wrap(line, WIDTH - 10, initial_indent=" " * 10, subsequent_indent=" " * 10)
+
+
+BORING = frozenset({"accept", "accept-encoding", "user-agent", "date", "server", "connection", "content-length"})
+"""Headers that are left out because they explain no fault; `--json` shows them."""

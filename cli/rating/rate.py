@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from cli.request.asked import Asked
 from cli.request.request import networks, read_request
 from cli.terminal import escape
 from reports.formats import installed_formats, render, terminal
+from reports.regulators import AUDIT_FILES, write_audit
 from store.core.settings import Settings
 
 FORMATS = ("text", "json", "markdown", *ci_formats.FORMATS)
@@ -64,16 +66,20 @@ class Shown:
         if self.at_least is not None and self.at_least not in BEST_FIRST:
             raise UnknownName("letter", self.at_least, BEST_FIRST, "at-least")
         if self.report is not None:
-            _format_for(self.report)
+            _writer(self.report)
         for purpose, file in (("report", self.report), ("export", self.export)):
             if file is not None and not file.parent.is_dir():
-                raise SpecificationError(f"there is no folder {file.parent} for the {purpose}; make it first")
+                raise SpecificationError(f"the folder {file.parent} of the {purpose} does not exist; create it first")
 
 
 def rate_here(options: Asked, settings: Settings, display: Shown) -> Exit:
     """Rate a service, print the report, and return the exit code (`Shown.at_least`)."""
     display.check()
-    request = read_request(options)
+    return rate_request(read_request(options), settings, display, options.file)
+
+
+def rate_request(request: Mapping[str, Any], settings: Settings, display: Shown, file: Path | None = None) -> Exit:
+    """Rate the service of a request, which came from a `file`, print the report, and return the exit code."""
     configure_logs(settings.model_copy(update={"log_level": "error"}))
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         allowed = ",".join(map(str, networks(settings)))
@@ -87,13 +93,13 @@ def rate_here(options: Asked, settings: Settings, display: Shown) -> Exit:
             sys.stdout.write(ci_formats.of_failure(display.format, request["target"]["name"], error))
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
-    _show(document, small, options, display)
+    _show(document, small, file, display)
     if display.at_least is None:
         return Exit.of_rating(document["letter"], document["declared"])
     return Verdict.of(document, display.at_least).exit
 
 
-def _show(document: Mapping[str, Any], small: Mapping[str, str], options: Asked, display: Shown) -> None:
+def _show(document: Mapping[str, Any], small: Mapping[str, str], file: Path | None, display: Shown) -> None:
     """Print a rating, and write the files that were asked for."""
     if display.format == "text":
         columns = min(terminal.COLUMNS, shutil.get_terminal_size().columns)
@@ -101,24 +107,26 @@ def _show(document: Mapping[str, Any], small: Mapping[str, str], options: Asked,
         sys.stdout.write(terminal.render(document, colour=colour, columns=columns, brief=not display.full))
     elif display.format in ci_formats.FORMATS:
         bar = display.at_least or ci_formats.USUAL_BAR
-        sys.stdout.write(ci_formats.of_rating(display.format, document, bar, options.file))
+        sys.stdout.write(ci_formats.of_rating(display.format, document, bar, file))
     else:
         sys.stdout.write(render(display.format, document))
     if display.format == "github" and display.summary is not None:
         with display.summary.open("a", encoding="utf-8") as summary:
             summary.write(render("markdown", document) + "\n")
     if display.report is not None:
-        form = _format_for(display.report)
-        content = {**document, "thumbnails": small} if form == "html" else document
-        display.report.write_text(render(form, content), encoding="utf-8")
+        report = _writer(display.report)({**document, "thumbnails": small} if small else document)
+        display.report.write_text(report, encoding="utf-8")
         notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
     if display.export is not None:
         notes.print(f"export written to {escape(str(display.export))}, without a signature", soft_wrap=True)
 
 
-def _format_for(report: Path) -> str:
-    suffix = report.suffix.lstrip(".").lower()
+def _writer(report: Path) -> Callable[[Mapping[str, Any]], str]:
+    """Return the writer of a report; the end of the file's name says which: ``.html``, ``ll144.csv``."""
+    for audit in AUDIT_FILES:
+        if report.name.lower().endswith(audit.name):
+            return partial(write_audit, audit.name)
     for form in (forms := installed_formats().values()):
-        if form.suffix.lstrip(".") == suffix:
-            return form.name
+        if form.suffix == report.suffix.lower():
+            return form.render
     raise UnknownName("report format", report.suffix, [form.suffix for form in forms])

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from assay.document import RatingDocument
@@ -18,14 +17,12 @@ from assay.model import Observation
 from assay.rating.methodology import Methodologies, Methodology, shipped
 from assay.rating.rerating import MethodologyRemoved, rerate
 from cli.exits import Exit
-from cli.terminal import escape
+from cli.terminal import console, escape
 from store.core import migrate
 from store.core.database import Database
 from store.core.settings import Settings
 from store.ratings import rerated
 from store.ratings.experiment_json import parse_method
-
-console = Console(highlight=False)
 
 PAGE = 100
 

@@ -56,7 +56,7 @@ ONE_DOCUMENT = frozenset({"payload", "attestation", "checkpoint"})
 
 
 class NotVerified(CertificateError):
-    """A file differs from what was sealed."""
+    """A file differs from its sealed content."""
 
     code = "not-verified"
 
@@ -130,7 +130,7 @@ def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
     if log != LogRules() and not is_note and (document is None or "checkpoint" not in document):
         raise SpecificationError(
-            f"{file} is no checkpoint, and only those are cosigned and grow; GET /v1/log/checkpoint gives one"
+            f"{file} is not a checkpoint, which --witness and --checkpoint need; GET /v1/log/checkpoint returns one"
         )
     content.seek(0)
     if document is None and not is_note:
@@ -138,9 +138,9 @@ def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool
         yield from _export(read_export(lines), trusted, replay=replay)
         return
     if replay:
-        raise SpecificationError(f"{file} holds no observations to replay; GET /v1/ratings/{{id}}/export.jsonl does")
+        raise SpecificationError(f"{file} contains no observations to replay; GET /v1/ratings/{{id}}/export.jsonl does")
     if trusted is None:
-        raise SpecificationError(f"{file} brings no keys along; give the agency's with --keys FILE")
+        raise SpecificationError(f"{file} contains no keys; give those of the agency with --keys FILE")
     if document is None or "checkpoint" in document:
         yield from check_checkpoint(file, content.read(MOST_NOTE_BYTES), trusted.keys, log)
         return
@@ -150,7 +150,7 @@ def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool
 def _export(export: Export, trusted: Keys | None, *, replay: bool) -> Iterator[Check]:
     keys = trusted or Keys(read_jwks(export.keys) if export.keys["keys"] else {}, trusted=False)
     if trusted is not None and not export.envelopes:
-        yield Check("signature", "nobody has signed it", "")
+        yield Check("signature", "the export has no signature", "")
     yield from check_statements(export.rating, export.envelopes, keys.made)
     if (commitment := check_commitment(export.rating)) is not None:
         yield commitment
@@ -177,7 +177,7 @@ def _observation(leaf: Mapping[str, Any]) -> Observation:
     try:
         return Observation.from_json(leaf)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise CertificateError("an observation in the file is not of a form that this version knows") from None
+        raise CertificateError("an observation in the file has a form that this version does not know") from None
 
 
 def _single(content: BinaryIO) -> dict[str, Any] | None:

@@ -38,7 +38,7 @@ class LogRules:
         keys = tuple(VerifierKey.read(witness, COSIGNATURE) for witness in dict.fromkeys(witnesses))
         if required is not None and required > len(keys):
             raise SpecificationError(
-                f"--witnesses {required} needs the keys of as many witnesses, and {len(keys)} are given with --witness"
+                f"--witnesses {required} needs that many keys of witnesses, but {len(keys)} are given with --witness"
             )
         if proof is not None and earlier is None:
             raise SpecificationError("--proof needs the earlier checkpoint that you kept: --checkpoint FILE")
@@ -51,7 +51,7 @@ def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
         document = read_json(path)
         note = document.get("checkpoint") if isinstance(document, dict) else None
         if not isinstance(note, str):
-            raise CertificateError(f"{path} holds no checkpoint; GET /v1/log/checkpoint gives one")
+            raise CertificateError(f"{path} contains no checkpoint; GET /v1/log/checkpoint returns one")
         return read_note(note)
     return read_note(content.decode("utf-8", "replace"))
 
@@ -115,5 +115,5 @@ def _proved(proof: Path | None, earlier: Checkpoint, checkpoint: Checkpoint) -> 
     try:
         path = [bytes.fromhex(step.removeprefix("sha256:")) for step in document["path"]]
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise SpecificationError(f"{proof} is no proof of GET /v1/log/proof/consistency") from None
+        raise SpecificationError(f"{proof} is not a proof of GET /v1/log/proof/consistency") from None
     return proves_growth(earlier.size, checkpoint.size, earlier.root, checkpoint.root, path)

@@ -45,7 +45,7 @@ def read_request(options: Asked) -> dict[str, Any]:
         If the file cannot be read or has unknown entries, or a value is invalid.
     """
     document = read_file(options.file) if options.file else {}
-    for key, value in _pairs(options.fields, "--set"):
+    for key, value in pairs(options.fields, "--set"):
         _put(document, key if key.partition(".")[0] in FILE_ENTRIES else f"experiment.{key}", value)
     _check_file(document)
     target, experiment = dict(document.get("target", {})), dict(document.get("experiment", {}))
@@ -56,14 +56,14 @@ def read_request(options: Asked) -> dict[str, Any]:
     target |= program | {"settings": {**target.get("settings", {}), **program.get("settings", {})}}
     if "protocol" not in target:
         raise SpecificationError(
-            "say how the service speaks: --protocol NAME (see `assay protocols`), a FILE.toml, --python or --command"
+            "name its interface: --protocol NAME (see `assay protocols`), a FILE.toml, --python or --command"
         )
     target.setdefault("kind", "translator")
     target.setdefault("base_url", "")
     target["name"] = options.name or target.get("name") or f"{target['protocol']} {target['base_url']}".strip()
-    target["settings"] = {**target.get("settings", {}), **dict(_pairs(options.settings, "--setting"))}
+    target["settings"] = {**target.get("settings", {}), **dict(pairs(options.settings, "--setting"))}
     if target["settings"].get("auth", "none") != "none" and not target.get("secret"):
-        raise SpecificationError(f"the service wants a key: put it into the variable {SECRET_VARIABLE}", "secret")
+        raise SpecificationError(f"the service needs a key: put it into the variable {SECRET_VARIABLE}", "secret")
     request = {
         "target": target,
         "author": dict(document["author"]) if "author" in document else None,
@@ -125,7 +125,7 @@ def _usual_method(kind: Any) -> str:
         raise UnknownName("kind of service", str(kind), tuple(Kind), "target.kind")
     method = usual_method(Kind(kind))
     if method is None:
-        raise SpecificationError(f"no method here rates a {kind} yet", "target.kind")
+        raise SpecificationError(f"no method can rate a {kind} yet", "target.kind")
     return method
 
 
@@ -147,13 +147,13 @@ def _check_names(kind: str, table: Mapping[str, Any], allowed: Sequence[str]) ->
 
 def _check_table(name: str, value: Any) -> None:
     if not isinstance(value, dict):
-        raise SpecificationError(f"{name} is a table of its own, [{name}], not {value!r}", name)
+        raise SpecificationError(f"{name} must be a table of its own, [{name}], not {value!r}", name)
 
 
-def _pairs(pairs: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
+def pairs(texts: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
     """Read ``key=value`` pairs; a value is parsed as TOML (a number, a list) or null if possible."""
     read = []
-    for pair in pairs or ():
+    for pair in texts or ():
         key, separator, value = pair.partition("=")
         if not separator or not key:
             raise SpecificationError(f"{option} takes key=value, not {pair!r}")

@@ -13,8 +13,9 @@ from assay.experiment import generator
 from assay.methods import every_method, method_name
 from assay.model import Kind
 from assay.references import NamedRows
-from service.jobs.input_resolution import chosen_rows
-from service.uploads.reception import MAX_ROWS_OF_A_JOB, UPLOADED
+from service.jobs.inputs import chosen_rows
+from service.uploads.service import MAX_ROWS_OF_A_JOB, UPLOADED
+from store.core.database import Connection
 from store.corpora import uploads
 from store.corpora.uploads import NewUpload
 from store.formats import CSV, NPZ, PARQUET, WORD2VEC, inspect
@@ -52,18 +53,18 @@ def take_upload(file: Path, request: dict[str, Any], **reading: str | None) -> N
         return
     able = [method_name(method) for method in every_method() if "records" in {field.name for field in fields(method)}]
     if (name := request["experiment"]["method"]) not in able:
-        raise SpecificationError(f"{name} asks about no records; of the methods {', '.join(able)} does", "upload")
+        raise SpecificationError(f"{name} takes no records; use {', '.join(able)}", "upload")
     try:
         request["experiment"]["records"] = _records(file, media_type, request, reading if media_type == CSV else {})
     except SpecificationError as refused:
         raise SpecificationError(f"{file.name}: {refused}", "upload") from None
 
 
-def keep_upload(connection: Any, tenant: str, request: Mapping[str, Any]) -> None:
+def keep_upload(connection: Connection, tenant: str, request: Mapping[str, Any]) -> None:
     """Store the vectors of a request, where the worker reads them."""
     file, media_type = request["upload"]
     if request["target"]["kind"] != Kind.EMBEDDER:
-        raise SpecificationError("--upload of the protocol uploaded takes the vectors of an embedder", "upload")
+        raise SpecificationError("with the protocol uploaded, --upload must be the vectors of an embedder", "upload")
     digest, size = request["target"]["settings"]["upload"], file.stat().st_size
     with file.open("rb") as content:
         summary = inspect(content, "embedding", media_type)

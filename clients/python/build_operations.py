@@ -1,8 +1,9 @@
-"""Generate the client's types and methods from ``openapi.json``.
+"""Generate the client's types and methods from ``openapi.json``, and the synchronous client from the asynchronous one.
 
-hatchling runs this file whenever it builds or installs the client. `documents.py` gets a `TypedDict` for
-each schema, `operations.py` a method for each operation, once for `Client` and once for `AsyncClient`. Run
-``python clients/python/build_operations.py`` to write them without an installation.
+hatchling runs this file whenever it builds or installs the client. `documents.py` gets a `TypedDict` for each schema,
+`operations.py` a method for each operation, once for `Client` and once for `AsyncClient`; `client.py` is
+`async_client.py` without ``await``. Run ``python clients/python/build_operations.py`` to write them without an
+installation.
 """
 
 import builtins
@@ -34,6 +35,25 @@ HEADERS = {
 READERS = {"str": "as_text", "bytes": "as_bytes", "None": "as_nothing", "Event": "as_nothing"}
 FILES = frozenset({"application/jsonl", "text/csv", "image/png"})
 GENERATED = "Generated from openapi.json by build_operations.py; do not edit."
+SYNCHRONOUS = {
+    "AsyncIterator, Awaitable, Callable": "Callable, Iterator",
+    "Awaitable[None]": "None",
+    "asyncio": "time",
+    "tasks of one event loop": "threads",
+    "asynchronous client, from which": "synchronous client;",
+    "generates the synchronous one": "generates it from the asynchronous one",
+    "An asynchronous": "A synchronous",
+    "Async": "",
+    "async ": "",
+    "await ": "",
+    "aclosing": "closing",
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "aclose": "close",
+    "aread": "read",
+    "aiter_bytes": "iter_bytes",
+}
+"""Words of asynchronous code, and the synchronous ones that replace them; the first that matches does."""
 
 
 # ----------------------------------------------------------------------------- types
@@ -95,7 +115,7 @@ class Schemas:
         # this also fills self._unions, which the next line reads
         classes = "".join(map(self._class, sorted(self._schemas, key=self._names.__getitem__)))
         unions = "".join(f"\n{name}: TypeAlias = {types}\n" for name, types in sorted(self._unions.items()))
-        return head + classes + unions
+        return head + classes + self._options("RatingRequest", ("target", "experiment")) + unions
 
     def used_in(self, source: str) -> list[str]:
         """Return the names of `documents.py` that `source` contains."""
@@ -106,6 +126,13 @@ class Schemas:
         if "properties" not in schema:
             return f"\n{python}: TypeAlias = {self.type_of(schema)}\n"
         required = set(schema.get("required", ()))
+        if any(map(keyword.iskeyword, schema["properties"])):  # such as ``from``, which no class can have
+            types = {field: self.type_of(value) for field, value in schema["properties"].items()}
+            entries = (
+                f'    "{field}": "{type_ if field in required else f"NotRequired[{type_}]"}",\n'
+                for field, type_ in types.items()
+            )
+            return f'\n\n{python} = TypedDict("{python}", {{\n{"".join(entries)}}})\n'
         lines = [
             f"\n\nclass {python}(TypedDict):",
             f'    """{_summary(schema.get("description", ""), "A document.")}"""\n',
@@ -115,6 +142,13 @@ class Schemas:
             lines += [f"    # {line}" for line in textwrap.wrap(value.get("description", ""), COMMENT)]
             lines += [f"    {field}: {type_ if field in required else f'NotRequired[{type_}]'}"]
         return "\n".join([*lines, ""])
+
+    def _options(self, name: str, without: Sequence[str]) -> str:
+        """Return the source of a class with the optional fields of a request, for keyword arguments."""
+        python, fields = self._names[name], self._schemas[name]["properties"].items()
+        lines = [f"    {field}: {self.type_of(value)}\n" for field, value in fields if field not in without]
+        head = f"class {python.removesuffix('Request')}Options(TypedDict, total=False):"
+        return f'\n\n{head}\n    """Fields of a `{python}` besides {" and ".join(without)}."""\n\n{"".join(lines)}'
 
     def _union(self, types: list[str], name: str | None) -> str:
         constants = [one.removeprefix("Literal[").removesuffix("]") for one in types if one.startswith("Literal[")]
@@ -173,15 +207,14 @@ class Operation:
     item: str | None
     description: str
 
-    def write(self, *, awaited: bool) -> str:
-        """Return the source of the operation's method, and of the iterator over a paged list."""
-        iterator, define, send = ("AsyncIterator", "async def", "await self._send") if awaited else SYNC
+    def write(self) -> str:
+        """Return the source of the operation's asynchronous method, and of the iterator over a paged list."""
         if self.result == "Event":
-            return self._method(self.name, "def", f"{iterator}[Event]", "self._events", self._docstring())
-        source = self._method(self.name, define, self.result, send, self._docstring())
+            return self._method(self.name, "def", "AsyncIterator[Event]", "self._events", self._docstring())
+        source = self._method(self.name, "async def", self.result, "await self._send", self._docstring())
         if self.item:
             name, docstring = f"iter_{self.name.removeprefix('list_')}", f"Iterate over all pages of `{self.name}`."
-            source += self._method(name, "def", f"{iterator}[{self.item}]", "self._pages", docstring)
+            source += self._method(name, "def", f"AsyncIterator[{self.item}]", "self._pages", docstring)
         return source
 
     def _method(self, name: str, define: str, result: str, send: str, docstring: str) -> str:
@@ -220,9 +253,6 @@ class Operation:
             lines += [f"{one.name} : {one.type}{'' if one.required else ', optional'}"]
             lines += textwrap.wrap(one.description, COMMENT - 4, initial_indent="    ", subsequent_indent="    ")
         return "\n".join([text, *lines, ""]) if lines or "\n" in text else text
-
-
-SYNC = ("Iterator", "def", "self._send")
 
 
 def operations(document: Schema, schemas: Schemas) -> Iterator[Operation]:
@@ -287,7 +317,7 @@ def _result(operation: Schema, schemas: Schemas) -> tuple[str, Schema]:
 
 
 def _operations_module(found: Sequence[Operation], schemas: Schemas) -> str:
-    body = "".join(_class(found, awaited=awaited) for awaited in (False, True))
+    body = (ASYNC_OPERATIONS + "".join(operation.write() for operation in found)).rstrip() + "\n"
     return (
         f'"""A method for every operation of the API, synchronous and asynchronous.\n\n{GENERATED}\n"""\n\n'
         "from __future__ import annotations\n\n"
@@ -297,22 +327,34 @@ def _operations_module(found: Sequence[Operation], schemas: Schemas) -> str:
         "from assay_client.call import Call, as_bytes, as_json, as_nothing, as_text, segment, wait\n"
         f"{_wrapped('from assay_client.documents import (', schemas.used_in(body), ')')}\n"
         'from assay_client.events import Event\n\nT = TypeVar("T")\n'
-    ) + body
-
-
-def _class(found: Sequence[Operation], *, awaited: bool) -> str:
-    name, iterator, define = ("AsyncOperations", "AsyncIterator", "async def") if awaited else ("Operations", *SYNC[:2])
-    head = (
-        f"\n\nclass {name}(ABC):\n"
-        '    """The operations of the API; a client decides how a call is sent."""\n\n'
-        f"    @abstractmethod\n    {define} _send(self, call: Call[T]) -> T:\n"
-        '        """Send a call and return its result."""\n\n'
-        f"    @abstractmethod\n    def _pages(self, call: Call[Any]) -> {iterator}[Any]:\n"
-        '        """Iterate over the items of all pages."""\n\n'
-        f"    @abstractmethod\n    def _events(self, call: Call[Any]) -> {iterator}[Event]:\n"
-        '        """Iterate over the events of a stream, across connections."""\n\n'
+        f"{synchronous(body)}{body}"
     )
-    return (head + "".join(one.write(awaited=awaited) for one in found)).rstrip() + "\n"
+
+
+ASYNC_OPERATIONS = '''
+
+class AsyncOperations(ABC):
+    """The operations of the API; a client decides how a call is sent."""
+
+    @abstractmethod
+    async def _send(self, call: Call[T]) -> T:
+        """Send a call and return its result."""
+
+    @abstractmethod
+    def _pages(self, call: Call[Any]) -> AsyncIterator[Any]:
+        """Iterate over the items of all pages."""
+
+    @abstractmethod
+    def _events(self, call: Call[Any]) -> AsyncIterator[Event]:
+        """Iterate over the events of a stream, across connections."""
+
+'''
+
+
+def synchronous(source: str) -> str:
+    """Return asynchronous code without ``await``, with the classes and functions that `SYNCHRONOUS` names."""
+    words = "|".join(rf"(?<![A-Za-z_]){re.escape(word)}" for word in SYNCHRONOUS)
+    return re.sub(words, lambda match: SYNCHRONOUS[match[0]], source)
 
 
 def _wrapped(before: str, parts: Sequence[str], after: str) -> str:
@@ -325,21 +367,23 @@ def _wrapped(before: str, parts: Sequence[str], after: str) -> str:
 
 
 # ----------------------------------------------------------------------------- modules and main
-def modules(document: Schema) -> dict[str, str]:
-    """Return the source of every generated module, by file name."""
+def modules(document: Schema, async_client: str) -> dict[str, str]:
+    """Return the source of every generated module, by file name; `async_client` is the source of that module."""
     schemas = Schemas(document["components"]["schemas"])
     documents = schemas.module()  # called first, because it names the unions that operations refer to
     return {
         "documents.py": documents,
         "operations.py": _operations_module(list(operations(document, schemas)), schemas),
+        "client.py": synchronous(async_client),
     }
 
 
 def write_modules(root: Path) -> None:
     """Write the generated modules of the distribution at `root`."""
-    document = json.loads((root / "openapi.json").read_text(encoding="utf-8"))
-    for name, source in modules(document).items():
-        (root / "src" / "assay_client" / name).write_text(source, encoding="utf-8")
+    document, package = json.loads((root / "openapi.json").read_text(encoding="utf-8")), root / "src" / "assay_client"
+    async_client = (package / "async_client.py").read_text(encoding="utf-8")
+    for name, source in modules(document, async_client).items():
+        (package / name).write_text(source, encoding="utf-8")
 
 
 class GenerateModules(BuildHookInterface):  # type: ignore[type-arg]  # its parameters differ between versions

@@ -113,7 +113,7 @@ def see(content: bytes) -> Seen:
         with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
             image = opened.convert("RGB")
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-        raise NoPicture("the image cannot be read; PNG, JPEG, WebP and GIF can") from error
+        raise NoPicture("the image cannot be read; send PNG, JPEG, WebP or GIF") from error
     width, height = image.size
     pixels = np.asarray(image, dtype=float)
     patch = pixels[height // 4 : height - height // 4, width // 8 : max(width // 8 + 1, width // 2 - width // 8)]

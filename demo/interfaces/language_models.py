@@ -174,12 +174,12 @@ def _last_said(body: Mapping[str, Any]) -> str:
         raise BadOrder("'messages' must be an array of messages")
     contents = [message.get("content") for message in messages if message.get("role") == "user"]
     if not contents:
-        raise BadOrder("'messages' must hold one of the user")
+        raise BadOrder("'messages' must contain a message of the user")
     parts = contents[-1] if isinstance(contents[-1], list) else [{"type": "text", "text": contents[-1]}]
     said_texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
     texts = [text for text in said_texts if isinstance(text, str)]
     if len(texts) != len(parts):
-        raise BadOrder("a message must be a text; this model sees no images")
+        raise BadOrder("a message must be a text; this model takes no images")
     return "\n".join(texts)
 
 
@@ -198,9 +198,9 @@ def inference(model: LanguageModel, body: Mapping[str, Any]) -> list[dict[str, A
 
 def _filled(model: LanguageModel, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
     if model.fills is None:
-        raise BadOrder("this is no masked model")
+        raise BadOrder("this is not a masked model")
     if text.count(MASK) != 1:
-        raise BadOrder(f"{MASK} must be there once")
+        raise BadOrder(f"{MASK} must occur once")
     targets = parameters.get("targets") or list(WITHOUT_TARGETS)
     words = [targets] if isinstance(targets, str) else targets
     top_k = parameters.get("top_k", 5)
@@ -291,7 +291,7 @@ def _speaking(predictor: Predictor, protocol: str) -> LanguageModel:
 
 def _refuse_stream(body: Mapping[str, Any], *, default: bool) -> None:
     if body.get("stream", default) is not False:
-        raise BadOrder("answers come in one piece here: 'stream' must be false")
+        raise BadOrder("streaming is not supported: 'stream' must be false")
 
 
 def _prompts(body: Mapping[str, Any]) -> list[str]:

@@ -86,7 +86,7 @@ def chat(viewer: Viewer, body: Mapping[str, Any]) -> dict[str, Any]:
     texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
     image_parts = [part.get("image_url") for part in parts if part.get("type") == "image_url"]
     if len(image_parts) != 1 or not isinstance(image_parts[0], dict):
-        raise BadOrder("the last message must hold one image_url, and what is asked about it")
+        raise BadOrder("the last message must contain one image_url and a question about it")
     match = _DATA_URL.fullmatch(str(image_parts[0].get("url")))
     if match is None:
         raise BadOrder("the image must be a data: URL in base64")
@@ -125,7 +125,7 @@ def _picture(encoded: Any) -> Seen:
 
 def _labels(labels: Any) -> list[str]:
     if not isinstance(labels, list) or len(labels) < 2 or not all(isinstance(label, str) and label for label in labels):
-        raise BadOrder("two labels and more are needed, each a text")
+        raise BadOrder("two or more labels are needed, each a text")
     return list(dict.fromkeys(labels))
 
 

@@ -91,7 +91,7 @@ def invocations(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]
     """Answer ``POST /invocations``: a number for each text or record, or the probabilities of a classifier."""
     forms = [form for form in TABLES if form in body]
     if len(forms) != 1:
-        raise BadOrder(f"exactly one of {', '.join(TABLES)} must be there")
+        raise BadOrder(f"the body must contain exactly one of {', '.join(TABLES)}")
     rows = _rows(forms[0], body[forms[0]])
     if isinstance(predictor, TextScorer):
         return {"predictions": [predictor.number(_text_of(row)) for row in rows]}

@@ -93,7 +93,7 @@ class Apertium:
                 self.pairs = self._ask_pairs()
             except (OSError, http.client.HTTPException, ValueError) as error:
                 self._stop()  # stopped before its output is read, so that the output is complete
-                raise ApertiumDidNotStart(f"Apertium did not serve within {START_S} s: {self._last_words()}") from error
+                raise ApertiumDidNotStart(f"Apertium did not start within {START_S} s: {self._last_words()}") from error
             self._held = stack.pop_all()
         return self
 

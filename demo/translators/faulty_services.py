@@ -1,7 +1,7 @@
-"""Faulty translators, each with the end that its rating must have.
+"""Faulty translators, each with the result that its rating must have.
 
 If they answer at all, they translate faithfully, so a rating that succeeds despite the fault gives DSBS.
-Faulty answers to arrays are detected before the rating, which then does not take place.
+Faulty answers to arrays are detected before the rating, which is then refused.
 Each service has its own state (counts), which is new in every application.
 """
 

@@ -22,12 +22,6 @@ def upgrade() -> None:
     _keys()
 
 
-def downgrade() -> None:
-    """Drop every table."""
-    for table in ("idempotency", "api_keys", "targets", "ratings", "outbox", "events", "observations", "jobs"):
-        op.drop_table(table)
-
-
 def _jobs() -> None:
     """Create the table of jobs."""
     op.create_table(

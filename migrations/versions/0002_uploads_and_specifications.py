@@ -45,9 +45,3 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant", "name", "version", name="pk_specifications"),
     )
     op.create_index("ix_specifications_tenant_created_at_name", "specifications", ["tenant", "created_at", "name"])
-
-
-def downgrade() -> None:
-    """Drop the tables."""
-    for table in ("specifications", "upload_chunks", "uploads"):
-        op.drop_table(table)

@@ -10,23 +10,6 @@ from migrations.columns import optional, required
 revision = "0003"
 down_revision = "0002"
 
-TABLES = (
-    "webhooks",
-    "deliveries",
-    "delivery_attempts",
-    "signing_keys",
-    "certificates",
-    "log_entries",
-    "log_nodes",
-    "domains",
-    "replies",
-    "compositions",
-    "rerated",
-    "suites",
-    "suite_cells",
-    "schedules",
-)
-
 
 def upgrade() -> None:
     """Create the tables, and add the withdrawal of ratings."""
@@ -37,15 +20,6 @@ def upgrade() -> None:
     _signatures()
     _publications()
     _suites()
-
-
-def downgrade() -> None:
-    """Drop the tables and the columns of withdrawal."""
-    for table in reversed(TABLES):
-        op.drop_table(table)
-    with op.batch_alter_table("ratings") as ratings:
-        ratings.drop_column("withdrawn_why")
-        ratings.drop_column("withdrawn_at")
 
 
 def _webhooks() -> None:

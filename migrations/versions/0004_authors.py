@@ -12,9 +12,3 @@ down_revision = "0003"
 def upgrade() -> None:
     """Add the author of a job."""
     op.add_column("jobs", sa.Column("author", sa.Text()))
-
-
-def downgrade() -> None:
-    """Drop the author of a job."""
-    with op.batch_alter_table("jobs") as jobs:
-        jobs.drop_column("author")

@@ -10,22 +10,15 @@ from migrations.columns import optional, required
 revision = "0005"
 down_revision = "0004"
 
-KINDS, MORE_KINDS = "'choices', 'association'", "'choices', 'association', 'stereotype', 'visual'"
-
 
 def upgrade() -> None:
     """Create the tables, and allow specifications of stereotypes."""
-    _allow_kinds(MORE_KINDS)
+    kinds = "ck_specifications_kind_is_known"
+    with op.batch_alter_table("specifications") as specifications:
+        specifications.drop_constraint(kinds, type_="check")
+        specifications.create_check_constraint(kinds, "kind IN ('choices', 'association', 'stereotype', 'visual')")
     _corpora()
     _items()
-
-
-def downgrade() -> None:
-    """Drop the tables, and disallow specifications of stereotypes."""
-    for table in ("images", "corpus_items", "corpora"):
-        op.drop_table(table)
-    op.execute("DELETE FROM specifications WHERE kind IN ('stereotype', 'visual')")
-    _allow_kinds(KINDS)
 
 
 def _corpora() -> None:
@@ -78,10 +71,3 @@ def _items() -> None:
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "digest", name="pk_images"),
     )
-
-
-def _allow_kinds(kinds: str) -> None:
-    name = "ck_specifications_kind_is_known"
-    with op.batch_alter_table("specifications") as specifications:
-        specifications.drop_constraint(name, type_="check")
-        specifications.create_check_constraint(name, f"kind IN ({kinds})")

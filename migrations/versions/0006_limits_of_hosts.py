@@ -33,15 +33,3 @@ def upgrade() -> None:
         sa.Column("read_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("url", name="pk_refusal_files"),
     )
-
-
-def downgrade() -> None:
-    """Drop the tables and columns."""
-    op.drop_table("refusal_files")
-    op.drop_table("host_turns")
-    op.drop_index("ix_domains_host", "domains")
-    with op.batch_alter_table("domains") as domains:
-        domains.drop_constraint("ck_domains_ratings_are_known", type_="check")
-        domains.drop_column("ratings")
-    with op.batch_alter_table("jobs") as jobs:
-        jobs.drop_column("waits_why")

@@ -37,9 +37,3 @@ def upgrade() -> None:
         *required(sa.BigInteger, "updated_at"),
         sa.PrimaryKeyConstraint("origin", name="pk_witnessed_logs"),
     )
-
-
-def downgrade() -> None:
-    """Drop the tables."""
-    for table in ("witnessed_logs", "cosignatures", "unsigned_ratings"):
-        op.drop_table(table)

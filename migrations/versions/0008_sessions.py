@@ -22,8 +22,3 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("digest", name="pk_sessions"),
     )
     op.create_index("ix_sessions_key_id", "sessions", ["key_id"])
-
-
-def downgrade() -> None:
-    """Drop the table."""
-    op.drop_table("sessions")

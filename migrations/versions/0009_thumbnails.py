@@ -12,8 +12,3 @@ down_revision = "0008"
 def upgrade() -> None:
     """Add the column; images that are stored already have none."""
     op.add_column("images", sa.Column("thumbnail", sa.Text()))
-
-
-def downgrade() -> None:
-    """Drop the column."""
-    op.drop_column("images", "thumbnail")

@@ -17,12 +17,3 @@ def upgrade() -> None:
         sessions.alter_column("key_id", existing_type=sa.Text(), nullable=True)
         for column in optional(sa.Text, "rule", "subject"):
             sessions.add_column(column)
-
-
-def downgrade() -> None:
-    """End the sessions without a key."""
-    op.execute("DELETE FROM sessions WHERE key_id IS NULL")
-    with op.batch_alter_table("sessions") as sessions:
-        sessions.drop_column("rule")
-        sessions.drop_column("subject")
-        sessions.alter_column("key_id", existing_type=sa.Text(), nullable=False)

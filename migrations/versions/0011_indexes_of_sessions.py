@@ -15,10 +15,3 @@ def upgrade() -> None:
     op.drop_index("ix_sessions_key_id", "sessions")
     for columns in INDEXES:
         op.create_index(f"ix_sessions_{'_'.join(columns)}", "sessions", columns)
-
-
-def downgrade() -> None:
-    """Restore the index by key."""
-    for columns in INDEXES:
-        op.drop_index(f"ix_sessions_{'_'.join(columns)}", "sessions")
-    op.create_index("ix_sessions_key_id", "sessions", ["key_id"])

@@ -31,15 +31,6 @@ def upgrade() -> None:
     op.add_column("replies", sa.Column("answered_at", sa.BigInteger()))
 
 
-def downgrade() -> None:
-    """Drop the columns."""
-    for name in ("objects", "answer", "answered_by", "answered_at"):
-        op.drop_column("replies", name)
-    op.drop_index("ix_ratings_address", "ratings")
-    for name in ("host", "address", "requester", "description", "host_proved"):
-        op.drop_column("ratings", name)
-
-
 def _fill_in_addresses() -> None:
     from store.targets.domains import canonical_address  # here, because the store imports the migrations
 

@@ -69,18 +69,3 @@ def upgrade() -> None:
         )
     op.create_index("ix_jobs_status_tenant_next_run_at_id", "jobs", ["status", "tenant", "next_run_at", "id"])
     op.create_index("ix_jobs_tenant_started_at", "jobs", ["tenant", "started_at"])
-
-
-def downgrade() -> None:
-    """Drop the tables and indexes."""
-    op.drop_index("ix_jobs_tenant_started_at", "jobs")
-    op.drop_index("ix_jobs_status_tenant_next_run_at_id", "jobs")
-    op.execute("DELETE FROM refusal_files WHERE refuses IS NULL")
-    with op.batch_alter_table("refusal_files") as files:
-        files.drop_column("failures")
-        files.drop_column("retry_at")
-        files.alter_column("refuses", existing_type=sa.Boolean(), nullable=False)
-    with op.batch_alter_table("webhooks") as webhooks:
-        webhooks.drop_column("confirmed_at")
-    op.drop_table("stored_bytes")
-    op.drop_table("workers")

@@ -15,10 +15,3 @@ def upgrade() -> None:
     """Add both columns; jobs from before have neither."""
     for column in optional(sa.Text, "nonce", "commitment"):
         op.add_column("jobs", column)
-
-
-def downgrade() -> None:
-    """Drop both columns."""
-    with op.batch_alter_table("jobs") as jobs:
-        jobs.drop_column("nonce")
-        jobs.drop_column("commitment")

@@ -66,7 +66,7 @@ class Piece:
 
 def render(view: Shown) -> str:
     """Draw the badge: an SVG file without scripts, styles or anything to be loaded."""
-    label = _words(f"{clip(view.attribute, LONGEST)} bias" if view.attribute else view.subject)
+    label = _words(f"{clip(view.rating.attribute, LONGEST)} bias" if view.rating.attribute else view.subject)
     pieces = _pieces(view)
     label_width = round(label.width + 2 * PAD)
     width = round(label_width + 2 * PAD + sum(piece.width for piece in pieces) + GAP * (len(pieces) - 1))
@@ -103,14 +103,14 @@ def describe(view: Shown) -> str:
         return "No rating of this service has been published."
     sentence = f"{view.target} was rated"
     sentence += f" with the model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
-    sentence += f" for {view.attribute} bias" if view.attribute else ""
-    sentence += f" by {view.method}" if view.method else ""
+    sentence += f" for {view.rating.attribute} bias" if view.rating.attribute else ""
+    sentence += f" by {view.rating.method}" if view.rating.method else ""
     sentence += f" on {day(view)}, {age(view)}" if view.rated_on else ""
     meaning = f"{view.letter}: {LETTERS[view.letter].title}. " if view.letter is not None else ""
     if view.state is State.RATED:
         meaning += f"{view.meaning} "
     ends = f", valid until {view.expires_at:%Y-%m-%d}" if view.expires_at else ""
-    rules = f"Methodology {view.methodology}{ends}. " if view.methodology else ""
+    rules = f"Methodology {view.rating.methodology.version}{ends}. " if view.rating.methodology.version else ""
     return f"{sentence}. {FALLEN.get(view.state, '')}{meaning}{rules}{view.provenance}".strip()
 
 

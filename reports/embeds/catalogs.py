@@ -24,8 +24,8 @@ APIS_JSON_PROPERTIES = (
 def apis_json(view: Shown) -> str:
     """Write the APIs.json entry of the rated service (https://apisjson.org), whose ``baseURL`` identifies it."""
     entry: dict[str, Any] = {"name": view.target, "description": describe(view)}
-    if view.target_url:
-        entry["baseURL"] = view.target_url
+    if view.rating.target.url:
+        entry["baseURL"] = view.rating.target.url
     if view.address():
         entry["humanURL"] = view.address("report.html")
     properties = [{"type": kind, "url": view.address(file)} for kind, file in APIS_JSON_PROPERTIES if view.address()]
@@ -126,16 +126,16 @@ ANY_TASK = "other"
 
 def hugging_face(view: Shown) -> dict[str, Any]:
     """Return the ``model-index`` for the head of a model card; without a rating, its list of results is empty."""
-    return {"model-index": [{"name": view.target, "results": [_model_result(view)] if view.id else []}]}
+    return {"model-index": [{"name": view.target, "results": [_model_result(view)] if view.rating.id else []}]}
 
 
 def _model_result(view: Shown) -> dict[str, Any]:
-    names = [part for part in (view.method, view.attribute) if part]
+    names = [part for part in (view.rating.method, view.rating.attribute) if part]
     return {
-        "task": {"type": TASKS.get(view.kind or "", ANY_TASK)},
+        "task": {"type": TASKS.get(view.rating.target.kind or "", ANY_TASK)},
         "dataset": {"type": "-".join(["assay", *names]), "name": f"Assay probes ({', '.join(names)})"},
         "metrics": [_model_metric(view, "bias-rating", "Bias rating", view.message), *_probability(view)],
-        "source": {"name": f"Assay, methodology {view.methodology}", "url": view.address("report.html")},
+        "source": {"name": f"Assay, methodology {view.rating.methodology.version}", "url": view.address("report.html")},
     }
 
 
@@ -164,11 +164,11 @@ def json_ld(view: Shown) -> str:
         "description": describe(view),
         "creativeWorkStatus": view.state.value,
         "author": {"@type": "Organization", "name": "Assay", "url": view.base_url},
-        "itemReviewed": _existing({"@type": "WebAPI", "name": view.target, "url": view.target_url}),
+        "itemReviewed": _existing({"@type": "WebAPI", "name": view.target, "url": view.rating.target.url}),
         "reviewAspect": view.subject,
         "datePublished": facts.get("rated_at"),
         "expires": facts.get("expires_at"),
-        "version": view.methodology,
+        "version": view.rating.methodology.version,
         "image": view.address("badge.svg"),
         "reviewRating": _rating(view),
     }
@@ -204,7 +204,7 @@ def overlay(view: Shown) -> dict[str, Any]:
     """
     return {
         "overlay": OVERLAY_VERSION,
-        "info": {"title": f"Bias rating of {view.target}", "version": view.id or "none"},
+        "info": {"title": f"Bias rating of {view.target}", "version": view.rating.id or "none"},
         "actions": [
             {
                 "target": "$.info",

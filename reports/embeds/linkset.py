@@ -42,16 +42,16 @@ def link(href: str | None, media_type: str, title: str | None = None) -> dict[st
 
 
 def _of_target(view: Shown) -> dict[str, Any]:
-    if view.target_url is None or view.address() is None:
+    if view.rating.target.url is None or view.address() is None:
         return {}
     described = link(view.address(), "application/json", f"{view.subject}: {view.message}") | _freshness(view)
-    return {"anchor": view.target_url, "describedby": [described]}
+    return {"anchor": view.rating.target.url, "describedby": [described]}
 
 
 def _of_rating(view: Shown) -> dict[str, Any]:
     if view.address() is None:
         return {}
-    about_link = {"about": [{"href": view.target_url}]} if view.target_url else {}
+    about_link = {"about": [{"href": view.rating.target.url}]} if view.rating.target.url else {}
     return {
         "anchor": view.address(),
         **about_link,

@@ -125,39 +125,14 @@ class Shown:
 
     # ------------------------------------------------------------------------ identity, target and methodology
     @property
-    def id(self) -> str | None:
-        """Id of the rating."""
-        return self.rating.id
-
-    @property
-    def attribute(self) -> str | None:
-        """Attribute that was tested."""
-        return self.rating.attribute
-
-    @property
-    def method(self) -> str | None:
-        """Method of the rating."""
-        return self.rating.method
-
-    @property
     def subject(self) -> str:
         """Subject of the letter in two or three words: "gender bias"."""
-        return f"{self.attribute} bias" if self.attribute else "bias rating"
+        return f"{self.rating.attribute} bias" if self.rating.attribute else "bias rating"
 
     @property
     def target(self) -> str:
         """Name of the service."""
         return self.rating.target.name or self.rating.target.url or "unnamed service"
-
-    @property
-    def target_url(self) -> str | None:
-        """Address of the service, where it has one."""
-        return self.rating.target.url
-
-    @property
-    def kind(self) -> str | None:
-        """Kind of the service."""
-        return self.rating.target.kind
 
     @property
     def model(self) -> str | None:
@@ -167,11 +142,6 @@ class Shown:
             (visible(value) for name in MODEL_SETTINGS if (value := settings.get(name)) and isinstance(value, str)),
             None,
         )
-
-    @property
-    def methodology(self) -> str | None:
-        """Version of the methodology."""
-        return self.rating.methodology.version
 
     # ------------------------------------------------------------------------ requester
     @property
@@ -185,14 +155,11 @@ class Shown:
         return self.rating.requester.host_proved if self.host_proved is None else self.host_proved
 
     @property
-    def description(self) -> str | None:
-        """How the service was described: ``default``, ``named``, ``changed``, ``uploaded`` or ``unpublished``."""
-        return self.rating.requester.description
-
-    @property
     def provenance(self) -> str:
         """Who requested the rating, how, and whether the owner objects, in sentences; empty if it is not known."""
-        return request_in_words(self.requested_by, self.host_is_proved, self.description, objects=self.objects)
+        return request_in_words(
+            self.requested_by, self.host_is_proved, self.rating.requester.description, objects=self.objects
+        )
 
     # ------------------------------------------------------------------------ dates
     @cached_property
@@ -220,9 +187,9 @@ class Shown:
     # ------------------------------------------------------------------------ addresses
     def address(self, file: str = "") -> str | None:
         """Return the address of the rating, or of one of its formats; ``None`` where there is no rating."""
-        if self.id is None:
+        if self.rating.id is None:
             return None
-        return "/".join([self.base_url, "v1", "ratings", quote(self.id, safe=""), *([file] if file else [])])
+        return "/".join([self.base_url, "v1", "ratings", quote(self.rating.id, safe=""), *([file] if file else [])])
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
@@ -233,15 +200,15 @@ class Shown:
             "letter": None if self.letter is None else self.letter.value,
             "declared": self.declared,
             "probability": self.probability,
-            "attribute": self.attribute,
-            "method": self.method,
+            "attribute": self.rating.attribute,
+            "method": self.rating.method,
             "model": self.model,
             "rated_at": _written(self.rated_at),
             "expires_at": _written(self.expires_at),
-            "methodology": self.methodology,
+            "methodology": self.rating.methodology.version,
             "requester": self.requested_by,
             "host_proved": self.host_is_proved,
-            "description": self.description,
+            "description": self.rating.requester.description,
             "objection": self.objects if self.document is not None else None,
             "rating": self.address(),
             "report": self.address("report.html"),

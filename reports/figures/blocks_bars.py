@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from assay.document import BlockDocument
 from assay.explain import share as percent
 from reports import tables
 from reports.figures.canvas import WIDTH, Figure, box, clip, draw, label
 from reports.markup import Markup
-from reports.view import Block, Component
+from reports.reading import Component
 
 LEFT, RIGHT, ROW, HEAD = 60, 92, 26, 24
 LONGEST = WIDTH - LEFT - RIGHT
@@ -28,17 +29,17 @@ def blocks_bars(component: Component, key: str) -> Figure | None:
         label(LEFT + 116, 13, "observed", "s"),
     ]
     y = LEGEND
-    for block in component.blocks:
+    for block in component.part.blocks:
         shapes += _block(block, y)
         y += HEAD + ROW * len(tables.block_values(block)) + 6
-    return draw(f"{key}-blocks", table, " ".join(_in_words(block) for block in component.blocks), y, *shapes)
+    return draw(f"{key}-blocks", table, " ".join(_in_words(block) for block in component.part.blocks), y, *shapes)
 
 
-def _block(block: Block, y: float) -> list[Markup]:
+def _block(block: BlockDocument, y: float) -> list[Markup]:
     total = tables.column_total(block.observed)
     role = f"{block.role} input" if block.role else ""
     shapes = [
-        label(0, y + 14, clip(block.name, 12), "b"),
+        label(0, y + 14, clip(block.name or "block", 12), "b"),
         label(LEFT, y + 14, f"{role}, {total:g} sentences".lstrip(", "), "s"),
     ]
     for index, value in enumerate(tables.block_values(block)):
@@ -58,11 +59,11 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else percent(share)
 
 
-def _in_words(block: Block) -> str:
+def _in_words(block: BlockDocument) -> str:
     total = tables.column_total(block.observed)
     values = ", ".join(
         f"{value} {_percent(block.specified.get(value))} declared and "
         f"{_percent(block.observed.get(value, 0) / total if total else None)} observed"
         for value in tables.block_values(block)
     )
-    return f"Block {block.name}: {values}."
+    return f"Block {block.name or 'block'}: {values}."

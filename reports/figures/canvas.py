@@ -116,7 +116,7 @@ def hallmark(
 ) -> Markup:
     """Draw a letter in its punch: oval for UCS, cropped corners for DSBS, pointed shield for BS.
 
-    The shape of the punch tells the letters apart without colour, as assay offices tell metals apart. A letter that is
+    The shape of the punch distinguishes the letters without colour, as on metals. A letter that is
     not declared (not `struck`) has a dashed outline; a letter that is not the rating's (`quiet`) has a thin solid
     outline. A large punch has an inner line. The style sheet defines the sizes 9, 11, 13, 15 and 40.
     """

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from reports import tables
 from reports.figures.canvas import UNITS, Figure, Width, box, clip, draw, label, stroke
 from reports.markup import Markup, tag
-from reports.view import Component, Effect, Table
+from reports.reading import Component
+from reports.view import Effect, Table
 
 LEFT, RIGHT, ROW = 6, 12, 54
 LETTER, STANDING = 6.4, 104

@@ -6,7 +6,8 @@ from assay.explain import LETTERS, chance, level
 from reports import tables
 from reports.figures.canvas import WIDTH, Figure, box, clip, draw, hallmark, label, stroke
 from reports.markup import Markup, tag
-from reports.view import RatingView, Verdict
+from reports.reading import RatingView
+from reports.view import Verdict
 
 
 def stamp(rating: RatingView, key: str) -> Figure:
@@ -21,8 +22,8 @@ def stamp(rating: RatingView, key: str) -> Figure:
     )
     facts = [
         ("certainty", "–" if probability is None else chance(probability)),
-        ("methodology", clip(rating.methodology or "–", 8)),
-        ("year", (rating.rated_at or "–")[:4]),
+        ("methodology", clip(rating.document.methodology.version or "–", 8)),
+        ("year", (rating.document.rated_at or "–")[:4]),
     ]
     shapes: list[Markup] = [hallmark(verdict.letter, 2, 2, 206, 96, struck=verdict.declared, size=40)]
     for index, (name, text) in enumerate(facts):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from reports import tables
 from reports.figures.canvas import WIDTH, Figure, clip, draw, hallmark, label
 from reports.markup import Markup
-from reports.view import Component, RatingView
+from reports.reading import Component, RatingView
 
 ACROSS, TILE, HEAD, LEFT, ROW = 5, 50, 22, 84, 30
 
@@ -20,8 +20,8 @@ def overview_matrix(rating: RatingView, key: str) -> Figure | None:
     """
     if not rating.components:
         return None
-    languages = _names(rating.components, "language")
-    templates = _names(rating.components, "template")
+    languages = _distinct(component.language for component in rating.components)
+    templates = _distinct(component.part.template for component in rating.components)
     crossed = len(languages) > 1 < len(templates) <= 6 and len(rating.components) <= len(languages) * len(templates)
     shapes, height = _matrix(rating.components, languages, templates) if crossed else _wall(rating.components)
     words = "; ".join(f"{component.title}: {tables.short(component.verdict)}" for component in rating.components[:60])
@@ -29,8 +29,8 @@ def overview_matrix(rating: RatingView, key: str) -> Figure | None:
     return draw(f"{key}-overview", table, f"{words}.", height, *shapes, title="The letter of every part")
 
 
-def _names(components: Sequence[Component], field: str) -> list[str]:
-    return list(dict.fromkeys(name for component in components if (name := getattr(component, field))))
+def _distinct(names: Iterable[str | None]) -> list[str]:
+    return list(dict.fromkeys(filter(None, names)))
 
 
 def _wall(components: Sequence[Component]) -> tuple[list[Markup], float]:
@@ -50,8 +50,11 @@ def _matrix(components: Sequence[Component], languages: list[str], templates: li
     shapes = [label(LEFT + (i + 0.5) * step, 13, clip(name, int(step / 6)), "m s") for i, name in enumerate(templates)]
     shapes += [label(0, HEAD + i * ROW + 17, clip(name, 13)) for i, name in enumerate(languages)]
     for component in components:
-        if component.language in languages and component.template in templates:
-            x, y = LEFT + templates.index(component.template) * step, HEAD + languages.index(component.language) * ROW
+        if component.language in languages and component.part.template in templates:
+            x, y = (
+                LEFT + templates.index(component.part.template) * step,
+                HEAD + languages.index(component.language) * ROW,
+            )
             w = min(step - 6, 64)
             shapes.append(_punch(component, x + (step - w) / 2, y, w))
     return shapes, HEAD + len(languages) * ROW

@@ -7,7 +7,7 @@ from assay.model import Letter
 from reports import tables
 from reports.figures.canvas import UNITS, Figure, Width, box, draw, label
 from reports.markup import Markup, tag
-from reports.view import Component
+from reports.reading import Component
 
 LEFT, ROW, BAR = 104, 32, 20
 NAMED = 74

@@ -7,8 +7,8 @@ from assay.explain import share as percent
 from reports import tables
 from reports.figures.canvas import WIDTH, Figure, box, clip, draw, heat_class, label
 from reports.markup import Markup, tag
+from reports.reading import Component
 from reports.tables import count
-from reports.view import Component
 
 LEFT, TOP, ROW = 92, 40, 46
 """Space for the row names, for the column names, and height of a row."""

@@ -10,7 +10,8 @@ from assay.model import Letter
 from reports import tables
 from reports.figures.canvas import WIDTH, Figure, Width, box, clip, draw, hallmark, label, stroke
 from reports.markup import Markup, coordinate, tag
-from reports.view import NOT_MEASURED, Component, Effect, Table, Verdict
+from reports.reading import Component
+from reports.view import NOT_MEASURED, Effect, Table, Verdict
 
 BAND = 44
 """Thickness of the band at a probability of 1, in user units."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from reports import outline, tables
-from reports.reading import read
-from reports.view import Component, Example, RatingView, Said, Table
+from reports.reading import Component, RatingView, read
+from reports.view import Said, Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&$^]|:(?=//)|(?<=\w)@|^[-+=])")
 _CODE = re.compile(r"[a-z0-9-]+")
@@ -54,8 +54,8 @@ def _reply(rating: RatingView) -> Iterator[str]:
     yield f"**{outline.REPLY}**"
     yield "\n>\n".join(f"> {escape(paragraph)}" for paragraph in rating.reply.paragraphs)
     yield escape(" ".join(filter(None, (outline.reply_sentence(rating.reply), rating.reply.link))))
-    if rating.reply.answer:
-        yield "\n>\n".join(f"> {escape(paragraph)}" for paragraph in rating.reply.answer)
+    if rating.reply.answer.paragraphs:
+        yield "\n>\n".join(f"> {escape(paragraph)}" for paragraph in rating.reply.answer.paragraphs)
         yield escape(outline.answer_sentence(rating.reply))
 
 
@@ -94,8 +94,8 @@ def _reasons(reasons: Iterable[Said]) -> str:
     return "\n".join(f"- {escape(reason.text)} ({_code(reason.code)})" for reason in reasons)
 
 
-def _example(example: Example) -> str:
-    return "- " + "  \n  ".join(f"{name}: {escape(text)}" for name, text in example.lines)
+def _example(example: Mapping[str, str]) -> str:
+    return "- " + "  \n  ".join(f"{name}: {escape(text)}" for name, text in example.items())
 
 
 def _code(code: str) -> str:

@@ -11,8 +11,8 @@ from assay.explain import chance
 from assay.model import Letter
 from reports import outline, tables
 from reports.plain import width
-from reports.reading import read
-from reports.view import Component, Example, RatingView, Said, Table, Verdict
+from reports.reading import Component, RatingView, read
+from reports.view import Said, Table, Verdict
 
 COLUMNS = 88
 """Default width in columns."""
@@ -85,8 +85,8 @@ class _Page:
             yield from self._heading(outline.REPLY)
             yield from self._text(*rating.reply.paragraphs, rating.reply.link or "")
             yield from self._text(outline.reply_sentence(rating.reply))
-            if rating.reply.answer:
-                yield from self._text(*rating.reply.answer, outline.answer_sentence(rating.reply))
+            if rating.reply.answer.paragraphs:
+                yield from self._text(*rating.reply.answer.paragraphs, outline.answer_sentence(rating.reply))
 
     def _probabilities(self, rating: RatingView) -> Iterator[str]:
         for letter, probability in (rating.verdict.probabilities or {}).items():
@@ -113,8 +113,8 @@ class _Page:
             for example in component.examples:
                 yield from self._example(example)
 
-    def _example(self, example: Example) -> Iterator[str]:
-        for name, text in example.lines:
+    def _example(self, example: Mapping[str, str]) -> Iterator[str]:
+        for name, text in example.items():
             yield from self._hanging(f"  {name:<11}", text)
         yield ""
 

@@ -17,6 +17,7 @@ from reports.methods import (
     alternation,
     association,
     forced_choice,
+    outcomes,
     stereotype_score,
     stimulus_sampling,
     translation,
@@ -32,6 +33,7 @@ REPORTS: tuple[MethodReport, ...] = (
     association.REPORT,
     stereotype_score.REPORT,
     visual_stereotype.REPORT,
+    outcomes.REPORT,
 )
 """Reports of Assay's methods, in the order of `assay.methods.METHODS`."""
 

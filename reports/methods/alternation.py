@@ -31,55 +31,41 @@ SHEETS = (
     Sheet(
         "pairs",
         "What changing the attribute changes",
-        (
-            ("From", "from_", cells.texts),
-            ("To", "to", cells.texts),
-            ("Mean shift", "shift", cells.numbers),
-            ("In standard deviations", "effect", cells.intervals),
-            ("d_z", "d_z", cells.numbers),
-            ("Profiles changed", "changed", cells.numbers),
-        ),
+        {
+            "From": "from_",
+            "To": "to",
+            "Mean shift": "shift",
+            "In standard deviations": "effect",
+            "d_z": "d_z",
+            "Profiles changed": "changed",
+        },
     ),
     Sheet(
         "changes",
         "What changes a single answer",
-        (
-            ("Compared with", "what", cells.texts),
-            ("From", "from_", cells.texts),
-            ("To", "to", cells.texts),
-            ("Comparisons", "of", cells.numbers),
-            ("Answers changed", "changed", cells.numbers),
-            ("Root mean square", "size", cells.numbers),
-        ),
+        {
+            "Compared with": "what",
+            "From": "from_",
+            "To": "to",
+            "Comparisons": "of",
+            "Answers changed": "changed",
+            "Root mean square": "size",
+        },
     ),
     Sheet(
         "groups",
         "Groups as they came",
-        (
-            ("Value", "value", cells.texts),
-            ("Records", "records", cells.numbers),
-            ("Mean output", "mean", cells.numbers),
-            ("Fewer than 30", "small", cells.texts),
-        ),
+        {"Value": "value", "Records": "records", "Mean output": "mean", "Fewer than 30": "small"},
     ),
     Sheet(
         "labels",
         "Labels under one value and under the other",
-        (
-            ("From", "from_", cells.texts),
-            ("To", "to", cells.texts),
-            ("Profiles changed", "changed", cells.numbers),
-        ),
+        {"From": "from_", "To": "to", "Profiles changed": "changed"},
     ),
     Sheet(
         "divergence",
         "How the distributions of outputs differ",
-        (
-            ("From", "from_", cells.texts),
-            ("To", "to", cells.texts),
-            ("Gaussian KL, 95 % interval", "kl_interval", cells.intervals),
-            ("Sign-flip p", "sign_flip_p", cells.p_values),
-        ),
+        {"From": "from_", "To": "to", "Gaussian KL, 95 % interval": "kl_interval", "Sign-flip p": "sign_flip_p"},
     ),
 )
 """Tables of the lists in a component's detail."""
@@ -87,12 +73,7 @@ SHEETS = (
 RATIOS = Sheet(
     "ratios",
     "Disparate impact: base rate of one group over another's",
-    (
-        ("Of", "of", cells.texts),
-        ("To", "to", cells.texts),
-        ("Ratio", "ratio", cells.intervals),
-        ("Why there is none", "why", cells.texts),
-    ),
+    {"Of": "of", "To": "to", "Ratio": "ratio", "Why there is none": "why"},
 )
 
 
@@ -166,7 +147,7 @@ def _means_in_words(
 
 
 def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:
-    """Return the counted changes by what was exchanged; of records' labels, that of the value alone."""
+    """Return the counted changes by the exchanged part; for labels of records, those of the value alone."""
     if part.changes:
         return {change.what: change for change in part.changes}
     changed, profiles = [row.changed or 0 for row in part.labels], part.profiles.whole
@@ -176,7 +157,7 @@ def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, Chan
 
 
 def _counted(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: float) -> Iterator[str]:
-    """Write what was counted when the value, nothing, or the person was exchanged."""
+    """Write the changes counted when the value, nothing, or the person was exchanged."""
     for comparison, (label, number) in COUNTED.items():
         row = rows.get(comparison, ChangeDocument())
         if row.changed is None or row.of is None:
@@ -285,5 +266,5 @@ def _direction(row: PairDocument | DivergenceDocument) -> str:
     return ARROW.join((row.from_ or "?", row.to or "?"))
 
 
-REPORT = MethodReport(Alternation, STEPS, LETTERS, in_words, tables, figures, room)
+REPORT: MethodReport = MethodReport(Alternation, STEPS, LETTERS, in_words, tables, figures, room)
 """Report of alternation."""

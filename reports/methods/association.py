@@ -35,13 +35,13 @@ OWN, OTHERS = "own stereotypes", "others' stereotypes"
 CONNECTIONS = Sheet(
     "connections",
     "Mean distances by connection",
-    (
-        ("Connection", "connection", cells.texts),
-        ("Mean", "mean", cells.numbers),
-        ("89 % HPDI", "hpdi_89", cells.intervals),
-        ("5.5 to 94.5 %", "equal_tailed_89", cells.intervals),
-        ("Residual sd", "sigma", cells.numbers),
-    ),
+    {
+        "Connection": "connection",
+        "Mean": "mean",
+        "89 % HPDI": "hpdi_89",
+        "5.5 to 94.5 %": "equal_tailed_89",
+        "Residual sd": "sigma",
+    },
 )
 
 MEASURES: tuple[str, ...] = ("rnd", "ect", "ripa", "rnsb", "direct_bias")
@@ -50,16 +50,16 @@ MEASURES: tuple[str, ...] = ("rnd", "ect", "ripa", "rnsb", "direct_bias")
 CLASSICAL = Sheet(
     "weat",
     "Measures that came before, two groups at a time",
-    (
-        ("Groups", "groups", cells.texts),
-        ("WEAT effect size", "weat", cells.numbers),
-        ("WEAT p", "p", cells.p_values),
-        ("RND", "rnd", cells.numbers),
-        ("ECT", "ect", cells.numbers),
-        ("RIPA", "ripa", cells.numbers),
-        ("RNSB", "rnsb", cells.numbers),
-        ("DirectBias of controls", "direct_bias", cells.numbers),
-    ),
+    {
+        "Groups": "groups",
+        "WEAT effect size": "weat",
+        "WEAT p": "p",
+        "RND": "rnd",
+        "ECT": "ect",
+        "RIPA": "ripa",
+        "RNSB": "rnsb",
+        "DirectBias of controls": "direct_bias",
+    },
 )
 """Measures of one number, without uncertainty or with the p-value of one test (docs/methods/association.md)."""
 
@@ -85,11 +85,6 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
         part,
         f"words of the list “{title_of_words(part.name or '')}” about {groups or 'groups'}",
     )
-
-
-def room(document: RatingDocument, part: AssociationComponent) -> Room | None:  # noqa: ARG001
-    """Return 0 as the number of further questions: the vector of a word is always the same."""
-    return Room(0, "", "words")
 
 
 def tables(part: AssociationComponent) -> Iterator[Table | None]:
@@ -227,5 +222,10 @@ def _distances(distances: Shares) -> str:
     return ", ".join(f"{word} {value:.2f}" for word, value in ordered[:NAMED]) + more or cells.ABSENT
 
 
-REPORT = MethodReport(Association, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, lambda _: "Words")
+ALL_ASKED = Room(0, "", "words")
+"""No further questions: the vector of a word is always the same."""
+
+REPORT: MethodReport = MethodReport(
+    Association, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words, lambda _: "Words"
+)
 """Report of association."""

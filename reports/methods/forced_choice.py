@@ -31,15 +31,15 @@ CURVES = 6
 WORDS = Sheet(
     "words",
     "Points of subjective equality",
-    (
-        ("Word", "word", cells.texts),
-        ("Role", "role", cells.texts),
-        ("Declared share", "share", cells.numbers),
-        ("PSE", "pse", cells.intervals),
-        ("JND (sd)", "jnd", cells.numbers),
-        ("JND to 75 %", "jnd_75", cells.numbers),
-        ("Why there is none", "why", cells.texts),
-    ),
+    {
+        "Word": "word",
+        "Role": "role",
+        "Declared share": "share",
+        "PSE": "pse",
+        "JND (sd)": "jnd",
+        "JND to 75 %": "jnd_75",
+        "Why there is none": "why",
+    },
 )
 """Table of the words; of many words, the most extreme on both sides are shown."""
 
@@ -50,7 +50,7 @@ def counted(part: ForcedChoiceComponent) -> str:
 
 
 def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[str]:
-    """Yield sentences: where words lie between the two sides, and what was tested."""
+    """Yield sentences: the position of words between the two sides, and what was tested."""
     first, second = sides(part)
     placed = sorted(
         (row.place, row.word) for row in part.words if row.role == "concept" and row.place is not None and row.word
@@ -71,7 +71,7 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
 
 
 def _mixed(level: float) -> str:
-    """Write a PSE as a share of the mixture; a PSE may lie below 0 or above 1."""
+    """Write a PSE as a share of the mixture; a PSE may be below 0 or above 1."""
     return "more than all" if level > 1 else "less than none" if level < 0 else f"an estimated {100 * level:.0f} %"
 
 
@@ -235,5 +235,7 @@ def _shares(part: ForcedChoiceComponent) -> Picture | None:
     return Scatter(title, "declared share", "PSE", tuple(points), twin, slope, intercept, level=0.5)
 
 
-REPORT = MethodReport(ForcedChoice, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, counted)
+REPORT: MethodReport = MethodReport(
+    ForcedChoice, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, counted
+)
 """Report of forced choice."""

@@ -42,6 +42,7 @@ class ProfilesExperiment:
     records: RecordsGiven | None = None
 
 
+# ---------------------------------------------------------------------------- tables
 def title_of_words(name: str) -> str:
     """Return the title of words that Assay ships, or the name of other words."""
     return specifications()[name].title if is_shipped(name) else name

@@ -9,11 +9,12 @@ from assay.explain import Vocabulary
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.stereotype_score.method import StereotypeScore
 from assay.methods.stereotype_score.words import PHRASES, REASONS
-from reports import cells, charts
+from reports import charts
 from reports.in_words import HUNDREDTHS, hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.methods.terms import (
+    ALL_ASKED,
     MOST_ITEMS,
     Choices,
     lists_figure,
@@ -24,7 +25,6 @@ from reports.methods.terms import (
     sources_table,
     squares_figure,
     terms_figure,
-    terms_room,
     terms_sheet,
     terms_table,
 )
@@ -43,13 +43,13 @@ LETTERS: Mapping[str, str] = {
 GROUP_PAIRS = Sheet(
     "group_pairs",
     "Pairs of group terms: how often the first was preferred, and the stereotype",
-    (
-        ("First", "first", cells.texts),
-        ("Second", "second", cells.texts),
-        ("First, neutral attributes", "neutral", cells.numbers),
-        ("Stereotype, other attributes", "stereotyped", cells.numbers),
-        ("Pairs", "pairs", cells.numbers),
-    ),
+    {
+        "First": "first",
+        "Second": "second",
+        "First, neutral attributes": "neutral",
+        "Stereotype, other attributes": "stereotyped",
+        "Pairs": "pairs",
+    },
 )
 
 LOOKS = looks_sheet("Pairs", "pairs")
@@ -57,7 +57,7 @@ LOOKS = looks_sheet("Pairs", "pairs")
 SCORES = scores_sheet(
     "Scores: the share that the stereotype had, and with neutral attributes the first group",
     "Attribute terms",
-    (("Over terms (BiasTestGPT)", "over_terms"), ("Over pairs (CrowS-Pairs)", "over_pairs")),
+    {"Over terms (BiasTestGPT)": "over_terms", "Over pairs (CrowS-Pairs)": "over_pairs"},
     "Hierarchy, 95 % interval",
     "Pairs",
 )
@@ -67,12 +67,7 @@ TERMS = terms_sheet("Attribute terms", "With the others in view", "Pairs")
 PAIRS = Sheet(
     "sentences",
     "Sentences",
-    (
-        ("About the first group", "first", cells.texts),
-        ("About the second group", "second", cells.texts),
-        ("Term", "term", cells.texts),
-        ("Preferred", "prefers", cells.texts),
-    ),
+    {"About the first group": "first", "About the second group": "second", "Term": "term", "Preferred": "prefers"},
 )
 
 
@@ -157,5 +152,7 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
     return Forest(title, "share of pairs; 0.5 prefers neither", marks, table, kinds, 0.5, tolerance)
 
 
-REPORT = MethodReport(StereotypeScore, STEPS, LETTERS, in_words, tables, figures, terms_room, title_of_words)
+REPORT: MethodReport = MethodReport(
+    StereotypeScore, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words
+)
 """Report of stereotype-score."""

@@ -28,41 +28,37 @@ SHEETS = (
     *(
         Sheet(
             key,
-            f"{title} to what makes it say yes",
-            (
-                ("Word", "word", cells.texts),
-                ("Slot", "slot", cells.texts),
-                ("Share of inputs", "prior", cells.numbers),
-                ("Share of yes", "posterior", cells.numbers),
-                ("Ratio", "ratio", cells.numbers),
-                ("Distance, in slots", "distance", cells.numbers),
-            ),
+            f"{title} to the positive class",
+            {
+                "Word": "word",
+                "Slot": "slot",
+                "Share of inputs": "prior",
+                "Share in the positive class": "posterior",
+                "Ratio": "ratio",
+                "Distance, in slots": "distance",
+            },
         )
         for key, title in (("nearest_words", "Nearest words"), ("most_distant_words", "Most distant words"))
     ),
     Sheet(
         "numbers",
-        "What the inputs that make it say yes are like",
-        (
-            ("Number", "name", cells.texts),
-            ("Mean of inputs", "prior", cells.numbers),
-            ("Mean of yes", "posterior", cells.numbers),
-            ("Shift, in sd", "shift", cells.numbers),
-        ),
+        "Numbers of the positive class",
+        {
+            "Number": "name",
+            "Mean of inputs": "prior",
+            "Mean in the positive class": "posterior",
+            "Shift, in sd": "shift",
+        },
     ),
     *(
         Sheet(
             key,
             title,
-            (
-                ("Asked", "asked", cells.texts),
-                ("Probability of yes", "yes", cells.numbers),
-                ("Distance, in slots", "distance", cells.numbers),
-            ),
+            {"Asked": "asked", "Probability of the positive class": "yes", "Distance, in slots": "distance"},
         )
         for key, title in (
-            ("nearest_inputs", "Inputs that make it say yes the most"),
-            ("most_distant_inputs", "Inputs that make it say yes the least"),
+            ("nearest_inputs", "Most probable inputs of the positive class"),
+            ("most_distant_inputs", "Least probable inputs of the positive class"),
         )
     ),
 )
@@ -70,7 +66,7 @@ SHEETS = (
 
 
 def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]:
-    """Yield sentences: which group the inputs with a yes are about, and what was tested."""
+    """Yield sentences: which group the inputs of the positive class are about, and what was tested."""
     label, values = part.label or "yes", part.values
     largest = max(_shares(part.distribution), default=None)
     if largest is not None:
@@ -94,7 +90,7 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
 
 
 def _shares(rows: Sequence[ValueDocument]) -> list[tuple[float, str]]:
-    """Return the share of each value among the inputs that get a yes."""
+    """Return the share of each value among the inputs of the positive class."""
     return [(row.posterior.estimate, row.value or "?") for row in rows if row.posterior.estimate is not None]
 
 
@@ -127,7 +123,7 @@ def _weights(part: SamplingComponent) -> Table:
     statistics = (
         ("inputs that count", weights.inputs),
         ("effective ones (ESS)", weights.effective),
-        ("mean probability of yes", weights.mean),
+        ("mean probability of the positive class", weights.mean),
         ("shape of the weights' tail (Pareto k)", weights.tail),
     )
     rows = tuple((title, cells.number(value)) for title, value in statistics if value is not None)
@@ -135,7 +131,7 @@ def _weights(part: SamplingComponent) -> Table:
 
 
 def _distribution(part: SamplingComponent) -> Picture | None:
-    """The attribute's distribution among all inputs, and among the inputs that get a yes."""
+    """The attribute's distribution among all inputs, and among the inputs of the positive class."""
     rows = part.distribution[: charts.MOST_WORDS]
     tied = {row.value: row.posterior for tied_prior in part.tied[:1] for row in tied_prior.values}
     marks = tuple(
@@ -144,24 +140,24 @@ def _distribution(part: SamplingComponent) -> Picture | None:
     )
     if not any(span for mark in marks for span in mark.spans):
         return None
-    title = "The attribute among the inputs that make it say yes" + some_of(rows, part.distribution)
+    title = "The attribute in the positive class" + some_of(rows, part.distribution)
     kinds = ("content alike", "content tied to it")
     twin = charts.twin(title, "Value", marks, kinds)
     return Forest(title, "share; the line is that of all inputs", marks, twin, kinds, reference=rows[0].prior)
 
 
 def _groups(part: SamplingComponent) -> Picture | None:
-    """Mean distance of each group to the inputs that get a yes (P1's figure)."""
+    """Mean distance of each group to the inputs of the positive class (P1's figure)."""
     rows = [
         (row.value or "value", None if row.distance is None else Span(row.distance)) for row in part.group_distances
     ]
     words = "mean number of slots that differ" if part.nearest_words else "mean distance, in sds"
-    return charts.forest("Distance of each group to what makes it say yes", words, rows, head="Value")
+    return charts.forest("Distance of each group to the positive class", words, rows, head="Value")
 
 
 def _projection(part: SamplingComponent) -> Picture | None:
     """Inputs of the prior and of the posterior on two principal components."""
-    kinds = ("all inputs", "those that make a yes")
+    kinds = ("all inputs", "positive class")
     points = [
         Point(kinds[kind], x, y, kind=kind)
         for kind, places in enumerate((part.projection.prior, part.projection.posterior))
@@ -180,5 +176,5 @@ def _projection(part: SamplingComponent) -> Picture | None:
     return Scatter(title, "first component", "second", tuple(points), twin, kinds=kinds)
 
 
-REPORT = MethodReport(StimulusSampling, STEPS, LETTERS, in_words, tables, figures, room)
+REPORT: MethodReport = MethodReport(StimulusSampling, STEPS, LETTERS, in_words, tables, figures, room)
 """Report of stimulus sampling."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from assay.document import RatingDocument, Shares
+from assay.document import Shares
 from assay.explain import Vocabulary
 from assay.methods.shared.detail import CaseDocument, Source, TermsComponent, TermScore
 from reports import cells, charts
@@ -26,35 +26,23 @@ MOST_ITEMS = 20
 # ---------------------------------------------------------------------------- sheets
 def looks_sheet(items: str, key: str) -> Sheet:
     """Describe the table of looks; `items` is the title of the number under `key`."""
-    columns = ((f"{items} of each term", "per_term", cells.numbers), (items, key, cells.numbers))
-    return Sheet("looks", "Looks at the evidence", (*columns, ("Likeliest", "letter", cells.texts)))
+    columns = {f"{items} of each term": "per_term", items: key, "Likeliest": "letter"}
+    return Sheet("looks", "Looks at the evidence", columns)
 
 
-def scores_sheet(title: str, head: str, own_columns: Sequence[tuple[str, str]], interval: str, items: str) -> Sheet:
+def scores_sheet(title: str, head: str, own_columns: Mapping[str, str], interval: str, items: str) -> Sheet:
     """Describe the table of P4's score and other scores of each list; `own_columns` are the method's own columns."""
-    columns = (
-        (head, "list", cells.texts),
-        *((title, key, cells.numbers) for title, key in own_columns),
-        (interval, "posterior", cells.intervals),
-        ("Pooled, Wilson", "pooled", cells.intervals),
-        ("Terms", "terms", cells.numbers),
-        (items, items.lower(), cells.numbers),
-        ("Ties", "ties", cells.numbers),
+    counts = {"Terms": "terms", items: items.lower(), "Ties": "ties"}
+    return Sheet(
+        "lists", title, {head: "list", **own_columns, interval: "posterior", "Pooled, Wilson": "pooled", **counts}
     )
-    return Sheet("lists", title, columns)
 
 
 def terms_sheet(title: str, interval: str, items: str) -> Sheet:
     """Describe the table of terms."""
-    columns = (
-        ("Term", "term", cells.texts),
-        ("List", "list", cells.texts),
-        ("Score", "score", cells.numbers),
-        (interval, "posterior", cells.intervals),
-        (items, items.lower(), cells.numbers),
-        ("Ties", "ties", cells.numbers),
-    )
-    return Sheet("terms", f"{title}, those farthest from 1/2 first", columns)
+    scores = {"Term": "term", "List": "list", "Score": "score", interval: "posterior"}
+    title = f"{title}, those farthest from 1/2 first"
+    return Sheet("terms", title, {**scores, items: items.lower(), "Ties": "ties"})
 
 
 # ---------------------------------------------------------------------------- tables
@@ -119,7 +107,7 @@ def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Pi
 
 
 def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) -> Picture | None:
-    """Draw the terms whose scores lie farthest from 1/2."""
+    """Draw the terms whose scores are farthest from 1/2."""
     terms = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
     visible = terms[: charts.MOST_MARKS]
     rows = [(row.term or "term", charts.span(row.posterior)) for row in visible]
@@ -222,6 +210,5 @@ class Choices:
         return f" ({undecided:,} undecided)" if undecided else ""
 
 
-def terms_room(document: RatingDocument, part: TermsComponent) -> Room:  # noqa: ARG001
-    """Return 0 as the number of further questions: terms differ, so more items of the same terms hardly help."""
-    return Room(0, "", "terms of “words”")
+ALL_ASKED = Room(0, "", "terms of “words”")
+"""No further questions: terms differ, so more items of the same terms hardly help."""

@@ -9,8 +9,8 @@ from assay.catalog import attribute as attribute_named
 from assay.document import ComponentDocument, RatingDocument
 from assay.errors import AssayError
 from assay.explain import listed
-from assay.methods.shared.distributions import declare_blocks
 from assay.methods.translation.analysis import TranslationMethod
+from assay.methods.translation.distributions import declare_blocks
 from assay.methods.translation.hidden_effects import SIDES
 from assay.methods.translation.one_hop import OneHop
 from assay.methods.translation.round_trip import RoundTrip

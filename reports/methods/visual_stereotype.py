@@ -14,6 +14,7 @@ from reports.in_words import HUNDREDTHS, hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.methods.terms import (
+    ALL_ASKED,
     MOST_ITEMS,
     Choices,
     lists_figure,
@@ -24,7 +25,6 @@ from reports.methods.terms import (
     sources_table,
     squares_figure,
     terms_figure,
-    terms_room,
     terms_sheet,
     terms_table,
 )
@@ -43,7 +43,7 @@ LETTERS: Mapping[str, str] = {
 SCORES = scores_sheet(
     "Scores: what the stereotyped label had, and with neutral pictures the first label",
     "Pictures of terms",
-    (("Over images (BiasTestGPT)", "over_images"), ("Over terms", "over_terms")),
+    {"Over images (BiasTestGPT)": "over_images", "Over terms": "over_terms"},
     "With the terms in view, 95 % interval",
     "Images",
 )
@@ -53,14 +53,14 @@ TERMS = terms_sheet("Generation terms", "95 % interval", "Images")
 PICTURES = Sheet(
     "images",
     "Pictures",
-    (
-        ("Picture of", "term", cells.texts),
-        ("Probability of the first label", "first_score", cells.numbers),
-        ("Named", "names", cells.texts),
-        ("Said", "says", cells.texts),
-        ("Towards the stereotype, or the first", "towards", cells.numbers),
-        ("Image", "image", cells.texts),
-    ),
+    {
+        "Picture of": "term",
+        "Probability of the first label": "first_score",
+        "Named": "names",
+        "Said": "says",
+        "Towards the stereotype, or the first": "towards",
+        "Image": "image",
+    },
 )
 
 LOOKS = looks_sheet("Pictures", "images")
@@ -136,5 +136,7 @@ def _answers_in_words(part: PictureComponent) -> Table:
     return Table("What the answers named", ("Answers", "Pictures"), tuple(rows))
 
 
-REPORT = MethodReport(VisualStereotype, STEPS, LETTERS, in_words, tables, figures, terms_room, title_of_words)
+REPORT: MethodReport = MethodReport(
+    VisualStereotype, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words
+)
 """Report of visual-stereotype."""

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from reports.pages.composition import composition_page
+from reports.pages.page import Page, page_html, page_markdown
 from reports.pages.suite import suite_page
-from reports.pages.view import Page
-from reports.pages.writing import page_html, page_markdown
 
 __all__ = ["MEDIA_TYPES", "PageFormat", "render_page"]
 

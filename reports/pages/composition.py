@@ -18,7 +18,7 @@ from assay.document import (
 from assay.explain import chance, listed
 from assay.model import Letter
 from reports import tables
-from reports.pages.view import Cell, Grid, Page, Section, plain_cells
+from reports.pages.page import Cell, Grid, Page, Section, plain_cells
 from reports.plain import visible
 from reports.reading import verdict_of
 from reports.view import ARROW, Verdict

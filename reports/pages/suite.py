@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from assay.document import NO_COMPONENT, NO_SERVICE, ComponentDocument, Json, ServiceDocument, Shares, read_json
 from assay.explain import chance, listed
 from reports import tables
-from reports.pages.view import Cell, Grid, Page, Section, plain_cells
+from reports.pages.page import Cell, Grid, Page, Section, plain_cells
 from reports.plain import visible
 from reports.reading import verdict_of
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from assay.evidence.statement import RATING, TEST_RESULT
-from service.certificates.evidence import exported, proved
 from service.certificates.schemas import (
     AttestationQuery,
     EnvelopeView,
@@ -18,15 +17,16 @@ from service.certificates.schemas import (
     SigningKeyList,
     SigningKeyView,
 )
-from service.certificates.signatures import certificate_of, published_keys
-from service.dependencies import ServiceDependency
-from service.http.authentication import DEFAULT_TENANT, DOWNLOAD, Admin, Caller
-from service.http.conditional import not_modified
+from service.certificates.service import certificate_of, exported, proved, published_keys
+from service.container import ServiceDependency
+from service.http.authentication import DEFAULT_TENANT, DOWNLOAD, Admin
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
+from service.http.openapi.responses import CONFLICT, ETAG, LOCATION, RATED, TAGGED, returns
 from service.http.problems import Problem, not_found
-from service.ratings.freshness import FRESH_S, dated, headers_of
 from service.ratings.routes import FoundRating
+from service.ratings.service import FRESH_S, dated, headers_of
+from store.core.database import Connection
 from store.security import signing
 
 router = APIRouter(tags=["certificates"], route_class=StrictRoute)
@@ -39,9 +39,9 @@ MAX_SEQ = 2**31 - 1
 """Largest number of an observation: the limit of the database's integers."""
 
 
-@router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView)
+@router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView, responses=returns(ETAG | RATED))
 async def get_attestation(
-    request: Request, rating: FoundRating, service: ServiceDependency, query: Annotated[AttestationQuery, Query()]
+    rating: FoundRating, service: ServiceDependency, query: Annotated[AttestationQuery, Query()]
 ) -> Response:
     """Read a rating's certificate: an in-toto statement in a DSSE envelope, signed with Ed25519.
 
@@ -52,10 +52,15 @@ async def get_attestation(
     if envelope is None:
         raise Problem("no-test-result")
     headers = headers_of(rating, f"{certificate.key_id}-{query.predicate}")
-    return not_modified(request, headers) or json_response(envelope, headers=headers)
+    return json_response(envelope, headers=headers)
 
 
-@router.get(f"{RATINGS}/export.jsonl", response_class=Response, dependencies=DOWNLOAD)
+@router.get(
+    f"{RATINGS}/export.jsonl",
+    response_class=Response,
+    dependencies=DOWNLOAD,
+    responses=returns(RATED, "application/jsonl") | CONFLICT,
+)
 async def export_rating(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download a rating with all its evidence as one signed file, for offline verification with `assay verify`.
 
@@ -66,9 +71,13 @@ async def export_rating(rating: FoundRating, service: ServiceDependency) -> Resp
     return export
 
 
-@router.get(f"{RATINGS}/observations/{{seq}}/proof", response_model=ProofView, dependencies=DOWNLOAD)
+@router.get(
+    f"{RATINGS}/observations/{{seq}}/proof",
+    response_model=ProofView,
+    dependencies=DOWNLOAD,
+    responses=returns(ETAG | RATED) | CONFLICT,
+)
 async def prove_observation(
-    request: Request,
     rating: FoundRating,
     service: ServiceDependency,
     seq: Annotated[str, Path(description="Number (`seq`) of the observation in the job's list.", examples=["1"])],
@@ -77,42 +86,48 @@ async def prove_observation(
     if NUMBER.fullmatch(seq) is None or (number := int(seq)) > MAX_SEQ:
         raise not_found("observation", seq)
     proof, headers = await proved(service, rating, number), headers_of(rating, seq)
-    return not_modified(request, headers) or json_response(proof, headers=headers)
+    return json_response(proof, headers=headers)
 
 
-@router.get("/.well-known/jwks.json", response_model=JwksView)
-async def get_jwks(request: Request, service: ServiceDependency) -> Response:
+@router.get("/.well-known/jwks.json", response_model=JwksView, responses=TAGGED)
+async def get_jwks(service: ServiceDependency) -> Response:
     """Read the agency's public keys, retired ones included, as a JSON Web Key Set."""
     keys = {"keys": [key.as_jwk() for key in await published_keys(service)]}
     etag = hashlib.sha256(write_json(keys)).hexdigest()[:32]
     headers = {"ETag": f'"{etag}"', "Cache-Control": f"public, max-age={FRESH_S}"}
-    return not_modified(request, headers) or json_response(keys, headers=headers)
+    return json_response(keys, headers=headers)
 
 
-async def agency_admin(caller: Admin) -> Caller:
+async def agency_admin(caller: Admin) -> None:
     """Require an administrator of the agency itself, the owner of the signing keys."""
     if caller.tenant != DEFAULT_TENANT:
         raise Problem("scope-missing", "signing keys belong to the agency itself, not to a tenant", scope="admin")
-    return caller
 
 
-AgencyAdmin = Annotated[Caller, Depends(agency_admin)]
+AGENCY_ADMIN = [Depends(agency_admin)]
 
 
-@router.get(KEYS, response_model=SigningKeyList)
-async def list_signing_keys(service: ServiceDependency, caller: AgencyAdmin) -> Response:  # noqa: ARG001
+@router.get(KEYS, response_model=SigningKeyList, dependencies=AGENCY_ADMIN)
+async def list_signing_keys(service: ServiceDependency) -> Response:
     """List the agency's signing keys, newest first: one per rotation."""
     view = SigningKeyList(items=[SigningKeyView.of(key) for key in await published_keys(service)])
     return json_response(view, headers={"Cache-Control": "no-store"})
 
 
-@router.post(f"{KEYS}/rotate", status_code=201, response_model=SigningKeyView, response_description="Created.")
-async def rotate_signing_key(service: ServiceDependency, caller: AgencyAdmin, repeat: Repeat) -> Response:
+@router.post(
+    f"{KEYS}/rotate",
+    status_code=201,
+    response_model=SigningKeyView,
+    response_description="Created.",
+    dependencies=AGENCY_ADMIN,
+    responses=returns(LOCATION, status=201),
+)
+async def rotate_signing_key(service: ServiceDependency, repeat: Repeat) -> Response:
     """Retire the current signing key and create a new one. Certificates signed before stay valid."""
 
-    def rotate(c: Any) -> Answer:
+    def rotate(c: Connection) -> Answer:
         new = signing.rotate(c, service.vault)
         key = next(public_key for public_key in signing.every(c) if public_key.id == new.id)
         return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})
 
-    return await answer_once(service, caller, repeat, rotate)
+    return await answer_once(service, repeat, rotate)

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Request, Response
 
 import assay
 from reports.pages import PageFormat
-from service.compositions.inference import compose
 from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, shown
-from service.dependencies import Service, ServiceDependency
+from service.compositions.service import compose
+from service.container import ServiceDependency
 from service.http.authentication import PublicReader, Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
-from service.http.json import Answer, StrictRoute, json_response, write_json
-from service.http.openapi.examples import COMPOSITIONS
-from service.http.pagination import Paging, read_list
-from service.http.problems import existing, removed
-from service.ratings.reports import page_report
+from service.http.json import Answer, StrictRoute, tagged, write_json
+from service.http.openapi.responses import ETAG, TAGGED, created, leads_to, returns
+from service.http.pagination import Lists, Paging
+from service.http.paths import in_path
+from service.http.problems import removed
+from service.ratings.service import page_report
+from store.core.database import Connection
 from store.ratings import compositions
 from store.ratings.compositions import StoredComposition
 
 router = APIRouter(prefix="/v1/compositions", tags=["compositions"], route_class=StrictRoute)
 
+FoundComposition = Annotated[StoredComposition, in_path("composition", compositions.find, PublicReader)]
 
-@router.post("", status_code=201, response_model=CompositionView, response_description="Inferred and stored.")
+COMPOSITION_LINKS = leads_to("composition_id", "getComposition", "removeComposition")
+
+
+@router.post("", **created(CompositionView, "Inferred and stored.", COMPOSITION_LINKS))
 async def create_composition(
-    body: Annotated[CompositionRequest, Body(openapi_examples=COMPOSITIONS)],
-    service: ServiceDependency,
-    caller: Writer,
-    _: Reader,
-    repeat: Repeat,
+    body: CompositionRequest, service: ServiceDependency, caller: Writer, _: Reader, repeat: Repeat
 ) -> Response:
     """Infer the rating of a chain of services from the ratings of its links, without calling them.
 
@@ -39,32 +41,26 @@ async def create_composition(
     """
     new = await compose(service, caller.tenant, body)
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         stored = compositions.add(c, new)
         headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id)}
         return Answer(201, write_json(shown(stored, is_owner=True)), headers)
 
-    return await answer_once(service, caller, repeat, add)
+    return await answer_once(service, repeat, add)
 
 
 @router.get("", response_model=CompositionList)
-async def list_compositions(request: Request, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
+async def list_compositions(lists: Lists, caller: Reader, query: Paging) -> Response:
     """List your compositions, newest first."""
-    return await read_list(
-        request, service, query, "compositions", lambda row: shown(row, is_owner=True), compositions.page, caller.tenant
+    return await lists.page(
+        query, "compositions", lambda row: shown(row, is_owner=True), compositions.page, caller.tenant
     )
 
 
-@router.get("/{composition_id}", response_model=CompositionView)
-async def get_composition(
-    request: Request, composition_id: str, service: ServiceDependency, caller: PublicReader
-) -> Response:
+@router.get("/{composition_id}", response_model=CompositionView, responses=TAGGED)
+async def get_composition(row: FoundComposition, caller: PublicReader) -> Response:
     """Read a composition, which never changes. Those of other tenants require that you can read all their ratings."""
-    row = await _found(service, composition_id, caller.tenant)
-    headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    return not_modified(request, headers) or json_response(
-        shown(row, is_owner=row.tenant == caller.tenant), headers=headers
-    )
+    return tagged(shown(row, is_owner=row.tenant == caller.tenant), entity_tag(row.id))
 
 
 @router.delete("/{composition_id}", status_code=204, response_description="Removed.")
@@ -75,26 +71,16 @@ async def remove_composition(composition_id: str, service: ServiceDependency, ca
     )
 
 
-@router.get("/{composition_id}/report.html", response_class=Response)
-async def get_composition_report_html(
-    request: Request, composition_id: str, service: ServiceDependency, caller: PublicReader
-) -> Response:
+@router.get("/{composition_id}/report.html", response_class=Response, responses=returns(ETAG, "text/html"))
+async def get_composition_report_html(request: Request, row: FoundComposition) -> Response:
     """Download a composition as an HTML report, with links to the reports of its ratings."""
-    return _report(request, await _found(service, composition_id, caller.tenant), "html")
+    return _report(request, row, "html")
 
 
-@router.get("/{composition_id}/report.md", response_class=Response)
-async def get_composition_report_markdown(
-    request: Request, composition_id: str, service: ServiceDependency, caller: PublicReader
-) -> Response:
+@router.get("/{composition_id}/report.md", response_class=Response, responses=returns(ETAG, "text/markdown"))
+async def get_composition_report_markdown(request: Request, row: FoundComposition) -> Response:
     """Download a composition as a Markdown report."""
-    return _report(request, await _found(service, composition_id, caller.tenant), "markdown")
-
-
-async def _found(service: Service, composition_id: str, tenant: str) -> StoredComposition:
-    return existing(
-        await service.database.read(compositions.find, composition_id, tenant), "composition", composition_id
-    )
+    return _report(request, row, "markdown")
 
 
 def _report(request: Request, row: StoredComposition, form: PageFormat) -> Response:

@@ -1,18 +1,21 @@
-"""Download of a corpus as a streamed file: CSV, or JSON lines with all fields."""
+"""A corpus as a file: its download (CSV, or JSON lines with all fields), and sentences from a table."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, BinaryIO
 
+from pydantic import ValidationError
 from starlette.responses import StreamingResponse
 
-from service.corpora.schemas import ItemView
+from service.corpora.schemas import ItemView, SentenceItem
 from service.http.openapi.common_schemas import instant
-from service.jobs.observation_stream import csv_file, inert, jsonl_file, pages
+from service.jobs.ledger import RUNS_IN_A_SPREADSHEET, csv_file, inert, jsonl_file, pages
 from store.core.database import AsyncDatabase
 from store.corpora import items
 from store.corpora.corpora import StoredCorpus
-from store.corpora.items import StoredItem
+from store.corpora.items import MOST_ITEMS, StoredItem
+from store.formats.csv_rows import CsvRows
+from store.formats.refusal import Unreadable
 
 COLUMNS = (
     *("id", "seq", "text", "group_term", "attribute_term", "counterpart", "image", "term", "source"),
@@ -38,3 +41,39 @@ def _cells(row: StoredItem) -> list[Any]:
     origin = (author.get("name"), author.get("host"), author.get("model"), how.get("prompt"), how.get("job"))
     texts = (*content, *origin, how.get("note"), former[0].get("text"))
     return [row.id, row.seq, *map(inert, texts), instant(row.created_at)]
+
+
+READ = ("text", "group_term", "attribute_term", "note")
+"""Columns that are read; only the first is required."""
+
+
+def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
+    """Read the sentences of a CSV file.
+
+    Raises
+    ------
+    Unreadable
+        If the file is not CSV, or has no column ``text``, no sentence, too many sentences or too long a cell.
+    """
+    rows = CsvRows(file)
+    if "text" not in rows.columns:
+        raise Unreadable("no column is called text; it must hold the sentences", line=1)
+    places = {name: rows.columns.index(name) for name in READ if name in rows.columns}
+    sentences = []
+    for line, row in rows:
+        cells = {name: _without_escape(row[column]) for name, column in places.items() if row[column]}
+        try:
+            sentences.append(SentenceItem.model_validate(cells))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise Unreadable(first["msg"], line=line, column=".".join(map(str, first["loc"]))) from None
+        if len(sentences) > MOST_ITEMS:
+            raise Unreadable(f"more than {MOST_ITEMS:,} sentences, which is what a corpus holds", line=line)
+    if not sentences:
+        raise Unreadable("the table has no sentence", line=1)
+    return sentences
+
+
+def _without_escape(cell: str) -> str:
+    """Remove the mark that downloads put before cells that a spreadsheet would run as a formula."""
+    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(RUNS_IN_A_SPREADSHEET) else cell

@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
-from service.corpora import validation
-from service.corpora.files import corpus_csv, corpus_jsonl
+from assay.errors import SpecificationError
+from service.container import Service, ServiceDependency
+from service.corpora import service as validation
+from service.corpora.files import corpus_csv, corpus_jsonl, sentences_of_csv
 from service.corpora.schemas import (
+    ChangedItemsView,
     CorpusChange,
     CorpusLine,
-    CorpusList,
     CorpusQuery,
     CorpusRequest,
     CorpusView,
+    CoverageView,
     ExportQuery,
     ItemChange,
-    ItemList,
     ItemQuery,
+    ItemsChange,
     ItemsRequest,
     ItemView,
     KeptItemsView,
     PictureForm,
+    SentenceItem,
+    WritingRequest,
 )
-from service.corpora.writing_jobs import writing_order
-from service.corpora.writing_schemas import WritingRequest
-from service.dependencies import Service, ServiceDependency, Wait
+from service.corpora.service import checked_sentences, edit_item
+from service.corpora.writing import writing_order
 from service.http.authentication import Reader, Writer
-from service.http.conditional import IfMatch, entity_tag, must_match, not_modified
-from service.http.idempotency import Repeat, answer_once, once
-from service.http.json import Answer, StrictRoute, json_response, located, write_json
-from service.http.openapi.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS, WRITING
-from service.http.pagination import Page, list_response
+from service.http.conditional import IfMatch, entity_tag, must_match
+from service.http.idempotency import Repeat, answer_once
+from service.http.json import Answer, StrictRoute, json_response, located, tagged, write_json
+from service.http.openapi.responses import ETAG, TAGGED, created, fails, leads_to, returns
+from service.http.pagination import Lists, Page, lists_of
+from service.http.paths import in_path
 from service.http.problems import Problem, existing, not_found, removed
-from service.jobs.routes import answer_order
-from service.jobs.schemas import JobView
+from service.jobs.routes import JOB_PLACED, Placing
+from store.core.database import Connection
 from store.corpora import corpora, images
 from store.corpora import items as corpus_items
 from store.corpora.corpora import StoredCorpus
@@ -45,86 +51,80 @@ from store.formats.image import MEDIA_TYPES, MOST_BYTES
 
 router = APIRouter(prefix="/v1/corpora", tags=["corpora"], route_class=StrictRoute)
 
+PICTURE_TYPES = dict.fromkeys(MEDIA_TYPES.values())
+
 _PICTURE: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "description": f"The file itself, of at most {MOST_BYTES // 10**6} MB.",
-        "content": {
-            kind: {"schema": {"type": "string", "format": "binary"}} for kind in dict.fromkeys(MEDIA_TYPES.values())
-        },
+        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in PICTURE_TYPES},
     }
 }
 
+CORPUS_LINKS = leads_to("corpus_id", "getCorpus", "changeCorpus", "removeCorpus", "writeSentences", "exportCorpus")
+CORPUS_LINKS |= leads_to("corpus_id", "addCorpusItems", "listCorpusItems")
+
+
+def kept(description: str, *statuses: int) -> dict[str, Any]:
+    """Return the arguments of a route that adds items, and the statuses of its further errors."""
+    route = created(KeptItemsView, description, known=True)
+    return {**route, "responses": route["responses"] | returns(ETAG, status=201) | fails(*statuses)}
+
 
 # ---------------------------------------------------------------------------- corpora
-@router.post("", status_code=201, response_model=CorpusView, response_description="Created.")
-async def create_corpus(
-    body: Annotated[CorpusRequest, Body(openapi_examples=CORPORA)],
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
-) -> Response:
+@router.post("", **created(CorpusView, "Created.", CORPUS_LINKS))
+async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Create a corpus. If it names a specification, every sentence must follow its rules."""
     with located():
         new = await validation.new_corpus(service, caller.tenant, body)
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         stored = corpora.add(c, new)
         copied = validation.copy_items(c, body.items_of, stored) if body.items_of else 0
         stored = corpora.find(c, stored.id, caller.tenant) or stored
         headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id, stored.version)}
         return Answer(201, write_json(CorpusView.of(stored, copied, caller.tenant)), headers)
 
-    return await answer_once(service, caller, repeat, add)
+    return await answer_once(service, repeat, add)
 
 
-@router.get("", response_model=CorpusList)
+@router.get("", **lists_of(CorpusLine, "One page of corpora, newest first."))
 async def list_corpora(
-    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[CorpusQuery, Query()]
+    lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[CorpusQuery, Query()]
 ) -> Response:
     """List your corpora and those that others share, newest first."""
     filters, before = query.filters(), query.before("corpora")
 
-    def read(c: Any) -> tuple[Page[StoredCorpus], dict[str, int]]:
+    def read(c: Connection) -> tuple[Page[StoredCorpus], dict[str, int]]:
         page = Page.of(corpora.page(c, caller.tenant, **filters, before=before, limit=query.limit + 1), query.limit)
         return page, corpora.sizes(c, [row.id for row in page.rows])
 
     page, sizes = await service.database.read(read)
     items = [CorpusLine.of(row, sizes[row.id], caller.tenant) for row in page.rows]
-    return list_response(request, query, "corpora", page, items)
+    return lists.response(query, "corpora", page, items)
 
 
-async def found_corpus(corpus_id: str, service: ServiceDependency, caller: Reader) -> StoredCorpus:
-    """Return the corpus in the path: the caller's own, or a shared one."""
-    return existing(await service.database.read(corpora.find, corpus_id, caller.tenant), "corpus", corpus_id)
+def _find_own(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
+    row = corpora.find(c, corpus_id, tenant)
+    return None if row is None or row.tenant != tenant else row
 
 
-async def own_corpus(corpus_id: str, service: ServiceDependency, caller: Writer) -> StoredCorpus:
-    """Return the corpus in the path, if it is the caller's own."""
-    row = await service.database.read(corpora.find, corpus_id, caller.tenant)
-    if row is None or row.tenant != caller.tenant:
-        raise not_found("corpus of yours", corpus_id)
-    return row
+FoundCorpus = Annotated[StoredCorpus, in_path("corpus", corpora.find, Reader)]
+"""The caller's own corpus, or a shared one."""
+
+OwnCorpus = Annotated[StoredCorpus, in_path("corpus of yours", _find_own, Writer, "corpus_id")]
 
 
-FoundCorpus = Annotated[StoredCorpus, Depends(found_corpus)]
-OwnCorpus = Annotated[StoredCorpus, Depends(own_corpus)]
-
-
-@router.get("/{corpus_id}", response_model=CorpusView)
-async def get_corpus(request: Request, row: FoundCorpus, service: ServiceDependency, caller: Reader) -> Response:
+@router.get("/{corpus_id}", response_model=CorpusView, responses=TAGGED)
+async def get_corpus(row: FoundCorpus, service: ServiceDependency, caller: Reader) -> Response:
     """Read a corpus, with the words of its specification."""
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or await _shown(service, row, caller.tenant, headers)
+    return await _shown(service, row, caller.tenant, headers)
 
 
-@router.patch("/{corpus_id}", response_model=CorpusView)
+@router.patch("/{corpus_id}", response_model=CorpusView, responses=TAGGED | fails(409, 412))
 async def change_corpus(
-    body: Annotated[CorpusChange, Body(openapi_examples=CORPUS_CHANGES)],
-    row: OwnCorpus,
-    service: ServiceDependency,
-    caller: Writer,
-    if_match: IfMatch = None,
+    body: CorpusChange, row: OwnCorpus, service: ServiceDependency, caller: Writer, if_match: IfMatch = None
 ) -> Response:
     """Change the description of a corpus, or share it with every tenant of this agency. Omitted fields stay."""
     must_match(if_match, entity_tag(row.id, row.version))
@@ -142,27 +142,21 @@ async def remove_corpus(corpus_id: str, service: ServiceDependency, caller: Writ
 
 
 # ---------------------------------------------------------------------------- items
-@router.get("/{corpus_id}/items", response_model=ItemList)
+@router.get("/{corpus_id}/items", **lists_of(ItemView, "One page of a corpus's items, in the order of their addition."))
 async def list_corpus_items(
-    request: Request, row: FoundCorpus, service: ServiceDependency, query: Annotated[ItemQuery, Query()]
+    lists: Lists, row: FoundCorpus, service: ServiceDependency, query: Annotated[ItemQuery, Query()]
 ) -> Response:
     """List the sentences or pictures of a corpus, in the order of their addition."""
     name = f"items of {row.id}"
     after, _ = query.before(name) or (0, "")
     rows = await service.database.read(corpus_items.page, row.id, after, query.limit + 1, **query.filters())
     page = Page.of(rows, query.limit, lambda item: (item.seq, ""))
-    return list_response(request, query, name, page, [ItemView.of(item) for item in page.rows])
+    return lists.response(query, name, page, [ItemView.of(item) for item in page.rows])
 
 
-@router.post(
-    "/{corpus_id}/items", status_code=201, response_model=KeptItemsView, response_description="Stored; some are new."
-)
+@router.post("/{corpus_id}/items", **kept("Stored; some are new."))
 async def add_corpus_items(
-    body: Annotated[ItemsRequest, Body(openapi_examples=ITEMS)],
-    row: OwnCorpus,
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
+    body: ItemsRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:
     """Add up to 1,000 sentences or pictures to your corpus: all of them, or none if one is refused.
 
@@ -171,18 +165,12 @@ async def add_corpus_items(
     """
     if row.kind == "images":
         pictures = await validation.read_pictures(body.items)
-        return await keep_items(service, repeat.by(caller), row, caller.tenant, validation.store_pictures, pictures)
+        return await keep_items(service, repeat, row, caller.tenant, validation.store_pictures, pictures)
     sentences = await asyncio.to_thread(validation.checked_sentences, row, body.items)
-    return await keep_items(service, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
+    return await keep_items(service, repeat, row, caller.tenant, corpus_items.add, sentences)
 
 
-@router.post(
-    "/{corpus_id}/images",
-    status_code=201,
-    response_model=KeptItemsView,
-    response_description="Stored.",
-    openapi_extra=_PICTURE,
-)
+@router.post("/{corpus_id}/images", **kept("Stored.", 400, 413, 415), openapi_extra=_PICTURE)
 async def add_corpus_picture(
     request: Request,
     row: OwnCorpus,
@@ -198,32 +186,26 @@ async def add_corpus_picture(
             detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
             raise Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])
         picture = await validation.read_picture(content, form.term, form.note)
-    return await keep_items(service, repeat.by(caller), row, caller.tenant, validation.store_pictures, [picture])
+    return await keep_items(service, repeat, row, caller.tenant, validation.store_pictures, [picture])
 
 
-@router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView)
+@router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView, responses=TAGGED | fails(409, 412))
 async def change_corpus_item(
-    item_id: str,
-    body: Annotated[ItemChange, Body(openapi_examples=ITEM_CHANGES)],
-    row: OwnCorpus,
-    service: ServiceDependency,
-    caller: Writer,
-    if_match: IfMatch = None,
+    item_id: str, body: ItemChange, row: OwnCorpus, service: ServiceDependency, caller: Writer, if_match: IfMatch = None
 ) -> Response:
     """Edit a sentence, or the term of a picture. The provenance stays; `edited_from` holds the earlier text."""
     with located():
         changed = await service.database.write(validation.edit_item, row.id, caller.tenant, item_id, body, if_match)
     view = ItemView.of(existing(changed, "item of this corpus", item_id))
-    return json_response(view, headers={"ETag": view.etag})
+    return tagged(view, view.etag)
 
 
-@router.get("/{corpus_id}/items/{item_id}", response_model=ItemView)
-async def get_corpus_item(request: Request, item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
+@router.get("/{corpus_id}/items/{item_id}", response_model=ItemView, responses=TAGGED)
+async def get_corpus_item(item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
     """Read a sentence, or the description of a picture."""
     item = await service.database.read(corpus_items.find, row.id, item_id)
     view = ItemView.of(existing(item, "item of this corpus", item_id))
-    headers = {"ETag": view.etag, "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(view, headers=headers)
+    return tagged(view, view.etag)
 
 
 @router.delete("/{corpus_id}/items/{item_id}", status_code=204, response_description="Removed.")
@@ -236,8 +218,10 @@ async def remove_corpus_item(item_id: str, row: OwnCorpus, service: ServiceDepen
     )
 
 
-@router.get("/{corpus_id}/items/{item_id}/image", response_class=Response)
-async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
+@router.get(
+    "/{corpus_id}/items/{item_id}/image", response_class=Response, responses=returns(ETAG, *sorted(PICTURE_TYPES))
+)
+async def get_corpus_picture(item_id: str, row: FoundCorpus, service: ServiceDependency) -> Response:
     """Download the file of a picture."""
     item = await service.database.read(corpus_items.find, row.id, item_id)
     image = None
@@ -250,24 +234,12 @@ async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, s
         "Cache-Control": "private, max-age=86400",
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
-    return not_modified(request, headers) or Response(image.content, headers=headers, media_type=image.media_type)
+    return Response(image.content, headers=headers, media_type=image.media_type)
 
 
-@router.post(
-    "/{corpus_id}/writing",
-    status_code=202,
-    response_model=JobView,
-    response_description="Accepted; 200 instead if the job ended within the requested wait.",
-)
+@router.post("/{corpus_id}/writing", **JOB_PLACED)
 async def write_sentences(
-    request: Request,
-    body: Annotated[WritingRequest, Body(openapi_examples=WRITING)],
-    row: OwnCorpus,
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
+    body: WritingRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer, placing: Placing
 ) -> Response:
     """Have a language model of your choice write the missing sentences of your corpus.
 
@@ -275,13 +247,10 @@ async def write_sentences(
     text is counted by its reason, requested again a few times, and never stored. The job's `result` counts the written,
     the refused and the existing sentences.
     """
-    order = await writing_order(service, caller, row, body)
-    return await answer_order(
-        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
-    )
+    return await placing.answer(await writing_order(service, caller, row, body))
 
 
-@router.get("/{corpus_id}/export", response_class=Response)
+@router.get("/{corpus_id}/export", response_class=Response, responses=returns({}, "text/csv", "application/jsonl"))
 async def export_corpus(
     row: FoundCorpus, service: ServiceDependency, query: Annotated[ExportQuery, Query()]
 ) -> Response:
@@ -292,7 +261,7 @@ async def export_corpus(
 async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: str, store: Any, new: Any) -> Response:
     """Store items, once per Idempotency-Key, and return the answer."""
 
-    def work(c: Any) -> Answer:
+    def work(c: Connection) -> Answer:
         addition: AddedItems | None = store(c, row.id, tenant, new)
         if addition is None:
             raise not_found("corpus of yours", row.id)
@@ -302,9 +271,64 @@ async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: s
         headers = {"ETag": entity_tag(addition.corpus.id, addition.corpus.version)}
         return Answer(201 if added else 200, write_json(view), headers)
 
-    return (await service.database.write(once, repeat, work)).response()
+    return await answer_once(service, repeat, work)
 
 
 async def _shown(service: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:
     sizes = await service.database.read(corpora.sizes, [row.id])
     return json_response(CorpusView.of(row, sizes[row.id], tenant), headers=headers)
+
+
+CSV = "text/csv"
+
+_TABLE: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "CSV (UTF-8, commas, a header) with a column `text`; `group_term`, `attribute_term` and `note` "
+        "are read too, other columns are not. The download of a corpus is such a table.",
+        "content": {CSV: {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@router.get("/{corpus_id}/coverage", response_model=CoverageView)
+async def get_corpus_coverage(row: FoundCorpus, service: ServiceDependency) -> Response:
+    """Count the items of a corpus by term and by source. Terms of its specification without items count 0."""
+    counted = await service.database.read(corpus_items.counts, row.id)
+    return json_response(CoverageView.of(counted, None if row.rules is None else row.rules.words))
+
+
+@router.patch("/{corpus_id}/items", response_model=ChangedItemsView, responses=TAGGED | fails(409, 412))
+async def change_corpus_items(
+    body: ItemsChange, row: OwnCorpus, service: ServiceDependency, caller: Writer
+) -> Response:
+    """Edit and remove several items: all of the changes are made, or none if one is refused."""
+
+    def work(c: Connection) -> ChangedItemsView:
+        removed = corpus_items.remove_several(c, row.id, caller.tenant, body.remove) if body.remove else 0
+        edited = []
+        for index, edit in enumerate(body.edit):
+            with located("edit", index):
+                changed = edit_item(c, row.id, caller.tenant, edit.id, edit, edit.etag)
+            edited.append(ItemView.of(existing(changed, "item of this corpus", edit.id)))
+        now = existing(corpora.find(c, row.id, caller.tenant), "corpus of yours", row.id)
+        return ChangedItemsView(removed=removed, version=now.version, items=edited)
+
+    view = await service.database.write(work)
+    return tagged(view, entity_tag(row.id, view.version))
+
+
+@router.post("/{corpus_id}/import", **kept("Stored; some are new.", 413, 415), openapi_extra=_TABLE)
+async def import_corpus_items(
+    request: Request, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
+) -> Response:
+    """Add the sentences of a table to your corpus: all of them, or none if one is refused."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != CSV:
+        raise Problem("unsupported-upload-type", f"send the table as {CSV}", headers={"Accept": CSV})
+    content = await request.body()
+    with located():
+        if row.kind != "sentences":
+            raise SpecificationError(f"{row.id} holds {row.kind}; send pictures to …/images, one by one")
+        sent: list[SentenceItem] = await asyncio.to_thread(sentences_of_csv, io.BytesIO(content))
+    sentences = await asyncio.to_thread(checked_sentences, row, sent)
+    return await keep_items(service, repeat, row, caller.tenant, corpus_items.add, sentences)

@@ -1,18 +1,22 @@
-"""Schemas of corpora: stored sentences and pictures with their provenance."""
+"""Schemas of corpora: stored sentences and pictures with their provenance, and requests for written sentences."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from assay.canonical import digest_of
+from assay.catalog.stereotypes import LISTS, StereotypeWords
 from assay.errors import SpecificationError
-from service.corpora.specification_schemas import check_language
+from assay.methods.shared.terms.sentence_generation import Family
 from service.http.conditional import entity_tag
 from service.http.json import check_name
-from service.http.openapi.common_schemas import Instant, ListModel, QueryModel, RequestModel, ResponseModel
+from service.http.openapi.common_schemas import MAX_SEED, Instant, QueryModel, RequestModel, ResponseModel
 from service.http.pagination import PageQuery
+from service.jobs.schemas import MAX_CALLS, AnyTarget
+from service.specifications.schemas import check_language
 from store.corpora.corpora import StoredCorpus
 from store.corpora.items import StoredItem
 
@@ -228,10 +232,6 @@ class CorpusView(CorpusLine):
         return super().of(row, items, tenant, words=None if row.rules is None else dict(row.rules.words), **more)
 
 
-class CorpusList(ListModel[CorpusLine]):
-    """One page of corpora, newest first."""
-
-
 class ItemView(ResponseModel):
     """A sentence or a picture of a corpus."""
 
@@ -264,10 +264,6 @@ class ItemView(ResponseModel):
         return cls.from_row(row, etag=item_etag(row), href=href if row.image is None else f"{href}/image")
 
 
-class ItemList(ListModel[ItemView]):
-    """One page of a corpus's items, in the order of their addition."""
-
-
 class KeptItemsView(ResponseModel):
     """Result of adding items."""
 
@@ -293,3 +289,102 @@ def named(row: StoredCorpus) -> str | None:
     if row.rules is None:
         return None
     return row.rules.name if row.rules.version is None else f"{row.rules.name}@{row.rules.version}"
+
+
+ItemId = Annotated[str, Field(min_length=1, max_length=64, examples=["itm_01KA8Z6M3YQ8V5T2N7R4W9X0CD"])]
+
+
+class ItemEdit(ItemChange):
+    """Edit of one of several items."""
+
+    id: ItemId
+    etag: Annotated[str, Field(max_length=200)] | None = None
+    """Apply the edit only if this is still the item's `etag`; otherwise nothing is changed (412)."""
+
+
+class ItemsChange(RequestModel):
+    """Edits and removals of items: all of them, or none if one is refused."""
+
+    edit: Annotated[list[ItemEdit], Field(max_length=MAX_TOGETHER, default_factory=list)]
+    """Items to edit."""
+    remove: Annotated[list[ItemId], Field(max_length=MAX_TOGETHER, default_factory=list)]
+    """Items to remove; those that the corpus does not have are ignored."""
+
+    @model_validator(mode="after")
+    def _change_something(self) -> Self:
+        if not self.edit and not self.remove:
+            raise SpecificationError("the request changes nothing; name items to edit or to remove")
+        return self
+
+
+class ChangedItemsView(ResponseModel):
+    """Result of a change of several items."""
+
+    removed: int
+    """Number of removed items."""
+    version: int
+    """The new version of the corpus."""
+    items: list[ItemView]
+    """The edited items, in the order sent."""
+
+
+class TermCoverage(ResponseModel):
+    """Number of items about a term."""
+
+    term: str | None
+    """The attribute term of a sentence, or the term of a picture; null for sentences without such a term."""
+    role: Literal["first", "second", "neutral"] | None
+    """Side of the term in the specification of the corpus; null without a specification."""
+    items: int
+
+
+class CoverageView(ResponseModel):
+    """Number of items of a corpus about each term of its specification, and from each source."""
+
+    items: int
+    """Number of items."""
+    terms: list[TermCoverage]
+    """Every term of the specification, in its order, and then other terms of items."""
+    sources: dict[str, int]
+    """Number of items by source."""
+
+    @classmethod
+    def of(cls, counted: Iterable[tuple[str | None, str, int]], words: Mapping[str, Any] | None) -> Self:
+        """Build the view from counts by term and source, and the words of the corpus's specification."""
+        by_term: dict[str | None, int] = {}
+        sources: dict[str, int] = {}
+        for term, source, number in counted:
+            by_term[term] = by_term.get(term, 0) + number
+            sources[source] = sources.get(source, 0) + number
+        roles = {term: role for role, field in LISTS.items() for term in (words or {}).get(field, ())}
+        terms = [
+            TermCoverage(term=term, role=roles.get(term), items=by_term.get(term, 0)) for term in {**roles, **by_term}
+        ]
+        return cls(items=sum(sources.values()), terms=terms, sources=sources)
+
+
+class WritingRequest(RequestModel):
+    """Request for sentences, written by a language model for a corpus."""
+
+    author: AnyTarget
+    """The language model that writes: described in full, or the id of a saved target."""
+    specification: Reference | None = None
+    """Specification of the sentences, if the corpus has none."""
+    words: StereotypeWords | None = None
+    """The words themselves, instead of the name of a specification."""
+    per_term: Annotated[int, Field(ge=1, le=200)] = 10
+    """Wanted number of sentences per attribute term; existing sentences count."""
+    family: Family = "nothing-else"
+    """Kind of prompt: `plain` (a sentence with both words), `in-context` (other words of the lists explain the task) or
+    `nothing-else` (nothing else in the sentence may reveal the group)."""
+    tries: Annotated[int, Field(ge=1, le=10)] = 3
+    """Maximum number of requests for one sentence."""
+    reuse: bool = False
+    """Copy missing sentences first from other corpora that you can read and that have the same specification. Each
+    copied sentence names its source."""
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+    """Seed of the order in which the sentences are requested."""
+    max_calls: Annotated[int, Field(ge=1, le=MAX_CALLS)] = 10_000
+    """Maximum number of calls to the author."""
+    deadline_s: Annotated[int, Field(ge=1, le=86_400)] = 3600
+    """Seconds after which the job is given up."""

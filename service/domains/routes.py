@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Request, Response
+from fastapi import APIRouter, Response
 
-from service.dependencies import ServiceDependency, Wait
-from service.domains.schemas import DomainChange, DomainList, DomainRequest, DomainView
+from service.container import ServiceDependency
+from service.domains.schemas import DomainChange, DomainRequest, DomainView
 from service.http.authentication import Reader, TargetWriter
-from service.http.conditional import entity_tag, not_modified
+from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once
-from service.http.json import Answer, StrictRoute, json_response, located, write_json
-from service.http.openapi.examples import DOMAINS
-from service.http.pagination import Paging, read_list
+from service.http.json import Answer, StrictRoute, located, tagged, write_json
+from service.http.openapi.responses import TAGGED, created, leads_to
+from service.http.pagination import Lists, Paging, lists_of
+from service.http.paths import in_path
 from service.http.problems import existing, removed
-from service.jobs.maintenance_jobs import maintenance_order
-from service.jobs.routes import answer_order
-from service.jobs.schemas import JobView
+from service.jobs.routes import JOB_PLACED, Placing
+from service.jobs.service import maintenance_order
+from store.core.database import Connection
 from store.targets import domains, refusals
 from store.targets.domains import Domain
 
@@ -25,60 +26,44 @@ router = APIRouter(prefix="/v1/domains", tags=["replies"], route_class=StrictRou
 
 CHALLENGE_DEADLINE_S = 120
 
+DOMAIN_LINKS = leads_to("domain_id", "getDomain", "verifyDomain", "removeDomain")
 
-@router.post(
-    "",
-    status_code=201,
-    response_model=DomainView,
-    response_description="Stored; the answer has the token and its place.",
-)
-async def add_domain(
-    body: Annotated[DomainRequest, Body(openapi_examples=DOMAINS)],
-    service: ServiceDependency,
-    caller: TargetWriter,
-    repeat: Repeat,
-) -> Response:
+
+@router.post("", **created(DomainView, "Stored; the answer has the token and its place.", DOMAIN_LINKS, known=True))
+async def add_domain(body: DomainRequest, service: ServiceDependency, caller: TargetWriter, repeat: Repeat) -> Response:
     """Claim a host; the answer explains how to verify it. A host that you claimed before is returned with 200."""
     with located():
         service.target_validator.check_callback(f"https://{body.host}/", "host")
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         stored, new = domains.add(c, caller.tenant, body.host)
         headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": _etag(stored)}
         return Answer(201 if new else 200, write_json(DomainView.of(stored)), headers)
 
-    return await answer_once(service, caller, repeat, add)
+    return await answer_once(service, repeat, add)
 
 
-@router.get("", response_model=DomainList)
-async def list_domains(request: Request, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
+@router.get("", **lists_of(DomainView, "One page of domains, newest first."))
+async def list_domains(lists: Lists, caller: Reader, query: Paging) -> Response:
     """List the hosts that you have claimed, newest first."""
-    return await read_list(request, service, query, "domains", DomainView.of, domains.page, caller.tenant)
+    return await lists.page(query, "domains", DomainView.of, domains.page, caller.tenant)
 
 
-async def found_domain(domain_id: str, service: ServiceDependency, caller: Reader) -> Domain:
-    """Return the domain in the path."""
-    return existing(await service.database.read(domains.find, domain_id, caller.tenant), "domain", domain_id)
+FoundDomain = Annotated[Domain, in_path("domain", domains.find, Reader)]
+OwnDomain = Annotated[Domain, in_path("domain", domains.find, TargetWriter)]
 
 
-FoundDomain = Annotated[Domain, Depends(found_domain)]
-
-
-@router.get("/{domain_id}", response_model=DomainView)
-async def get_domain(request: Request, row: FoundDomain) -> Response:
+@router.get("/{domain_id}", response_model=DomainView, responses=TAGGED)
+async def get_domain(row: FoundDomain) -> Response:
     """Read a domain: its token, and the result of the last verification."""
-    headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(DomainView.of(row), headers=headers)
+    return tagged(DomainView.of(row), _etag(row))
 
 
 @router.patch("/{domain_id}", response_model=DomainView)
-async def change_domain(
-    domain_id: str, body: DomainChange, service: ServiceDependency, caller: TargetWriter
-) -> Response:
+async def change_domain(row: OwnDomain, body: DomainChange, service: ServiceDependency) -> Response:
     """Refuse ratings of a verified host, or allow them again. You may still rate the host yourself."""
-    row = await found_domain(domain_id, service, caller)
-    changed = existing(await service.database.write(refusals.set_policy, row, body.ratings), "domain", domain_id)
-    return json_response(DomainView.of(changed), headers={"ETag": _etag(changed)})
+    changed = existing(await service.database.write(refusals.set_policy, row, body.ratings), "domain", row.id)
+    return tagged(DomainView.of(changed), _etag(changed))
 
 
 @router.delete("/{domain_id}", status_code=204, response_description="Removed.")
@@ -87,27 +72,12 @@ async def remove_domain(domain_id: str, service: ServiceDependency, caller: Targ
     return removed(await service.database.write(domains.remove, domain_id, caller.tenant), "domain", domain_id)
 
 
-@router.post(
-    "/{domain_id}/verify",
-    status_code=202,
-    response_model=JobView,
-    response_description="Accepted; 200 instead if the job ended within the requested wait.",
-)
-async def verify_domain(
-    request: Request,
-    domain_id: str,
-    service: ServiceDependency,
-    caller: TargetWriter,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
-) -> Response:
+@router.post("/{domain_id}/verify", **JOB_PLACED)
+async def verify_domain(row: OwnDomain, service: ServiceDependency, caller: TargetWriter, placing: Placing) -> Response:
     """Verify a host: a job looks for the token. Its `result` says whether the token was found, and if not, why."""
-    row = await found_domain(domain_id, service, caller)
     target = {"name": row.host, "kind": "host", "protocol": "https", "base_url": f"https://{row.host}"}
-    order = maintenance_order(caller, "challenge", {"domain": row.id}, target, deadline_s=CHALLENGE_DEADLINE_S)
-    return await answer_order(
-        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
+    return await placing.answer(
+        maintenance_order(service, caller, "challenge", {"domain": row.id}, target, CHALLENGE_DEADLINE_S)
     )
 
 

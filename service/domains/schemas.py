@@ -1,4 +1,4 @@
-"""Schemas of claimed hosts, and of their owners' replies to ratings."""
+"""Schemas of claimed hosts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field
 
 from assay.errors import SpecificationError
-from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel, Url, check_url
-from store.ratings.replies import OwnersReply
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, check_url
 from store.targets.domains import CHALLENGE_PATH, Domain, host_of
-
-MAX_REPLY = 5_000
 
 _HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]+)?", re.IGNORECASE)
 """A host name or an IP address, and an optional port."""
@@ -82,54 +79,3 @@ class DomainView(ResponseModel):
     def of(cls, row: Domain) -> Self:
         """Build the view of a domain."""
         return cls.from_row(row, challenge=ChallengeView(url=f"https://{row.host}{CHALLENGE_PATH}", token=row.token))
-
-
-class DomainList(ListModel[DomainView]):
-    """One page of domains, newest first."""
-
-
-class ReplyRequest(RequestModel):
-    """A reply to a rating of your service."""
-
-    text: Annotated[str, Field(min_length=1, max_length=MAX_REPLY)]
-    """Plain text, shown unchanged with the rating."""
-    link: Url | None = None
-    """Address with more information."""
-    objects: bool = False
-    """Whether you object to the rating. Badges and look-ups then say so; the letter stays as it is."""
-
-
-class AnswerRequest(RequestModel):
-    """An answer to the reply of a rated service's owner."""
-
-    text: Annotated[str, Field(min_length=1, max_length=MAX_REPLY)]
-    """Plain text, shown unchanged below the reply."""
-
-
-class AnswerView(ResponseModel):
-    """Public answer to the reply of the rated service's owner."""
-
-    text: str
-    by: Literal["requester", "operator"]
-    """`requester`: the tenant that requested the rating. `operator`: the agency itself."""
-    created_at: Instant
-
-
-class ReplyView(ResponseModel):
-    """Reply of the rated service's owner. It is not part of the rating and does not change it."""
-
-    text: str
-    link: str | None
-    host: str
-    """The host that the owner has verified."""
-    created_at: Instant
-    objects: bool
-    """Whether the owner objects to the rating."""
-    answer: AnswerView | None
-    """Answer of the tenant that requested the rating, or of the agency's operator."""
-
-    @classmethod
-    def of(cls, reply: OwnersReply) -> Self:
-        """Build the view of a reply."""
-        answered = {"text": reply.answer, "by": reply.answered_by, "created_at": reply.answered_at}
-        return cls.from_row(reply, answer=None if reply.answer is None else answered)

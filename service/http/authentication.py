@@ -15,12 +15,11 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from fastapi.security.base import SecurityBase
 
-from service.dependencies import Service, service_of
+from service.http.parts import HttpParts, parts_of
 from service.http.problems import Problem, scope_missing
 from service.http.rate_limit import DOWNLOADS, address_of
 from store.security import keys
-from store.security.local_peer import is_local
-from store.security.rights import OPERATOR_TENANT
+from store.security.rights import OPERATOR_TENANT, is_local
 
 _bearer = HTTPBearer(
     scheme_name="ApiKey",
@@ -64,7 +63,7 @@ async def identify(request: Request, *, cached: bool = False) -> Caller:
 
 
 async def _identify(request: Request, *, cached: bool) -> Caller:
-    service, sent = service_of(request), request.headers.get("authorization")
+    service, sent = parts_of(request), request.headers.get("authorization")
     if sent is None:
         return UNKNOWN_CALLER if service.settings.keys_required else DEFAULT_CALLER
     credentials = await _bearer(request)
@@ -74,7 +73,7 @@ async def _identify(request: Request, *, cached: bool) -> Caller:
     return Caller(key.tenant, frozenset(key.scopes), key.id)
 
 
-async def verified(service: Service, plain: str) -> keys.ApiKey:
+async def verified(service: HttpParts, plain: str) -> keys.ApiKey:
     """Return the key with this plain text, or raise ``key-invalid``."""
     key = await service.database.read(keys.verify, plain) if plain.isascii() else None
     if key is None:
@@ -144,7 +143,7 @@ PublicReader = Annotated[Caller, Depends(ReaderOrNobody())]
 async def public_download(request: Request, caller: PublicReader) -> None:
     """Count a costly download; callers without a key have a rate limit per address."""
     if caller.tenant == NO_TENANT:
-        (await service_of(request).rate_limiter.take(address_of(request), work=DOWNLOADS)).check()
+        (await parts_of(request).rate_limiter.take(address_of(request), work=DOWNLOADS)).check()
 
 
 DOWNLOAD = [Depends(public_download)]

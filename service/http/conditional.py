@@ -1,4 +1,8 @@
-"""Conditional requests: ``ETag``, ``If-None-Match`` and ``If-Match`` (RFC 9110, sections 8.8.3 and 13.1)."""
+"""Conditional requests: ``ETag``, ``If-None-Match`` and ``If-Match`` (RFC 9110, sections 8.8.3 and 13.1).
+
+`service.http.json.StrictRoute` answers 304 to a GET whose answer the caller has already; a route calls `not_modified`
+itself only to save the work of the answer.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,10 @@ def none_match(request: Request, etag: str) -> bool:
 
 def not_modified(request: Request, headers: Mapping[str, str]) -> Response | None:
     """Return a 304 response if ``If-None-Match`` holds the `ETag` of `headers`, else ``None``."""
-    return Response(status_code=304, headers=dict(headers)) if none_match(request, headers["ETag"]) else None
+    if "ETag" not in headers or not none_match(request, headers["ETag"]):
+        return None
+    kept = {name: value for name, value in headers.items() if name.lower() not in {"content-length", "content-type"}}
+    return Response(status_code=304, headers=kept)
 
 
 def must_match(if_match: str | None, etag: str) -> None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Request, Response
 
-from service.dependencies import Service, service_of
 from service.http.authentication import Caller
 from service.http.json import Answer
+from service.http.parts import HttpParts, parts_of
 from service.http.problems import Problem
+from store.core.database import Connection
 from store.jobs import idempotency
 
 RETRY_AFTER_S = 1
@@ -36,7 +37,7 @@ IdempotencyKey = Annotated[
 
 @dataclass(frozen=True)
 class Repeatable:
-    """Identity of a request: caller and route (`scope`), ``Idempotency-Key``, payload; and hours to keep its answer."""
+    """Identity of a request: tenant and route (`scope`), ``Idempotency-Key``, payload; and hours to keep its answer."""
 
     scope: str
     key: str | None
@@ -44,39 +45,31 @@ class Repeatable:
     kept_h: int
 
 
-@dataclass(frozen=True)
-class RequestFingerprint:
-    """The parts of `Repeatable` that do not depend on the caller."""
-
-    where: str
-    key: str | None
-    payload_digest: str
-    kept_h: int
-
-    def by(self, caller: Caller) -> Repeatable:
-        """Add the tenant, because two tenants may use the same key."""
-        return Repeatable(f"{caller.tenant} {self.where}", self.key, self.payload_digest, self.kept_h)
-
-
-async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> RequestFingerprint:
-    """Return the fingerprint of a request: its key, and the digest of its body and query."""
-    where = f"{request.method} {request.scope['path']}"
+async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> Repeatable:
+    """Return the identity of a request by a known caller: its tenant and key, and the digest of its body and query."""
+    caller: Caller = request.scope["assay.caller"]  # two tenants may use the same key
     payload = hashlib.sha256(await request.body())
     # without a query, the digest covers only the body, so that it equals the digests of older stored keys
     if query := request.scope["query_string"]:
         payload.update(b"?" + query)
-    return RequestFingerprint(where, idempotency_key, payload.hexdigest(), service_of(request).settings.idempotency_h)
+    scope = f"{caller.tenant} {request.method} {request.scope['path']}"
+    return Repeatable(scope, idempotency_key, payload.hexdigest(), parts_of(request).settings.idempotency_h)
 
 
-Repeat = Annotated[RequestFingerprint, Depends(fingerprint)]
+Repeat = Annotated[Repeatable, Depends(fingerprint)]
 
-AnAnswer = TypeVar("AnAnswer", bound=Answer)
+Created = TypeVar("Created")
 
 
 def once(
-    c: Any, repeat: Repeatable, work: Callable[[Any], AnAnswer], is_final: Callable[[AnAnswer], bool] = lambda _: True
-) -> AnAnswer | Answer:
+    c: Connection,
+    repeat: Repeatable,
+    work: Callable[[Connection], tuple[Answer, Created]],
+    is_final: Callable[[Created], bool] = lambda _: True,
+) -> tuple[Answer, Created | None]:
     """Call `work` unless its answer is stored, inside the transaction of connection `c`.
+
+    Returns the answer, and what `work` created; ``None`` if the request is a repetition.
 
     An answer that is not final (the caller waits for the job's end) is not stored. A repeated request
     is refused with ``idempotency-in-flight`` until `store_answer` is called; a request with another
@@ -86,30 +79,29 @@ def once(
         return work(c)
     match idempotency.begin(c, repeat.scope, repeat.key, repeat.payload_digest, kept_h=repeat.kept_h):
         case idempotency.Replay(status, body, headers):
-            return Answer(status, body, headers, replayed=True)
+            return Answer(status, body, headers, replayed=True), None
         case idempotency.InFlight():
             raise Problem("idempotency-in-flight", headers={"Retry-After": str(RETRY_AFTER_S)})
         case idempotency.Mismatch():
             raise Problem("idempotency-mismatch", errors=[{"header": "Idempotency-Key", "detail": "used before"}])
-    answer = work(c)
-    if is_final(answer):
+    answer, created = work(c)
+    if is_final(created):
         store_answer(c, repeat, answer)
-    return answer
+    return answer, created
 
 
-async def answer_once(
-    service: Service, caller: Caller, repeat: RequestFingerprint, work: Callable[[Any], Answer]
-) -> Response:
+async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Connection], Answer]) -> Response:
     """Call `work` in a transaction, unless the request is a repetition; return the response."""
-    return (await service.database.write(once, repeat.by(caller), work)).response()
+    answer, _ = await service.database.write(once, repeat, lambda c: (work(c), None))
+    return answer.response()
 
 
-def is_known(c: Any, repeat: Repeatable) -> bool:
+def is_known(c: Connection, repeat: Repeatable) -> bool:
     """Return whether a request with the key has been answered or is running."""
     return repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key)
 
 
-def store_answer(c: Any, repeat: Repeatable, answer: Answer) -> None:
+def store_answer(c: Connection, repeat: Repeatable, answer: Answer) -> None:
     """Store the answer for repetitions of the request."""
     if repeat.key is not None:
         idempotency.complete(c, repeat.scope, repeat.key, answer.status, answer.body, dict(answer.headers))

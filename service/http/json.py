@@ -24,10 +24,10 @@ from fastapi.routing import APIRoute
 from fastapi.security.base import SecurityBase
 from pydantic import BaseModel
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from assay.bounds import invisible_in
 from assay.errors import SpecificationError
+from service.http.conditional import not_modified
 from service.http.problems import Problem
 
 MAX_DEPTH = 32
@@ -109,25 +109,9 @@ def json_response(
     return Response(write_json(value), status, dict(headers or {}), "application/json")
 
 
-class DocumentResponse(Response):
-    """Response with a large JSON document, which pages of this process receive without serialisation.
-
-    The internal request of a page has a list ``assay.taken`` in its scope. The document, which must consist of plain
-    JSON values, is appended to this list, and the body is empty: serialising and parsing 10,000 questions takes 30 ms.
-    """
-
-    def __init__(self, document: Mapping[str, Any], headers: Mapping[str, str]) -> None:
-        super().__init__(headers=dict(headers), media_type="application/json")
-        self._document = document
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the document as JSON, or append it to ``assay.taken``."""
-        if "assay.taken" in scope:
-            scope["assay.taken"].append(self._document)
-        else:
-            self.body = write_json(self._document)
-            self.headers["Content-Length"] = str(len(self.body))
-        await super().__call__(scope, receive, send)
+def tagged(value: BaseModel | Mapping[str, Any], etag: str) -> Response:
+    """Return a response with `value` as JSON, which the caller may keep and must check before it is used again."""
+    return json_response(value, headers={"ETag": etag, "Cache-Control": "private, no-cache"})
 
 
 @dataclass(frozen=True)
@@ -267,12 +251,12 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route whose body must be strict JSON with a JSON media type."""
+    """A route whose body must be strict JSON with a JSON media type; a conditional GET is answered with 304."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the route's handler with the checks of its body."""
         handle, takes_body = super().get_route_handler(), self.body_field is not None
-        checks = list(_security_of(self.dependant))
+        checks: list[Any] = [call for call in calls_of(self.dependant) if isinstance(call, SecurityBase)]
 
         async def handle_strictly(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
@@ -283,18 +267,19 @@ class StrictRoute(APIRoute):
                 await request.app.state.service.rate_limiter.admit(request.method, self.path_format, caller.tenant)
             if takes_body and not _is_json(request.headers.get("content-type", "")) and await request.body():
                 raise Problem("unsupported-media-type", headers={"Accept": "application/json"})
-            return await handle(request)
+            response = await handle(request)
+            if request.method == "GET" and response.status_code == 200:
+                return not_modified(request, response.headers) or response
+            return response
 
         return handle_strictly
 
 
-def _security_of(dependant: Dependant) -> Iterator[Any]:
-    """Yield the checks of keys and scopes among a route's dependencies."""
-    check: Any = dependant.call
-    if isinstance(check, SecurityBase):
-        yield check
+def calls_of(dependant: Dependant) -> Iterator[Callable[..., Any] | None]:
+    """Yield a route's function and all its dependencies, at any depth."""
+    yield dependant.call
     for dependency in dependant.dependencies:
-        yield from _security_of(dependency)
+        yield from calls_of(dependency)
 
 
 def _is_json(content_type: str) -> bool:

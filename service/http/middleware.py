@@ -17,10 +17,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from service.http.metrics import Meter
 from service.http.problem_mapping import allowed_methods
 from service.http.problems import Problem, respond
 from service.http.rate_limit import SAFE
-from service.metrics import Meter
 from store.core.columns import new_id
 from store.formats.image import MOST_BYTES
 
@@ -198,13 +198,13 @@ def foreign_origin(scope: Scope, hosts: frozenset[str]) -> Problem | None:
     host, origin, site = headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site", "none")
     if host is not None and not _is_own(_hostname(f"//{host}"), hosts):
         return Problem(
-            "foreign-origin", f"the host {host[:200]!r} is not this machine's; set ASSAY_PUBLIC_URL to use it"
+            "foreign-origin", f"the host {host[:200]!r} does not belong to this machine; set ASSAY_PUBLIC_URL to use it"
         )
     if scope["method"] in SAFE:
         return None
     if site not in {"none", "same-origin"} or (origin is not None and not _is_same(origin, host, hosts)):
         source = f"a page of {origin[:200]!r}" if origin else f"a page of another site ({site[:20]})"
-        return Problem("foreign-origin", f"{source} sent this request; use a key and ASSAY_AUTH=keys for that")
+        return Problem("foreign-origin", f"{source} sent this request; it needs a key and ASSAY_AUTH=keys")
     return None
 
 

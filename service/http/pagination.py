@@ -10,16 +10,18 @@ import base64
 import binascii
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from fastapi import Query, Request, Response
-from pydantic import BaseModel, Field
+from fastapi import Depends, Query, Request, Response
+from pydantic import BaseModel, Field, create_model
 
-from service.dependencies import Service
 from service.http.json import json_response
-from service.http.openapi.common_schemas import QueryModel
+from service.http.openapi.common_schemas import ListModel, QueryModel
+from service.http.parts import HttpParts, PartsDependency
 from service.http.problems import Problem, base_url
 
 Row = TypeVar("Row")
@@ -98,34 +100,59 @@ def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
     return key
 
 
-def list_response(
-    request: Request, query: PageQuery, list_name: str, page: Page[Any], items: Sequence[BaseModel | Mapping[str, Any]]
-) -> Response:
-    """Return the views of a page's rows, with ``Link`` to the next page."""
-    headers, cursor = dict[str, str](), None
-    if page.next_key is not None:
-        cursor = make_cursor(page.next_key, list_name, query.filters())
-        address = request.url.include_query_params(cursor=cursor)
-        headers["Link"] = f'<{base_url(request)}{address.path}?{address.query}>; rel="next"'
-    return json_response({"items": items, "next_cursor": cursor}, headers=headers)
+@dataclass(frozen=True)
+class ListReader:
+    """Lists of a request's rows, in pages."""
+
+    request: Request
+    parts: HttpParts
+
+    def response(
+        self, query: PageQuery, list_name: str, page: Page[Any], items: Sequence[BaseModel | Mapping[str, Any]]
+    ) -> Response:
+        """Return the views of a page's rows, with ``Link`` to the next page."""
+        headers, cursor = dict[str, str](), None
+        if page.next_key is not None:
+            cursor = make_cursor(page.next_key, list_name, query.filters())
+            address = self.request.url.include_query_params(cursor=cursor)
+            headers["Link"] = f'<{base_url(self.request)}{address.path}?{address.query}>; rel="next"'
+        return json_response({"items": items, "next_cursor": cursor}, headers=headers)
+
+    async def page(
+        self,
+        query: PageQuery,
+        list_name: str,
+        view: Callable[[Any], BaseModel | Mapping[str, Any]],
+        read: Callable[..., Sequence[Any]],
+        *arguments: Any,
+        key: Callable[[Any], Key] = newest_first,
+    ) -> Response:
+        """Read one page of a list, with its filters, by ``read(c, *arguments, …)``; return the `view` of each row."""
+        rows = await self.parts.database.read(
+            read, *arguments, **query.filters(), before=query.before(list_name), limit=query.limit + 1
+        )
+        page = Page.of(rows, query.limit, key)
+        return self.response(query, list_name, page, [view(row) for row in page.rows])
 
 
-async def read_list(
-    request: Request,
-    service: Service,
-    query: PageQuery,
-    list_name: str,
-    view: Callable[[Any], BaseModel | Mapping[str, Any]],
-    read: Callable[..., Sequence[Any]],
-    *arguments: Any,
-    key: Callable[[Any], Key] = newest_first,
-) -> Response:
-    """Read one page of a list, with its filters, by ``read(c, *arguments, …)``; return the `view` of each row."""
-    rows = await service.database.read(
-        read, *arguments, **query.filters(), before=query.before(list_name), limit=query.limit + 1
-    )
-    page = Page.of(rows, query.limit, key)
-    return list_response(request, query, list_name, page, [view(row) for row in page.rows])
+async def list_reader(request: Request, parts: PartsDependency) -> ListReader:
+    """Return the reader of lists for a request."""
+    return ListReader(request, parts)
+
+
+Lists = Annotated[ListReader, Depends(list_reader)]
+
+
+def lists_of(view: type[BaseModel], description: str) -> dict[str, Any]:
+    """Return the arguments of a route that returns one page of a list of views."""
+    return {"response_model": _list_model(view, description)}
+
+
+@cache
+def _list_model(view: type[BaseModel], description: str) -> type[BaseModel]:
+    """Return the schema of a page; it is named after the view (``TargetView`` becomes ``TargetList``)."""
+    name = re.sub("(View|Line|Summary|Entry)$", "List", view.__name__)
+    return create_model(name, __base__=ListModel[view], __doc__=description, __module__=__name__)  # type: ignore[valid-type]
 
 
 def _checksum(list_name: str, filters: Mapping[str, Any]) -> str:

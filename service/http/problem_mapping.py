@@ -199,6 +199,10 @@ def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> lis
     return parts_in_body
 
 
+def _plain(error: Any) -> Problem:
+    return Problem(error.code, str(error))
+
+
 PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     SpecificationError: lambda error: bad_specification(error, ()),
     errors.StoreUnavailable: lambda error: Problem(
@@ -210,24 +214,25 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     errors.SecretLost: lambda _: Problem("secret_lost"),
     errors.SecretMoved: lambda _: Problem("secret_lost"),
     errors.SigningUnavailable: lambda error: Problem(error.code, headers={"Retry-After": str(error.retry_after_s)}),
-    errors.NotAnExtension: lambda error: Problem(error.code, str(error)),
     Unreadable: _unreadable,
     NotInstalled: lambda error: Problem("not-installed", str(error), extra=error.extra),
     NotComparable: _other_rating,
     NotTheSameQuestion: _other_rating,
     errors.UploadInUse: lambda error: Problem("upload-in-use", str(error), job=error.job_id),
-    errors.UploadsFull: lambda error: Problem(error.code, str(error)),
     errors.QuotaExceeded: lambda error: Problem(
         error.code, str(error), used=error.used, quota=error.quota, by_kind=error.by_kind
     ),
-    errors.TooManyWebhooks: lambda error: Problem(error.code, str(error)),
     errors.NameTaken: lambda error: _in_field("name-taken", "pointer", "/name", error),
-    errors.PublishedForGood: lambda error: Problem(error.code, str(error)),
-    errors.AlreadyWithdrawn: lambda error: Problem(error.code, str(error)),
     errors.BeyondTheLog: lambda error: _in_field(error.code, "parameter", error.name, error),
     errors.RatingsRefused: lambda error: Problem(error.code, str(error), host=error.host, said_by=error.who),
     errors.NotTheOwner: lambda error: Problem("not-the-owner", str(error), host=error.host),
-    errors.CorpusFull: lambda error: Problem(error.code, str(error)),
     errors.ItemTaken: lambda error: _in_field(error.code, "pointer", "/text", error, item=error.item_id),
+    **dict.fromkeys(
+        (
+            *(errors.NotAnExtension, errors.UploadsFull, errors.TooManyWebhooks),
+            *(errors.PublishedForGood, errors.AlreadyWithdrawn, errors.CorpusFull),
+        ),
+        _plain,
+    ),
 }
 """The problem document of every exception that `assay` and `store` raise for a caller."""

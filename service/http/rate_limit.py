@@ -19,8 +19,8 @@ from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 from limits.errors import StorageError
 
+from service.http.metrics import Meter
 from service.http.problems import Problem
-from service.metrics import Meter
 
 if TYPE_CHECKING:
     from limits.aio.storage import RedisStorage

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import structlog
 
-from service.metrics import Meter
+from service.http.metrics import Meter
 
 MAX_QUEUED_RINGS = 256
 

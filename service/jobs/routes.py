@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from service.dependencies import Service, ServiceDependency, Wait, service_of
+from service.container import Service, ServiceDependency
 from service.http.authentication import Caller, Poller, Reader, Writer
-from service.http.conditional import none_match, not_modified
+from service.http.conditional import none_match
 from service.http.idempotency import Repeat, Repeatable, store_answer
 from service.http.json import Answer, StrictRoute, json_response, write_json
-from service.http.openapi.examples import RATING_REQUESTS
-from service.http.pagination import Fields, Page, PageQuery, Paging, Search, list_response
+from service.http.openapi.common_schemas import ResponseModel
+from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
+from service.http.pagination import Fields, Lists, Page, PageQuery, Paging, Search, lists_of
+from service.http.paths import in_path
 from service.http.problems import base_url, existing
-from service.jobs.observation_stream import ledger_csv, ledger_jsonl
-from service.jobs.planning import PlanRequest, PlanView, facts_of, plan_order
+from service.http.waits import Wait
+from service.jobs.ledger import ledger_csv, ledger_jsonl
 from service.jobs.schemas import (
     EventView,
     JobKind,
     JobLine,
-    JobList,
     JobStart,
     JobView,
-    ObservationList,
     ObservationView,
+    PlanRequest,
+    PlanView,
     RatingLink,
     RatingRequest,
 )
 from service.jobs.schemas import Status as JobStatus
+from service.jobs.service import Order, facts_of, place, plan_order, queued_before, rating_order
 from service.jobs.status import Status
-from service.jobs.submission import Order, PlacedJob, place, queued_before, rating_order
-from service.ratings.summaries import MAX_LISTED, MAX_SUMMARISED
-from service.targets.target_resolution import resolve_target
+from service.ratings.service import MAX_LISTED, MAX_SUMMARISED
+from service.targets.service import resolve_target
+from store.core.database import Connection
 from store.jobs import fair_order, jobs, observations
 from store.jobs.fair_order import QueueState, Share
 from store.jobs.jobs import Job
@@ -49,6 +54,64 @@ from store.ratings.ratings import Stamp, StoredRating
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 
 SHORTEST_RETRY_S, LONGEST_RETRY_S = 1, 10
+
+JOB_LINKS = leads_to("job_id", "getJob", "followJob", "cancelJob", "listObservations")
+RATING_PLACED = returns(ACCEPTED, status=202, links=JOB_LINKS)
+RATING_LINK = leads_to("rating_id", "getRating", pointer="/rating/id")
+
+JOB_PLACED: dict[str, Any] = {
+    "status_code": 202,
+    "response_model": JobView,
+    "response_description": "Accepted; 200 instead if the job ended within the requested wait.",
+    "responses": RATING_PLACED | {200: {"model": JobView, "description": "The job has ended."}},
+}
+"""Arguments of a route whose job is the answer, and not a rating."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What a request for a job sends beside its body: the caller, ``Idempotency-Key`` and ``Prefer``."""
+
+    request: Request
+    response: Response
+    service: Service
+    caller: Caller
+    repeat: Repeatable
+    wait: int | None
+
+    def counted(self) -> AbstractContextManager[None]:
+        """Count the wait, if any, towards the limits of the caller while the block runs."""
+        return self.service.open_streams.held(self.caller.tenant, self.caller.key_id) if self.wait else nullcontext()
+
+    async def answer(self, order: Order, *, status_if_succeeded: int = 200) -> Response:
+        """Place an order and answer 202; with `wait`, answer after the job's end, or after `wait` seconds."""
+        service, caller, wait = self.service, self.caller, self.wait
+        queue = await _queue(service)
+
+        def show(job: Job, rating: Stamp | StoredRating | None, before: int | None) -> Answer:
+            return _answer(base_url(self.request), service, 202, job, _start_of(service, job, before, queue), rating)
+
+        with self.counted():
+            answer, job, allowance = await place(service, caller, order, self.repeat, show, waits=bool(wait))
+            if job is not None and wait and not job.finished:
+                await service.event_stream.ended(job.id, wait)
+                answer = await service.database.write(_answer_after_wait, job, show, self.repeat)
+        if allowance is None:
+            allowance = await service.rate_limiter.left(caller.tenant)
+        response = answer.response(**self.response.headers, **allowance.headers)
+        if wait and b'"status":"succeeded"' in answer.body:
+            response.status_code = status_if_succeeded
+        return response
+
+
+async def placement(
+    request: Request, response: Response, service: ServiceDependency, repeat: Repeat, wait: Wait
+) -> Placement:
+    """Return the placement of a request by a known caller."""
+    return Placement(request, response, service, request.scope["assay.caller"], repeat, wait)
+
+
+Placing = Annotated[Placement, Depends(placement)]
 
 
 class JobQuery(PageQuery):
@@ -61,29 +124,19 @@ class JobQuery(PageQuery):
     fields: Fields = "summary"
 
 
-@router.post("", status_code=202, response_model=JobView, response_description="Accepted.")
-async def request_rating(
-    request: Request,
-    body: Annotated[RatingRequest, Body(openapi_examples=RATING_REQUESTS)],
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
-) -> Response:
+@router.post("", status_code=202, response_model=JobView, response_description="Accepted.", responses=RATING_PLACED)
+async def request_rating(body: RatingRequest, service: ServiceDependency, caller: Writer, placing: Placing) -> Response:
     """Request a rating.
 
     Always answers 202 with the job's address in `Location`. If an earlier rating answers the request, the new
     job is `succeeded` at once; if the same request is running, the answer is its job.
     """
     order = await rating_order(service, caller, body, await resolve_target(service, caller, body.target))
-    return await answer_order(request, service, caller, order, repeat.by(caller), wait, response)
+    return await placing.answer(order, status_if_succeeded=202)
 
 
 @router.post("/plan", response_model=PlanView, response_description="The plan.")
-async def plan_rating(
-    body: Annotated[PlanRequest, Body(openapi_examples=RATING_REQUESTS)], service: ServiceDependency, caller: Writer
-) -> Response:
+async def plan_rating(body: PlanRequest, service: ServiceDependency, caller: Writer) -> Response:
     """Plan a rating: questions, calls, seconds, cost, and the chance of a declared letter.
 
     Nothing is stored, and the service is not called. `questions` is the `expected` of the job.
@@ -94,28 +147,28 @@ async def plan_rating(
     return json_response(PlanView.of(await plan_order(order, facts), facts.questions_per_call))
 
 
-@router.get("", response_model=JobList)
+@router.get("", **lists_of(JobLine, "One page of jobs, newest first."))
 async def list_jobs(
-    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[JobQuery, Query()]
+    lists: Lists, service: ServiceDependency, caller: Reader, query: Annotated[JobQuery, Query()]
 ) -> Response:
     """List your jobs, newest first. Lists of an experiment with more than 8 entries are left out.
 
     With `fields=full`, only lists with more than 100 entries are left out; `left_out` has their sizes.
     """
     page, stamps = await service.database.read(_page, caller.tenant, query, query.before("jobs"))
-    now_s, base = service.clock(), base_url(request)
+    now_s, base = service.clock(), base_url(lists.request)
     max_entries = MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
     views = [
         JobLine.listed(job, max_entries, base=base, now_s=now_s, rating=_link(stamps.get(job.id))) for job in page.rows
     ]
-    return list_response(request, query, "jobs", page, views)
+    return lists.response(query, "jobs", page, views)
 
 
-@router.get("/{job_id}", response_model=JobView)
-async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, response: Response) -> Response:
+@router.get("/{job_id}", response_model=JobView, responses=returns(UNFINISHED, links=RATING_LINK))
+async def get_job(
+    request: Request, job_id: str, service: ServiceDependency, caller: Poller, wait: Wait, response: Response
+) -> Response:
     """Read a job and its progress. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` avoids it."""
-    # called directly, because a FastAPI dependency would take a tenth of the time of a cached answer
-    service = service_of(request)
     key = (caller.tenant, job_id, base_url(request))
     status = await service.statuses.get(key, partial(_read_status, service, *key))
     if wait and not status.finished and not none_match(request, status.answer.headers["ETag"]):
@@ -123,10 +176,10 @@ async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, res
             await service.event_stream.ended(job_id, wait)
         status = await _read_status(service, *key)
     answer = status.answer
-    return not_modified(request, {**answer.headers, **response.headers}) or answer.response(**response.headers)
+    return answer.response(**response.headers)
 
 
-@router.post("/{job_id}/cancel", response_model=JobView)
+@router.post("/{job_id}/cancel", response_model=JobView, responses=CONFLICT)
 async def cancel_job(request: Request, job_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Cancel a job: at once if it is queued, within seconds if it is running. 409 if it has ended."""
     existing(await service.database.write(jobs.request_cancel, job_id, caller.tenant), "job", job_id)
@@ -134,12 +187,7 @@ async def cancel_job(request: Request, job_id: str, service: ServiceDependency, 
     return (await _read_status(service, caller.tenant, job_id, base_url(request))).answer.response()
 
 
-async def found_job(job_id: str, service: ServiceDependency, caller: Reader) -> Job:
-    """Return the job in the path."""
-    return existing(await service.database.read(jobs.find, job_id, caller.tenant), "job", job_id)
-
-
-FoundJob = Annotated[Job, Depends(found_job)]
+FoundJob = Annotated[Job, in_path("job", jobs.find, Reader)]
 
 
 # ---------------------------------------------------------------------------- events
@@ -175,6 +223,7 @@ async def counted_stream(request: Request, caller: Reader, service: ServiceDepen
     dependencies=[Depends(counted_stream)],
     response_class=EventSourceResponse,
     response_description="Server-sent events; `data` is an event as JSON, `id` goes into `Last-Event-ID`.",
+    responses={204: {"description": "All events have been sent; no more will follow."}},
 )
 async def follow_job(
     request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], service: ServiceDependency
@@ -189,61 +238,32 @@ async def follow_job(
 
 
 # ---------------------------------------------------------------------------- observations
-@router.get("/{job_id}/observations", response_model=ObservationList)
-async def list_observations(request: Request, job: FoundJob, service: ServiceDependency, query: Paging) -> Response:
+@router.get(
+    "/{job_id}/observations", **lists_of(ObservationView, "One page of observations, in the order of recording.")
+)
+async def list_observations(lists: Lists, job: FoundJob, service: ServiceDependency, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
     name = f"observations of {job.id}"
     after, _ = query.before(name) or (0, "")
     rows = await service.database.read(observations.page, job.id, after, query.limit + 1)
     page = Page.of(rows, query.limit, lambda row: (row.seq, ""))
-    return list_response(request, query, name, page, [ObservationView.of(row) for row in page.rows])
+    return lists.response(query, name, page, [ObservationView.of(row) for row in page.rows])
 
 
-@router.get("/{job_id}/observations.csv", response_class=Response)
+@router.get("/{job_id}/observations.csv", response_class=Response, responses=returns({}, "text/csv"))
 async def download_observations_csv(job: FoundJob, service: ServiceDependency) -> Response:
     """Download all observations as CSV. Cells that a spreadsheet would run as a formula begin with `'`."""
     return ledger_csv(service.database, job.id)
 
 
-@router.get("/{job_id}/observations.jsonl", response_class=Response)
+@router.get("/{job_id}/observations.jsonl", response_class=Response, responses=returns({}, "application/jsonl"))
 async def download_observations_jsonl(job: FoundJob, service: ServiceDependency) -> Response:
     """Download all observations exactly as recorded, one JSON object per line."""
     return ledger_jsonl(service.database, job.id)
 
 
 # ---------------------------------------------------------------------------- answers
-async def answer_order(
-    request: Request,
-    service: Service,
-    caller: Caller,
-    order: Order,
-    repeat: Repeatable,
-    wait: int | None,
-    sent: Response,
-    *,
-    status_if_succeeded: int = 202,
-) -> Response:
-    """Place an order and answer 202; with `wait`, answer after the job's end, or after `wait` seconds."""
-    queue = await _queue(service)
-
-    def show(job: Job, rating: Stamp | StoredRating | None, before: int | None) -> Answer:
-        return _answer(base_url(request), service, 202, job, _start_of(service, job, before, queue), rating)
-
-    with service.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
-        placed, allowance = await place(service, caller, order, repeat, show, waits=bool(wait))
-        answer: Answer = placed
-        if isinstance(placed, PlacedJob) and wait and not placed.job.finished:
-            await service.event_stream.ended(placed.job.id, wait)
-            answer = await service.database.write(_answer_after_wait, placed.job, show, repeat)
-    if allowance is None:
-        allowance = await service.rate_limiter.left(caller.tenant)
-    response = answer.response(**sent.headers, **allowance.headers)
-    if wait and b'"status":"succeeded"' in answer.body:
-        response.status_code = status_if_succeeded
-    return response
-
-
-def _answer_after_wait(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
+def _answer_after_wait(c: Connection, job: Job, show: Any, repeat: Repeatable) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
     now = jobs.find(c, job.id, job.tenant) or job
     answer: Answer = show(now, _rating_of(c, now), queued_before(c, now))
@@ -257,7 +277,7 @@ async def _read_status(service: Service, tenant: str, job_id: str, base: str) ->
     return Status(_answer(base, service, 200, job, start, rating), job.finished)
 
 
-def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
+def _read(c: Connection, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
     job = jobs.find(c, job_id, tenant)
     return None if job is None else (job, queued_before(c, job), _rating_of(c, job))
 
@@ -275,13 +295,15 @@ def _start_of(service: Service, job: Job, before: int | None, queue: QueueState)
     return JobStart(position, None if free_in_s is None else max(free_in_s, ceil(due_in_s)))
 
 
-def _page(c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None) -> tuple[Page[Job], dict[str, Stamp]]:
+def _page(
+    c: Connection, tenant: str, query: JobQuery, before: tuple[int, str] | None
+) -> tuple[Page[Job], dict[str, Stamp]]:
     page = Page.of(jobs.page(c, tenant, **query.filters(), before=before, limit=query.limit + 1), query.limit)
     stamps = ratings.stamps(c, [job.rating_id for job in page.rows if job.rating_id is not None])
     return page, {job.id: stamps[job.rating_id] for job in page.rows if job.rating_id in stamps}
 
 
-def _rating_of(c: Any, job: Job) -> Stamp | None:
+def _rating_of(c: Connection, job: Job) -> Stamp | None:
     return None if job.rating_id is None else ratings.stamps(c, [job.rating_id]).get(job.rating_id)
 
 
@@ -303,3 +325,43 @@ def _answer(
         tenth = (view.eta_seconds or 0) // 10  # a tenth of the estimated remaining time
         headers["Retry-After"] = str(min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, tenth)))
     return Answer(status, write_json(view), headers)
+
+
+NEWEST = 4
+"""Number of exchanges that are shown."""
+
+
+class PartView(ResponseModel):
+    """A language of an experiment, and its progress."""
+
+    name: str
+    asked: int
+    """Different questions asked so far, failed ones included."""
+
+
+class ProgressView(ResponseModel):
+    """Progress of a job by part, and its newest exchanges."""
+
+    parts: list[PartView]
+    """Progress by language; empty unless the experiment has languages."""
+    newest: list[ObservationView]
+    """The exchanges recorded last, the newest first."""
+
+
+@router.get("/{job_id}/progress", response_model=ProgressView)
+async def get_job_progress(job_id: str, service: ServiceDependency, caller: Reader) -> Response:
+    """Read how many questions of each language were asked, and the newest exchanges. May be 2 seconds old."""
+    read = partial(service.database.read, _progress, job_id, caller.tenant)
+    return json_response(existing(await service.progress.get((caller.tenant, job_id), read), "job", job_id))
+
+
+def _progress(c: Connection, job_id: str, tenant: str) -> ProgressView | None:
+    job = jobs.find(c, job_id, tenant)
+    if job is None:
+        return None
+    languages = (job.experiment or {}).get("languages") or ()
+    counts: Counter[str] = observations.asked_by_part(c, job_id) if languages else Counter()
+    return ProgressView(
+        parts=[PartView(name=name, asked=counts[name]) for name in languages],
+        newest=[ObservationView.of(row) for row in observations.newest(c, job_id, NEWEST)],
+    )

@@ -9,16 +9,16 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Discriminator, Field, Tag, ValidatorFunctionWrapHandler, WrapValidator
 
 from assay.model import service_said
+from assay.rating.plan import Plan
 from service.http.openapi.common_schemas import (
     MAX_SEED,
     Instant,
-    ListModel,
     RequestModel,
     ResponseModel,
     Url,
     Visibility,
 )
-from service.ratings.summaries import shorten
+from service.ratings.service import shorten
 from service.targets.schemas import TargetDescription, TargetReference
 from store.jobs.jobs import Job
 from store.jobs.observations import StoredObservation
@@ -43,7 +43,7 @@ AnyTarget = Annotated[
 
 @dataclass(frozen=True)
 class UnnamedExperiment:
-    """An experiment without a method; the target's kind decides the method (`service.jobs.submission`)."""
+    """An experiment without a method; the target's kind decides the method (`service.jobs.service`)."""
 
     written: dict[str, Any]
 
@@ -76,6 +76,65 @@ class RatingRequest(RequestModel):
     """Seconds after which the job is given up."""
     max_calls: Annotated[int, Field(ge=1, le=MAX_CALLS)] = 10_000
     """Maximum number of calls to the target; questions beyond it count as failed."""
+
+
+Price = Annotated[float, Field(ge=0, le=1_000_000)]
+
+
+class Prices(RequestModel):
+    """Prices and latency of the service; without them a plan has no cost and no seconds."""
+
+    price_per_call: Price | None = None
+    """Price of a call, in any currency."""
+    price_per_1000_characters: Price | None = None
+    """Price of a thousand characters of the questions."""
+    latency_s: Annotated[float, Field(gt=0, le=600)] | None = None
+    """Seconds of a call; null means the latency in the newest probe of a saved target."""
+
+
+class PlanRequest(RatingRequest, Prices):
+    """A request for a rating, and prices."""
+
+
+class EffortView(ResponseModel):
+    """Number of questions and calls, with their duration and cost."""
+
+    questions: int
+    """Different questions."""
+    calls: int
+    """Requests to the service, without retries; a call can carry several questions."""
+    seconds: float | None
+    """Duration in seconds; null while the latency is unknown."""
+    cost: float | None
+    """Cost in the currency of the prices; null without a price."""
+
+
+class ChanceView(ResponseModel):
+    """Probability that the letter is declared, for one true effect."""
+
+    tolerances: float
+    """The effect in multiples of the experiment's `delta`."""
+    effect: float
+    probability: float
+
+
+class PlanView(EffortView):
+    """Plan of a rating that is decided at the first look; `at_most` is the plan if no look decides it."""
+
+    at_most: EffortView
+    """The worst case: every look that `stop_early` allows, within `max_calls`."""
+    declared: list[ChanceView] | None
+    """Chance of a declared letter for each component, if answers about one topic are as similar as usual; null if the
+    method cannot compute it."""
+    declared_unknown: str | None
+    """The reason why `declared` is null."""
+    questions_per_call: int
+    """Maximum number of questions in one call."""
+
+    @classmethod
+    def of(cls, plan: Plan, questions_per_call: int) -> Self:
+        """Build the view of a plan."""
+        return cls.model_validate(plan.as_json() | {"questions_per_call": questions_per_call})
 
 
 class RatingLink(ResponseModel):
@@ -231,10 +290,6 @@ class JobLine(JobView):
         return cls(**dict(view), left_out=short.left_out)
 
 
-class JobList(ListModel[JobLine]):
-    """One page of jobs, newest first."""
-
-
 class ObservationView(ResponseModel):
     """One probe and its reply."""
 
@@ -263,10 +318,6 @@ class ObservationView(ResponseModel):
         if failure is not None and (service_message := service_said(failure.message)) is not None:
             record["failure"] |= {"service_said": service_message}
         return cls.from_row(row, thumbnail=thumbnail, **record)
-
-
-class ObservationList(ListModel[ObservationView]):
-    """One page of observations, in the order of recording."""
 
 
 class EventView(ResponseModel):

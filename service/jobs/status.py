@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.http.json import Answer
+from service.http.metrics import Meter
 from service.http.swr_cache import SwrCache
-from service.metrics import Meter
 
 MAX_KEPT = 2048
 STALE_S = 1.0

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from fastapi import APIRouter, Response
 
-from fastapi import APIRouter, Body, Request, Response
-
-from service.dependencies import ServiceDependency
+from service.container import ServiceDependency
 from service.http.authentication import Admin
 from service.http.json import StrictRoute, json_response
-from service.http.openapi.examples import KEYS
-from service.http.pagination import Paging, read_list
+from service.http.openapi.responses import LOCATION, leads_to, returns
+from service.http.pagination import Lists, Paging, lists_of
 from service.http.problems import not_found
-from service.keys.schemas import KeyList, KeyRequest, KeyView, NewKeyView
+from service.keys.schemas import KeyRequest, KeyView, NewKeyView
 from store.core.clock import read_clock
+from store.core.database import Connection
 from store.security import keys
 from store.security.keys import ApiKey
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
 
 
-@router.post("", status_code=201, response_model=NewKeyView, response_description="Created.")
-async def create_key(
-    body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], service: ServiceDependency, caller: Admin
-) -> Response:
+@router.post(
+    "",
+    status_code=201,
+    response_model=NewKeyView,
+    response_description="Created.",
+    responses=returns(LOCATION, status=201, links=leads_to("key_id", "revokeKey")),
+)
+async def create_key(body: KeyRequest, service: ServiceDependency, caller: Admin) -> Response:
     """Create a key. It is shown in this answer and never again."""
     key, plain = await service.database.write(_create, caller.tenant, body)
     view = NewKeyView.from_row(key, key=plain)
@@ -31,10 +34,10 @@ async def create_key(
     return json_response(view, status=201, headers=headers)
 
 
-@router.get("", response_model=KeyList)
-async def list_keys(request: Request, service: ServiceDependency, caller: Admin, query: Paging) -> Response:
+@router.get("", **lists_of(KeyView, "One page of keys, newest first."))
+async def list_keys(lists: Lists, caller: Admin, query: Paging) -> Response:
     """List your tenant's keys, newest first, revoked ones included. The keys themselves are not stored."""
-    return await read_list(request, service, query, "keys", KeyView.from_row, keys.page, caller.tenant)
+    return await lists.page(query, "keys", KeyView.from_row, keys.page, caller.tenant)
 
 
 @router.delete("/{key_id}", status_code=204, response_description="Revoked.")
@@ -46,7 +49,7 @@ async def revoke_key(key_id: str, service: ServiceDependency, caller: Admin) -> 
     return Response(status_code=204)
 
 
-def _create(c: Any, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:
+def _create(c: Connection, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:
     """Create a key; its expiry is computed from the database's clock, which also checks it."""
     expires_at = None if body.expires_in_s is None else read_clock(c) + body.expires_in_s * 1000
     return keys.create(c, tenant, body.scopes, body.name, expires_at)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
 from store.security.rights import Scope
 
 
@@ -40,7 +40,3 @@ class NewKeyView(KeyView):
 
     key: str
     """The key itself, shown only in this answer."""
-
-
-class KeyList(ListModel[KeyView]):
-    """One page of keys, newest first."""

@@ -1,8 +1,9 @@
-"""Health, metrics, limits, kinds of problems, and the interactive documentation."""
+"""Health, metrics, limits, kinds of problems, the interactive documentation, and the API catalog (RFC 9727)."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from functools import partial
 from pathlib import Path
 
@@ -12,11 +13,14 @@ from fastapi.responses import FileResponse, HTMLResponse
 import assay
 from assay.methods import every_method, method_name
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
-from service.dependencies import LONGEST_WAIT_S, ServiceDependency
+from reports.embeds.linkset import MEDIA_TYPE, link, linkset
+from service.container import ServiceDependency
 from service.http.authentication import MetricsReader, Reader
 from service.http.json import StrictRoute, json_response
+from service.http.openapi.responses import returns
 from service.http.pagination import MAX_ROWS
-from service.http.problems import KINDS, Problem, kind_named
+from service.http.problems import KINDS, Problem, base_url, kind_named
+from service.http.waits import LONGEST_WAIT_S
 from service.jobs.schemas import MAX_CALLS
 from service.meta.schemas import (
     ActiveView,
@@ -28,11 +32,12 @@ from service.meta.schemas import (
     RateView,
     StorageView,
 )
-from service.ratings.reports import report_formats
 from service.ratings.schemas import Methodology
-from store.core import migrate, quota
+from service.ratings.service import caching, report_formats
+from store.core import migrate
 from store.core.errors import SchemaMismatch, StoreUnavailable
 from store.jobs import idempotency, jobs
+from store.quota import quota
 
 router = APIRouter(tags=["service"], route_class=StrictRoute)
 
@@ -70,7 +75,12 @@ async def readyz(service: ServiceDependency) -> Health:
     return Health(status="ready")
 
 
-@router.get("/metrics", response_class=Response, dependencies=[Depends(MetricsReader())])
+@router.get(
+    "/metrics",
+    response_class=Response,
+    dependencies=[Depends(MetricsReader())],
+    responses=returns({}, "text/plain"),
+)
 async def metrics(service: ServiceDependency) -> Response:
     """Read the service's metrics in Prometheus's text format.
 
@@ -160,3 +170,54 @@ async def get_asset(name: str) -> Response:
     if name not in ASSETS:
         raise Problem("not-found", f"no file is called {name[:80]!r}")
     return FileResponse(STATIC / name, media_type=ASSETS[name], headers={"Cache-Control": "public, max-age=86400"})
+
+
+PATH = "/.well-known/api-catalog"
+PROFILE = "https://www.rfc-editor.org/info/rfc9727"
+OPENAPI_TYPE = "application/vnd.oai.openapi+json;version=3.1"
+CATALOG_TYPE = f'{MEDIA_TYPE}; profile="{PROFILE}"'
+
+
+@router.get(
+    PATH,
+    operation_id="getApiCatalog",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "Links to the API and to its descriptions (RFC 9264).",
+            "content": {MEDIA_TYPE: {"schema": {"type": "object"}, "example": {"linkset": [{"anchor": "/v1"}]}}},
+            "headers": {
+                "ETag": {"required": True, "schema": {"type": "string"}, "description": "Identifies this version."},
+                "Link": {
+                    "required": True,
+                    "schema": {"type": "string"},
+                    "description": "The catalog and the API in it, also for HEAD (RFC 9727, section 3).",
+                },
+            },
+        },
+        304: {"description": "Not changed since the version in If-None-Match."},
+    },
+)
+async def get_api_catalog(request: Request) -> Response:
+    """Read the API catalog, for programs that look for APIs. HEAD answers with the same `Link`."""
+    base = base_url(request)
+    item = {"href": f"{base}/v1", "title": "Assay: bias ratings of AI services"}
+    body = linkset([{"anchor": f"{base}{PATH}", "item": [item]}, _api(base)]).encode()
+    headers = {
+        "Content-Type": CATALOG_TYPE,
+        "Link": f'<{base}{PATH}>; rel="api-catalog"; type="{MEDIA_TYPE}", <{base}/v1>; rel="item"',
+        "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
+        "Cache-Control": caching(private=False),
+    }
+    return Response(body, headers=headers)
+
+
+def _api(base: str) -> dict[str, object]:
+    """Return the links of the API, with the relations of RFC 8631."""
+    return {
+        "anchor": f"{base}/v1",
+        "service-desc": [link(f"{base}/openapi.json", OPENAPI_TYPE)],
+        "service-doc": [link(f"{base}/docs", "text/html")],
+        "service-meta": [link(f"{base}/v1/info", "application/json")],
+        "status": [link(f"{base}/readyz", "application/json")],
+    }

@@ -1,48 +1,79 @@
-"""``/v1/ratings``: finished ratings. Reading never starts work."""
+"""``/v1/ratings``: finished ratings, their publication and withdrawal. Reading never starts work."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 
 import assay
 from assay.canonical import digest_of
 from assay.methods.association.comparison import comparison_document
 from assay.model import MODEL_SETTINGS
+from assay.rating.difference import difference
 from reports.formats.html import thumbnails_wanted
-from service.dependencies import Service, ServiceDependency
-from service.http.authentication import DOWNLOAD, PublicReader
+from reports.regulators import AUDIT_FILES, AuditFile
+from service.container import Service, ServiceDependency
+from service.http.authentication import DOWNLOAD, PublicReader, Writer
 from service.http.conditional import not_modified
-from service.http.json import DocumentResponse, StrictRoute, json_response
+from service.http.idempotency import Repeat, Repeatable, answer_once
+from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.common_schemas import QueryModel
-from service.http.pagination import Page, PageQuery, list_response
-from service.http.problems import Problem, existing
-from service.jobs.observation_stream import ledger_csv, ledger_parquet
-from service.jobs.schemas import ObservationList, ObservationView
-from service.ratings.annotations import Annotations, read_annotations
-from service.ratings.comparison_schemas import ComparisonQuery, ComparisonView
-from service.ratings.freshness import caching, dated, headers_of
-from service.ratings.reports import report, summary
-from service.ratings.schemas import RatingList, RatingQuery, RatingSummary, RatingView
-from service.ratings.sentence_table import sentence_table
-from service.ratings.summaries import listed
+from service.http.openapi.responses import ETAG, RATED, TAGGED, fails, returns
+from service.http.pagination import Lists, Page, PageQuery, lists_of
+from service.http.paths import in_path
+from service.http.problems import Problem, existing, not_found
+from service.jobs.ledger import ledger_csv, ledger_parquet
+from service.jobs.schemas import ObservationView
+from service.ratings.schemas import (
+    ComparisonQuery,
+    ComparisonView,
+    DifferenceQuery,
+    RatingDifferenceView,
+    RatingQuery,
+    RatingSummary,
+    RatingView,
+    VisibilityRequest,
+    WithdrawalRequest,
+)
+from service.ratings.service import (
+    Annotations,
+    audit_report,
+    caching,
+    dated,
+    headers_of,
+    listed,
+    read_annotations,
+    report,
+    sentence_table,
+    summary,
+)
+from store.core.database import Connection
 from store.corpora import images
 from store.jobs import observations
-from store.ratings import ratings
+from store.ratings import ratings, registry
 from store.ratings.ratings import StoredRating
 from store.ratings.standing import standings
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 
+TAGGED_AND_RATED = returns(ETAG | RATED)
 
-@router.get("", response_model=RatingList)
+
+def download(media_type: str, headers: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the arguments of a route for a file about a rating."""
+    responses = returns({**(headers or {}), **RATED}, media_type)
+    return {"response_class": Response, "dependencies": DOWNLOAD, "responses": responses}
+
+
+@router.get("", **lists_of(RatingSummary, "One page of ratings, newest first."))
 async def list_ratings(
-    request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[RatingQuery, Query()]
+    lists: Lists, service: ServiceDependency, caller: PublicReader, query: Annotated[RatingQuery, Query()]
 ) -> Response:
     """List your ratings and all public ratings, newest first: their main fields, or more (`fields=full`)."""
     filters = {**query.filters(), "before": query.before("ratings"), "limit": query.limit + 1}
@@ -50,11 +81,11 @@ async def list_ratings(
         short = Page.of(await service.database.read(ratings.summaries, caller.tenant, **filters), query.limit)
         standing = await service.database.read(standings, short.rows)
         rows = [RatingSummary.of(row, standing[row.id]) for row in short.rows]
-        return list_response(request, query, "ratings", short, rows)
+        return lists.response(query, "ratings", short, rows)
     page = Page.of(await service.database.read(ratings.page, caller.tenant, **filters), query.limit)
     notes = await service.database.read(read_annotations, page.rows, service.methodologies.next)
     items = [listed(notes[rating.id].added_to(rating.shown)) for rating in page.rows]
-    return list_response(request, query, "ratings", page, items)
+    return lists.response(query, "ratings", page, items)
 
 
 class LatestQuery(QueryModel):
@@ -72,7 +103,7 @@ class LatestQuery(QueryModel):
     ] = None
 
 
-@router.get("/latest", response_model=RatingView)
+@router.get("/latest", response_model=RatingView, responses=TAGGED_AND_RATED | fails(404, 409))
 async def latest_rating(
     request: Request, service: ServiceDependency, caller: PublicReader, query: Annotated[LatestQuery, Query()]
 ) -> Response:
@@ -100,15 +131,16 @@ async def latest_rating(
     return await _shown(request, service, matches[0])
 
 
-async def found_rating(rating_id: str, service: ServiceDependency, caller: PublicReader) -> StoredRating:
-    """Return the rating in the path: the caller's own, or a public or unlisted one."""
-    return existing(await service.database.read(ratings.find, rating_id, caller.tenant), "rating", rating_id)
+FoundRating = Annotated[StoredRating, in_path("rating", ratings.find, PublicReader)]
+"""The caller's own rating, or a public or unlisted one."""
 
 
-FoundRating = Annotated[StoredRating, Depends(found_rating)]
+async def other_rating(service: Service, rating_id: str, tenant: str) -> StoredRating:
+    """Return the rating that a query names."""
+    return existing(await service.database.read(ratings.find, rating_id, tenant), "rating", rating_id)
 
 
-@router.get("/{rating_id}", response_model=RatingView)
+@router.get("/{rating_id}", response_model=RatingView, responses=TAGGED_AND_RATED)
 async def get_rating(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
     """Read a rating. It never changes, apart from its annotations (`next_methodology`, `standing`, `reply`)."""
     return await _shown(request, service, rating)
@@ -120,7 +152,7 @@ class ReportQuery(QueryModel):
     summary: Annotated[bool, Field(description="One page for print: without tables and single parts.")] = False
 
 
-@router.get("/{rating_id}/report.html", response_class=Response, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/report.html", **download("text/html", ETAG))
 async def get_report_html(
     request: Request,
     rating: FoundRating,
@@ -139,7 +171,7 @@ async def get_report_html(
     return await _report(request, service, rating, "html", small)
 
 
-@router.get("/{rating_id}/report.md", response_class=Response, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/report.md", **download("text/markdown", ETAG))
 async def get_report_markdown(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
     """Download a rating as a Markdown report."""
     return await _report(request, service, rating, "markdown")
@@ -163,9 +195,14 @@ class ObservationQuery(PageQuery):
     ] = None
 
 
-@router.get("/{rating_id}/observations", response_model=ObservationList, dependencies=DOWNLOAD)
+@router.get(
+    "/{rating_id}/observations",
+    **lists_of(ObservationView, "One page of observations, in the order of recording."),
+    dependencies=DOWNLOAD,
+    responses=returns(RATED),
+)
 async def list_evidence(
-    request: Request,
+    lists: Lists,
     rating: FoundRating,
     service: ServiceDependency,
     caller: PublicReader,
@@ -186,7 +223,7 @@ async def list_evidence(
     )
     addresses = {digest: f"{router.prefix}/{rating.id}/thumbnails/{digest}" for digest in thumbnails}
     views = [ObservationView.of(row, addresses.get(digest)) for row, digest in zip(rows, digests, strict=True)]
-    response = list_response(request, query, name, Page(rows, None if end is None else (end, "")), views)
+    response = lists.response(query, name, Page(rows, None if end is None else (end, "")), views)
     response.headers.update(dated(rating))
     return response
 
@@ -194,17 +231,22 @@ async def list_evidence(
 Digest = Annotated[str, Path(description="Digest of a picture that was shown: `sha256:` and 64 digits of base 16.")]
 
 
-@router.get("/{rating_id}/thumbnails/{digest}", response_class=Response, dependencies=[Depends(found_rating)])
-async def get_thumbnail(request: Request, digest: Digest, service: ServiceDependency, caller: PublicReader) -> Response:
+@router.get(
+    "/{rating_id}/thumbnails/{digest}",
+    response_class=Response,
+    dependencies=[in_path("rating", ratings.find, PublicReader)],
+    responses=returns(ETAG, "image/webp"),
+)
+async def get_thumbnail(digest: Digest, service: ServiceDependency, caller: PublicReader) -> Response:
     """Download a thumbnail of the image in a question, from your own corpora or a shared corpus."""
     small = await service.database.read(images.thumbnails, [digest], caller.tenant)
     address = existing(small.get(digest), "picture that you may see", digest)
     headers = {"ETag": f'"{digest}"', "Cache-Control": "private, max-age=86400", "Vary": "Authorization"}
     content = base64.b64decode(address.partition(",")[2])
-    return not_modified(request, headers) or Response(content, headers=headers, media_type="image/webp")
+    return Response(content, headers=headers, media_type="image/webp")
 
 
-@router.get("/{rating_id}/observations.csv", response_class=Response, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/observations.csv", **download("text/csv"))
 async def download_evidence_csv(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating: every question with its reply."""
     ledger = ledger_csv(service.database, rating.job_id)
@@ -212,7 +254,7 @@ async def download_evidence_csv(rating: FoundRating, service: ServiceDependency)
     return ledger
 
 
-@router.get("/{rating_id}/observations.parquet", response_class=Response, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/observations.parquet", **download("application/vnd.apache.parquet"))
 async def download_evidence_parquet(rating: FoundRating, service: ServiceDependency) -> Response:
     """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
     ledger = await ledger_parquet(service.database, rating.job_id)
@@ -220,7 +262,7 @@ async def download_evidence_parquet(rating: FoundRating, service: ServiceDepende
     return ledger
 
 
-@router.get("/{rating_id}/sentences.csv", response_class=Response, dependencies=DOWNLOAD)
+@router.get("/{rating_id}/sentences.csv", **download("text/csv"))
 async def download_sentences_csv(rating: FoundRating) -> Response:
     """Download a language model's preferences: one row per sentence and its counterpart.
 
@@ -229,7 +271,27 @@ async def download_sentences_csv(rating: FoundRating) -> Response:
     return await asyncio.to_thread(sentence_table, rating, dated(rating))
 
 
-@router.get("/{rating_id}/comparison", response_model=ComparisonView, dependencies=DOWNLOAD)
+def _audit_file(file: AuditFile) -> None:
+    """Add the route of a file for regulators."""
+
+    async def download_audit(rating: FoundRating) -> Response:
+        return await asyncio.to_thread(audit_report, file, rating, dated(rating))
+
+    router.add_api_route(
+        f"/{{rating_id}}/{file.name}",
+        download_audit,
+        operation_id="download" + "".join(part.capitalize() for part in re.split(r"[.-]", file.name)),
+        summary=f"Download {file.name}",
+        description=f"{file.title}. Only ratings by `outcomes` have it; counts of fewer than 5 people are masked.",
+        **download(file.media_type.partition(";")[0]),
+    )
+
+
+for _file in AUDIT_FILES:
+    _audit_file(_file)
+
+
+@router.get("/{rating_id}/comparison", response_model=ComparisonView, dependencies=DOWNLOAD, responses=TAGGED)
 async def compare_ratings(
     request: Request,
     rating: FoundRating,
@@ -241,20 +303,19 @@ async def compare_ratings(
 
     Both must be ratings by `association`; the posterior is drawn again from their distances.
     """
-    other_rating = await found_rating(query.other, service, caller)
-    headers = headers_of_both(rating, other_rating)
+    later = await other_rating(service, query.other, caller.tenant)
+    headers = headers_of_both(rating, later)
     if unchanged := not_modified(request, headers):
         return unchanged
     # in a thread, because the computation takes about 30 ms
-    return json_response(
-        await asyncio.to_thread(comparison_document, rating.rating, other_rating.rating), headers=headers
-    )
+    comparison = await asyncio.to_thread(comparison_document, rating.rating, later.rating)
+    return json_response(comparison, headers=headers)
 
 
 async def _shown(request: Request, service: Service, rating: StoredRating) -> Response:
     notes = await _annotations(service, rating)
     headers = _headers(rating, notes) | {"Content-Location": f"{router.prefix}/{rating.id}"}
-    return not_modified(request, headers) or DocumentResponse(notes.added_to(rating.shown), headers)
+    return not_modified(request, headers) or json_response(notes.added_to(rating.shown), headers=headers)
 
 
 async def _report(
@@ -307,3 +368,62 @@ def _candidate(rating: StoredRating) -> dict[str, Any]:
         "letter": rating.letter,
         "href": f"{router.prefix}/{rating.id}",
     }
+
+
+@router.post("/{rating_id}/visibility", response_model=RatingSummary, response_description="The changed rating.")
+async def set_visibility(
+    rating_id: str, body: VisibilityRequest, service: ServiceDependency, caller: Writer, repeat: Repeat
+) -> Response:
+    """Change the visibility of your rating.
+
+    Publishing is permanent: the rating is added to the log, and can then be withdrawn but not hidden.
+    """
+    return await _changed(
+        service, repeat, rating_id, lambda c: registry.set_visibility(c, rating_id, caller.tenant, body.visibility)
+    )
+
+
+@router.post("/{rating_id}/withdraw", response_model=RatingSummary, response_description="The changed rating.")
+async def withdraw_rating(
+    rating_id: str, body: WithdrawalRequest, service: ServiceDependency, caller: Writer, repeat: Repeat
+) -> Response:
+    """Withdraw your rating. It stays readable at its address, marked with the reason.
+
+    It is left out of lists and of `latest`, and no longer answers new requests.
+    """
+    return await _changed(
+        service, repeat, rating_id, lambda c: registry.withdraw(c, rating_id, caller.tenant, body.reason)
+    )
+
+
+@router.get("/{rating_id}/difference", response_model=RatingDifferenceView, dependencies=DOWNLOAD, responses=TAGGED)
+async def differ_ratings(
+    request: Request,
+    rating: FoundRating,
+    service: ServiceDependency,
+    caller: PublicReader,
+    query: Annotated[DifferenceQuery, Query()],
+) -> Response:
+    """Compare this rating with a later one: the changes, and whether the letter changed.
+
+    Different letters count as a change only if both posteriors support it; otherwise they may be noise.
+    """
+    later_rating = await other_rating(service, query.other, caller.tenant)
+    headers = headers_of_both(rating, later_rating)
+    if unchanged := not_modified(request, headers):
+        return unchanged
+    rating_difference = await asyncio.to_thread(difference, rating.rating, later_rating.rating)
+    return json_response(rating_difference.as_json(), headers=headers)
+
+
+async def _changed(
+    service: Service, repeat: Repeatable, rating_id: str, change: Callable[[Connection], StoredRating | None]
+) -> Response:
+    def work(c: Connection) -> Answer:
+        rating = change(c)
+        if rating is None:  # the tenant has no such rating; public ratings of other tenants count as missing
+            raise not_found("rating", rating_id)
+        view = RatingSummary.of(rating, standings(c, [rating])[rating.id])
+        return Answer(200, write_json(view), {"Content-Location": f"{router.prefix}/{rating.id}"})
+
+    return await answer_once(service, repeat, work)

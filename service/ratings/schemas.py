@@ -1,15 +1,24 @@
-"""Schemas of ratings."""
+"""Schemas of ratings, of their publication and withdrawal, and of comparisons and differences of two ratings."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
-from service.domains.schemas import ReplyView
-from service.http.openapi.common_schemas import Instant, KindName, LetterName, ListModel, ResponseModel, Visibility
+from assay.errors import SpecificationError
+from service.http.openapi.common_schemas import (
+    Instant,
+    KindName,
+    LetterName,
+    QueryModel,
+    RequestModel,
+    ResponseModel,
+    Visibility,
+)
 from service.http.pagination import Fields, PageQuery, Search
-from service.ratings.component_schemas import AnyAggregation, AnyComponent, ReasonView
+from service.ratings.components import AnyAggregation, AnyComponent, ReasonView
+from service.replies.schemas import ReplyView
 from store.core.clock import iso
 from store.ratings.ratings import State, StoredRating, Summary, requester_document
 from store.ratings.standing import Description, Requester, Standing
@@ -153,7 +162,7 @@ class RatingView(ResponseModel):
 class RatingSummary(ResponseModel):
     """The main fields of a rating.
 
-    With `fields=full` a list has the other fields of `GET /v1/ratings/{id}`, too, but without parts of `experiment`
+    With `fields=full` a list also has the other fields of `GET /v1/ratings/{id}`, but without parts of `experiment`
     with more than 100 entries; `left_out` has the names and sizes of these parts.
     """
 
@@ -192,10 +201,6 @@ class RatingSummary(ResponseModel):
         )
 
 
-class RatingList(ListModel[RatingSummary]):
-    """One page of ratings, newest first."""
-
-
 class RatingQuery(PageQuery):
     """Filters of the list of ratings."""
 
@@ -211,3 +216,186 @@ class RatingQuery(PageQuery):
     state: Annotated[State, Field(description="Valid ratings (expired or not), withdrawn ratings, or all.")] = (
         "standing"
     )
+
+
+# ---------------------------------------------------------------------------- comparison of two ratings
+class ComparisonQuery(QueryModel):
+    """Query parameters of a comparison."""
+
+    other: Annotated[
+        str, Field(alias="with", min_length=1, max_length=100, description="Id of the later rating, of the same words.")
+    ]
+
+
+class RangeView(ResponseModel):
+    """Ends of an interval."""
+
+    low: float
+    high: float
+
+
+class DifferenceView(ResponseModel):
+    """Change of one mean cosine distance: after minus before."""
+
+    name: str
+    """A connection, `effect`, or a protected word."""
+    before: float
+    after: float
+    mean: float
+    hpdi: RangeView
+    """Highest-density interval with the comparison's `mass`."""
+    p_after_greater: float
+    """Probability that the distance grew."""
+
+
+class ComparedRating(ResponseModel):
+    """One of the two compared ratings."""
+
+    id: str
+    target: str
+    letter: LetterName | None
+    declared: bool
+    rated_at: str
+    evidence_digest: str
+    missing: list[str]
+    """Words without a vector."""
+    hidden: list[dict[str, Any]]
+    """Effects that a mean can hide, each with `kind`, `name`, `effect` and `limit`; none before methodology 1.3.0."""
+
+
+class ComparisonFit(ResponseModel):
+    """Model with which both ratings were fitted again."""
+
+    residual: str
+    prior: str
+    draws: int
+
+
+class ComparisonView(ResponseModel):
+    """Comparison of two association ratings of the same words, such as before and after debiasing."""
+
+    method: str
+    attribute: str
+    before: ComparedRating
+    after: ComparedRating
+    fit: ComparisonFit
+    pairs: int
+    """Number of word pairs whose distance both ratings have; only these are compared."""
+    pairs_left_out: int
+    mass: float
+    """Probability mass of the intervals."""
+    connections: list[DifferenceView]
+    """Mean distance to words that are `associated`, `different`, `human` and `neutral`."""
+    effect: DifferenceView | None
+    """`different` minus `associated`: a decrease means weaker stereotypes than before."""
+    words: list[DifferenceView]
+    """The same effect for each protected word."""
+
+
+LetterVerdict = Literal["same", "changed", "undecided"]
+
+
+# ---------------------------------------------------------------------------- publishing
+class VisibilityRequest(RequestModel):
+    """Request to change the visibility of a rating."""
+
+    visibility: Visibility
+    """`private`: only you. `unlisted`: everyone with its address. `public`: everyone, and it is logged; a public rating
+    cannot be hidden again, only withdrawn."""
+
+
+def _not_blank(reason: str) -> str:
+    """Refuse a blank reason; not by a pattern, because dialects of regular expressions disagree about blanks."""
+    if not reason.strip():
+        raise SpecificationError("the reason is blank; write what readers of the rating should know")
+    return reason
+
+
+class WithdrawalRequest(RequestModel):
+    """Request to withdraw a rating."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_not_blank)]
+    """Shown with the rating permanently. For a public rating it is added to the log, which everyone can read."""
+
+
+# ---------------------------------------------------------------------------- differences
+class DifferenceQuery(QueryModel):
+    """Query parameters of a difference."""
+
+    other: Annotated[
+        str,
+        Field(alias="with", min_length=1, max_length=100, description="Id of the later rating, by the same method."),
+    ]
+
+
+class FaceView(ResponseModel):
+    """One of two compared ratings."""
+
+    id: str | None
+    letter: LetterName | None
+    declared: bool | None
+    rated_at: Instant | None
+    target: str | None
+
+
+class LetterDifferenceView(ResponseModel):
+    """Comparison of two letters."""
+
+    name: str | None
+    """Name of the component; null for the whole rating."""
+    before: LetterName | None
+    after: LetterName | None
+    probability: float | None
+    """Probability that the letters differ, from both posteriors; null if a posterior is missing."""
+    verdict: LetterVerdict
+    """`changed` only if `probability` reaches `confidence`; `undecided` if the difference may be noise."""
+
+
+class EstimateView(ResponseModel):
+    """An estimate and its interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class EffectDifferenceView(ResponseModel):
+    """One effect of one component, before and after, in the method's own effect size."""
+
+    component: str
+    name: str
+    before: EstimateView
+    after: EstimateView
+    moved: float
+    """Estimate after minus estimate before."""
+    apart: bool
+    """Whether the intervals do not overlap."""
+
+
+class InputDifferenceView(ResponseModel):
+    """One input that differs between two ratings."""
+
+    what: Literal["target", "experiment", "methodology", "engine", "seed"]
+    place: str
+    """Path of the field, with dots; empty if the input is a single value."""
+    before: Any
+    after: Any
+
+
+class RatingDifferenceView(ResponseModel):
+    """Changes from one rating to another, and whether the letter changed."""
+
+    before: FaceView
+    after: FaceView
+    changed: bool
+    """Whether the letter changed with confidence."""
+    confidence: float
+    letter: LetterDifferenceView
+    components: list[LetterDifferenceView]
+    only_before: list[str]
+    only_after: list[str]
+    effects: list[EffectDifferenceView]
+    inputs: list[InputDifferenceView]
+    same_evidence: bool
+    """Whether both ratings have the same replies."""
+    sentences: list[str]

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Response
 
-from service.dependencies import Service, ServiceDependency
+from service.container import ServiceDependency
 from service.http.authentication import Reader, Writer
-from service.http.conditional import entity_tag, not_modified
+from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once, is_known, once
-from service.http.json import Answer, StrictRoute, json_response, write_json
-from service.http.openapi.examples import SCHEDULE_CHANGES, SCHEDULES
-from service.http.pagination import Paging, read_list
-from service.http.problems import existing, not_found, removed
-from service.jobs.submission import permit
-from service.schedules.preparation import bounds_of, checked_rhythm, prepared_orders, refusal_of
-from service.schedules.schemas import ScheduleChange, ScheduleList, ScheduleRequest, ScheduleView, made
+from service.http.json import Answer, StrictRoute, tagged, write_json
+from service.http.openapi.responses import ACCEPTED, CONFLICT, TAGGED, created, leads_to, returns
+from service.http.pagination import Lists, Paging, lists_of
+from service.http.paths import in_path
+from service.http.problems import existing, removed
+from service.jobs.service import permit
+from service.schedules.schemas import ScheduleChange, ScheduleRequest, ScheduleView, made
+from service.schedules.service import bounds_of, checked_rhythm, prepared_orders, refusal_of
+from store.core.database import Connection
 from store.suites import schedules
-from store.suites.schedules import NewSchedule, ScheduledRun, StoredSchedule
+from store.suites.schedules import NewSchedule, StoredSchedule
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=StrictRoute)
 
+FoundSchedule = Annotated[StoredSchedule, in_path("schedule", schedules.find, Reader)]
+OwnSchedule = Annotated[StoredSchedule, in_path("schedule", schedules.find, Writer)]
 
-@dataclass(frozen=True)
-class Run(Answer):
-    """The answer to a request to run a schedule, with the ids of the new jobs."""
-
-    job_ids: tuple[str, ...] = field(kw_only=True)
+SCHEDULE_LINKS = leads_to("schedule_id", "getSchedule", "changeSchedule", "runSchedule", "removeSchedule")
 
 
-@router.post("", status_code=201, response_model=ScheduleView, response_description="Created.")
+@router.post("", **created(ScheduleView, "Created.", SCHEDULE_LINKS))
 async def create_schedule(
-    body: Annotated[ScheduleRequest, Body(openapi_examples=SCHEDULES)],
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
+    body: ScheduleRequest, service: ServiceDependency, caller: Writer, repeat: Repeat
 ) -> Response:
     """Create a schedule, which repeats a rating or a suite. The request is validated at once."""
     rhythm = checked_rhythm(service, body.cron, body.interval_s)
@@ -45,37 +42,31 @@ async def create_schedule(
         tenant=caller.tenant, name=body.name, orders=orders, rhythm=rhythm, paused=body.paused, key_id=caller.key_id
     )
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         stored = schedules.add(c, new)
         headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id, stored.version)}
         return Answer(201, write_json(ScheduleView.of(stored)), headers)
 
-    return await answer_once(service, caller, repeat, add)
+    return await answer_once(service, repeat, add)
 
 
-@router.get("", response_model=ScheduleList)
-async def list_schedules(request: Request, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
+@router.get("", **lists_of(ScheduleView, "One page of schedules, newest first."))
+async def list_schedules(lists: Lists, caller: Reader, query: Paging) -> Response:
     """List your schedules, newest first."""
-    return await read_list(request, service, query, "schedules", ScheduleView.of, schedules.page, caller.tenant)
+    return await lists.page(query, "schedules", ScheduleView.of, schedules.page, caller.tenant)
 
 
-@router.get("/{schedule_id}", response_model=ScheduleView)
-async def get_schedule(request: Request, schedule_id: str, service: ServiceDependency, caller: Reader) -> Response:
+@router.get("/{schedule_id}", response_model=ScheduleView, responses=TAGGED)
+async def get_schedule(row: FoundSchedule) -> Response:
     """Read a schedule: its next run, its last job or suite, and the reason if its last run failed."""
-    row = await _found(service, schedule_id, caller.tenant)
-    headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(ScheduleView.of(row), headers=headers)
+    return tagged(ScheduleView.of(row), entity_tag(row.id, row.version))
 
 
-@router.patch("/{schedule_id}", response_model=ScheduleView)
+@router.patch("/{schedule_id}", response_model=ScheduleView, responses=TAGGED | CONFLICT)
 async def change_schedule(
-    schedule_id: str,
-    body: Annotated[ScheduleChange, Body(openapi_examples=SCHEDULE_CHANGES)],
-    service: ServiceDependency,
-    caller: Writer,
+    row: OwnSchedule, body: ScheduleChange, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Change, pause or resume a schedule. Omitted fields stay; a new `cron` or `interval_s` begins now."""
-    row = await _found(service, schedule_id, caller.tenant)
     rhythm = row.rhythm
     if body.cron is not None or body.interval_s is not None:
         rhythm = checked_rhythm(service, body.cron, body.interval_s)
@@ -89,9 +80,8 @@ async def change_schedule(
         rhythm,
         paused=row.paused if body.paused is None else body.paused,
     )
-    if changed is None:
-        raise not_found("schedule", schedule_id)
-    return json_response(ScheduleView.of(changed), headers={"ETag": entity_tag(changed.id, changed.version)})
+    changed = existing(changed, "schedule", row.id)
+    return tagged(ScheduleView.of(changed), entity_tag(changed.id, changed.version))
 
 
 @router.delete("/{schedule_id}", status_code=204, response_description="Removed.")
@@ -105,30 +95,21 @@ async def remove_schedule(schedule_id: str, service: ServiceDependency, caller: 
     status_code=202,
     response_model=ScheduleView,
     response_description="Accepted; `Location` is the job or the suite.",
+    responses=returns(ACCEPTED, status=202),
 )
-async def run_schedule(schedule_id: str, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
+async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Run a schedule now, even if it is paused. Its next time stays the same."""
-    by, count = repeat.by(caller), len((await _found(service, schedule_id, caller.tenant)).orders.jobs)
-    if not await service.database.read(is_known, by):
-        await permit(service, caller, None, count)
+    if not await service.database.read(is_known, repeat):
+        await permit(service, caller, None, len(row.orders.jobs))
 
-    def run(c: Any) -> Run:
-        ran = existing(schedules.run_now(c, schedule_id, caller.tenant, bounds_of(service)), "schedule", schedule_id)
-        return _accepted(*ran)
+    def run(c: Connection) -> tuple[Answer, Sequence[str]]:
+        now, ran = existing(schedules.run_now(c, row.id, caller.tenant, bounds_of(service)), "schedule", row.id)
+        if (last := made(ran.made_id)) is None:
+            raise refusal_of(ran)
+        headers = {"Location": last.href, "Retry-After": "1"}
+        return Answer(202, write_json(ScheduleView.of(now)), headers), ran.job_ids
 
-    answer = await service.database.write(once, by, run)
-    if isinstance(answer, Run):
-        for job_id in answer.job_ids:
-            service.dispatcher.ring(job_id)
+    answer, job_ids = await service.database.write(once, repeat, run)
+    for job_id in job_ids or ():
+        service.dispatcher.ring(job_id)
     return answer.response(**(await service.rate_limiter.left(caller.tenant)).headers)
-
-
-def _accepted(row: StoredSchedule, ran: ScheduledRun) -> Run:
-    last = made(ran.made_id)
-    if last is None:
-        raise refusal_of(ran)
-    return Run(202, write_json(ScheduleView.of(row)), {"Location": last.href, "Retry-After": "1"}, job_ids=ran.job_ids)
-
-
-async def _found(service: Service, schedule_id: str, tenant: str) -> StoredSchedule:
-    return existing(await service.database.read(schedules.find, schedule_id, tenant), "schedule", schedule_id)

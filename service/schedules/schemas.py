@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag
 
-from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
 from service.jobs.schemas import RatingRequest
 from service.suites.schemas import SuiteRequest
 from store.suites.schedules import StoredSchedule
@@ -103,10 +103,6 @@ class ScheduleView(ResponseModel):
             last_made=made(row.last_job_id),
             links={"self": path, "run": f"{path}/run"},
         )
-
-
-class ScheduleList(ListModel[ScheduleView]):
-    """One page of schedules, newest first."""
 
 
 def made(made_id: str | None) -> LastRun | None:

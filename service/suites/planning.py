@@ -1,26 +1,28 @@
-"""Planning of a suite: an order for each valid combination, and a reason for each invalid one."""
+"""Planning of a suite: an order for each valid combination, a reason for each invalid one, and the effort of all."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.bounds import refuse_repeats
 from assay.catalog import attributes
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import AnyMethod, every_method, method_name
-from assay.methods.shared.distributions import refuse_repeats
 from assay.model import Kind
-from service.dependencies import Service
+from service.container import Service
 from service.http.authentication import Caller
 from service.http.json import located, write_json
+from service.http.openapi.common_schemas import ResponseModel
 from service.http.problems import Problem
-from service.jobs.schemas import RatingRequest
-from service.jobs.submission import Order, rating_order
+from service.jobs.schemas import EffortView, PlanView, Prices, RatingRequest
+from service.jobs.service import Order, facts_of, plan_order, rating_order
 from service.suites.schemas import MAX_CELLS, MAX_SUITE_BYTES, MAX_SUITE_CELLS, SuiteRequest
 from service.targets.schemas import TargetDescription, TargetReference
-from service.targets.target_resolution import ResolvedTarget, resolve_target
+from service.targets.service import ResolvedTarget, resolve_target
 from store.ratings.experiment_json import parse_method
 from store.suites.suites import Cell
 
@@ -84,7 +86,7 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
             refuse_repeats(field, names)
     requested = [body.target] if body.targets is None else body.targets
     if recurring and body.targets is not None:
-        raise SpecificationError("a schedule takes one target; make one for each", "targets")
+        raise SpecificationError("a schedule has one target; create a schedule for each", "targets")
     targets: list[ResolvedTarget] = []
     orders: list[PlannedCell] = []
     omitted: list[Omitted] = []
@@ -206,7 +208,7 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
     for method, settings in body.settings.items():
         with located("settings", method):
             if method not in planned:
-                raise SpecificationError(f"the suite has no cell by {method!r}; it has {', '.join(sorted(planned))}")
+                raise SpecificationError(f"the suite has no cell for {method!r}; it has {', '.join(sorted(planned))}")
             for name in SET_BY_THE_SUITE:
                 if name in settings:
                     raise SpecificationError(f"{name} is set by the suite, for each cell", name)
@@ -235,3 +237,75 @@ def _place_of(
         if field in {"confidence", "delta"}:
             return (field,)
     return (unused_field,) if number is None else (unused_field, number)
+
+
+class SuitePlanRequest(SuiteRequest, Prices):
+    """A request for a suite, and prices."""
+
+
+class PlannedCellView(PlanView):
+    """Plan of one cell."""
+
+    target: str
+    """Name of the cell's service."""
+    method: str
+    attribute: str
+    column: str | None
+
+
+class OmittedView(ResponseModel):
+    """A combination without a job."""
+
+    method: str
+    attribute: str
+    column: str | None
+    reason: str
+
+
+class SuitePlanView(EffortView):
+    """Plan of a suite: the sums of its cells, as if its jobs ran one after the other."""
+
+    at_most: EffortView
+    cells: list[PlannedCellView]
+    omitted: list[OmittedView]
+
+
+async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Prices) -> SuitePlanView:
+    """Plan every cell of a suite."""
+    facts = [await facts_of(service, caller, target, prices) for target in plan.targets]
+    cells = []
+    plans: dict[object, PlanView] = {}  # for many services with equal settings, each experiment is planned once
+    for planned in plan.planned:
+        target_facts, new = facts[planned.service], planned.order.new
+        same = (json.dumps(new.experiment, sort_keys=True), new.max_calls, target_facts)
+        if same not in plans:
+            plans[same] = PlanView.of(await plan_order(planned.order, target_facts), target_facts.questions_per_call)
+        view = plans[same]
+        question: dict[str, Any] = {"method": planned.cell.method, "attribute": planned.cell.attribute}
+        labels = {
+            "target": plan.targets[planned.service].descriptor["name"],
+            "column": planned.cell.label or None,
+            **question,
+        }
+        cells.append(PlannedCellView(**dict(view), **labels))
+    omitted = [
+        OmittedView(
+            method=omission.cell.method,
+            attribute=omission.cell.attribute,
+            column=omission.cell.label or None,
+            reason=omission.reason,
+        )
+        for omission in plan.omitted
+    ]
+    return SuitePlanView(
+        **_sum(cells), at_most=EffortView(**_sum([cell.at_most for cell in cells])), cells=cells, omitted=omitted
+    )
+
+
+def _sum(efforts: Sequence[EffortView]) -> dict[str, Any]:
+    """Add up efforts; a sum is ``None`` if one of its parts is ``None``."""
+    totals: dict[str, Any] = {}
+    for name in EffortView.model_fields:
+        parts = [getattr(effort, name) for effort in efforts]
+        totals[name] = None if None in parts else sum(parts)
+    return totals

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from assay.document import RatingDocument
 from assay.rating.profile import worst_of
 from service.suites.schemas import CellView, Progress, RowView, ServiceView, SuiteLine, SuiteView, WorstView
-from service.suites.submission import Shown
+from service.suites.service import Shown
 from store.suites.suites import Cell, StoredCell, StoredSuite, SuiteProgress, tally
 
 Ratings = Mapping[str, RatingDocument]

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import Annotated, Any
+from functools import partial
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import APIRouter, Request, Response
 
 import assay
 from reports.pages import PageFormat
-from service.dependencies import Service, ServiceDependency, Wait
+from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
-from service.http.idempotency import Repeat
 from service.http.json import Answer, StrictRoute, json_response, write_json
-from service.http.openapi.examples import SUITES
-from service.http.pagination import Page, PageQuery, Paging, list_response
+from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
+from service.http.pagination import Lists, Page, PageQuery, Paging, lists_of
 from service.http.problems import existing
-from service.ratings.reports import page_report
-from service.suites.planning import plan_suite
-from service.suites.plans import SuitePlanRequest, SuitePlanView, view_of_plan
+from service.http.waits import Wait
+from service.jobs.routes import Placing
+from service.ratings.service import page_report
+from service.suites.planning import SuitePlanRequest, SuitePlanView, plan_suite, view_of_plan
 from service.suites.profiles import suite_line, suite_view, version_of
-from service.suites.schemas import SuiteList, SuiteRequest, SuiteView
-from service.suites.submission import Shown, cancel_jobs_of, place_suite, read_suite, wait_for_end
+from service.suites.schemas import SuiteLine, SuiteRequest, SuiteView
+from service.suites.service import Shown, cancel_jobs_of, place_suite, read_suite, wait_for_end
+from store.core.database import Connection
 from store.suites import suites
 from store.suites.suites import StoredSuite, SuiteProgress
 
@@ -30,47 +30,37 @@ router = APIRouter(prefix="/v1/suites", tags=["suites"], route_class=StrictRoute
 
 LONGEST_RETRY_S = 10
 
+SUITE_PLACED = returns(ACCEPTED, status=202, links=leads_to("suite_id", "getSuite", "cancelSuite"))
 
-@router.post("", status_code=202, response_model=SuiteView, response_description="Accepted.")
-async def request_suite(
-    body: Annotated[SuiteRequest, Body(openapi_examples=SUITES)],
-    service: ServiceDependency,
-    caller: Writer,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
-) -> Response:
+
+@router.post("", status_code=202, response_model=SuiteView, response_description="Accepted.", responses=SUITE_PLACED)
+async def request_suite(body: SuiteRequest, service: ServiceDependency, caller: Writer, placing: Placing) -> Response:
     """Request a profile: each combination of method, attribute and language becomes a job.
 
     Always answers 202 with the suite's address in `Location`. All jobs are created, or none. Earlier ratings and
     running jobs are reused.
     """
     plan = await plan_suite(service, caller, body)
-
-    def show(content: Shown) -> Answer:
-        return _answer(service, 202, content)
-
-    with service.open_streams.held(caller.tenant, caller.key_id) if wait else nullcontext():
-        answer, allowance = await place_suite(service, caller, plan, repeat.by(caller), show, wait)
-    return answer.response(**response.headers, **allowance.headers)
+    show = partial(_answer, service, 202)
+    with placing.counted():
+        answer, allowance = await place_suite(service, caller, plan, placing.repeat, show, placing.wait)
+    return answer.response(**placing.response.headers, **allowance.headers)
 
 
 @router.post("/plan", response_model=SuitePlanView, response_description="The plan.")
-async def plan_profile(
-    body: Annotated[SuitePlanRequest, Body(openapi_examples=SUITES)], service: ServiceDependency, caller: Writer
-) -> Response:
+async def plan_profile(body: SuitePlanRequest, service: ServiceDependency, caller: Writer) -> Response:
     """Plan a suite: the questions, calls, seconds and cost of each cell and of all. Nothing is stored or called."""
     return json_response(await view_of_plan(service, caller, await plan_suite(service, caller, body), body))
 
 
-@router.get("", response_model=SuiteList)
-async def list_suites(request: Request, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
+@router.get("", **lists_of(SuiteLine, "One page of suites, newest first."))
+async def list_suites(lists: Lists, service: ServiceDependency, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
     page, counted = await service.database.read(_page, caller.tenant, query, query.before("suites"))
-    return list_response(request, query, "suites", page, [suite_line(suite, counted[suite.id]) for suite in page.rows])
+    return lists.response(query, "suites", page, [suite_line(suite, counted[suite.id]) for suite in page.rows])
 
 
-@router.get("/{suite_id}", response_model=SuiteView)
+@router.get("/{suite_id}", response_model=SuiteView, responses=returns(UNFINISHED))
 async def get_suite(
     request: Request, suite_id: str, service: ServiceDependency, caller: Reader, wait: Wait, response: Response
 ) -> Response:
@@ -81,7 +71,7 @@ async def get_suite(
             await wait_for_end(service, content[1], wait)
         content = await _read(service, suite_id, caller.tenant)
     answer = _answer(service, 200, content)
-    return not_modified(request, {**answer.headers, **response.headers}) or answer.response(**response.headers)
+    return answer.response(**response.headers)
 
 
 @router.get("/{suite_id}/report.html", response_class=Response)
@@ -111,7 +101,7 @@ async def _report(request: Request, service: Service, suite_id: str, tenant: str
     return not_modified(request, headers) or page_report(form, "suite", document, headers)
 
 
-@router.post("/{suite_id}/cancel", response_model=SuiteView)
+@router.post("/{suite_id}/cancel", response_model=SuiteView, responses=returns(UNFINISHED) | CONFLICT)
 async def cancel_suite(suite_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Cancel the jobs that the suite created; jobs that it joined continue. 409 if all have ended."""
     for job_id in existing(await service.database.write(cancel_jobs_of, suite_id, caller.tenant), "suite", suite_id):
@@ -124,7 +114,7 @@ async def _read(service: Service, suite_id: str, tenant: str) -> Shown:
 
 
 def _page(
-    c: Any, tenant: str, query: PageQuery, before: tuple[int, str] | None
+    c: Connection, tenant: str, query: PageQuery, before: tuple[int, str] | None
 ) -> tuple[Page[StoredSuite], dict[str, SuiteProgress]]:
     page = Page.of(suites.page(c, tenant, before=before, limit=query.limit + 1), query.limit)
     return page, suites.tallies(c, [suite.id for suite in page.rows])

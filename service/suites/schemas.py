@@ -11,7 +11,6 @@ from service.http.openapi.common_schemas import (
     MAX_SEED,
     Instant,
     LetterName,
-    ListModel,
     RequestModel,
     ResponseModel,
     Url,
@@ -188,7 +187,3 @@ class SuiteView(SuiteLine):
     """Rows of the matrix; empty if there are several services."""
     services: list[ServiceView] | None
     """The profiles of several services, the best first; null if there is only one service."""
-
-
-class SuiteList(ListModel[SuiteLine]):
-    """One page of suites, newest first."""

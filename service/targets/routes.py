@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from service.dependencies import Service, ServiceDependency, Wait
+from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, TargetWriter
-from service.http.conditional import entity_tag, not_modified
+from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, answer_once
-from service.http.json import Answer, StrictRoute, json_response, located, write_json
+from service.http.json import Answer, StrictRoute, located, tagged, write_json
 from service.http.openapi.common_schemas import KindName
-from service.http.openapi.examples import TARGETS
-from service.http.pagination import PageQuery, Search, read_list
+from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
+from service.http.pagination import Lists, PageQuery, Search, lists_of
+from service.http.paths import in_path
 from service.http.problems import Problem, existing, removed
-from service.jobs.routes import answer_order
-from service.jobs.schemas import JobView
-from service.jobs.submission import probe_order
-from service.targets.chain_resolution import with_links
-from service.targets.schemas import TargetDescription, TargetList, TargetView
-from service.targets.target_resolution import (
+from service.jobs.routes import JOB_PLACED, Placing
+from service.jobs.service import probe_order
+from service.targets.schemas import TargetDescription, TargetView
+from service.targets.service import (
     ResolvedTarget,
     check_target,
     check_uploaded,
@@ -29,28 +28,32 @@ from service.targets.target_resolution import (
     of_saved,
     open_secret,
     with_described_links,
+    with_links,
 )
 from store.core.columns import new_id
+from store.core.database import Connection
 from store.security.secrets import destination_of
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget
 
 router = APIRouter(prefix="/v1/targets", tags=["targets"], route_class=StrictRoute)
 
-Description = Annotated[TargetDescription, Body(openapi_examples=TARGETS)]
+TARGET_LINKS = leads_to("target_id", "getTarget", "replaceTarget", "probeTarget", "removeTarget")
 
 
-@router.post("", status_code=201, response_model=TargetView, response_description="Saved.")
-async def save_target(body: Description, service: ServiceDependency, caller: TargetWriter, repeat: Repeat) -> Response:
+@router.post("", **created(TargetView, "Saved.", TARGET_LINKS))
+async def save_target(
+    body: TargetDescription, service: ServiceDependency, caller: TargetWriter, repeat: Repeat
+) -> Response:
     """Save a target, so that jobs can name it by id and its secret is sent only once."""
     new = await _new_target(service, caller.tenant, new_id("tgt"), body)
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         saved = targets.add(c, new)
         headers = {"Location": f"{router.prefix}/{saved.id}", "ETag": entity_tag(saved.id, saved.version)}
         return Answer(201, write_json(TargetView.of(saved)), headers)
 
-    return await answer_once(service, caller, repeat, add)
+    return await answer_once(service, repeat, add)
 
 
 class TargetQuery(PageQuery):
@@ -60,38 +63,25 @@ class TargetQuery(PageQuery):
     q: Search = None
 
 
-@router.get("", response_model=TargetList)
-async def list_targets(
-    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[TargetQuery, Query()]
-) -> Response:
+@router.get("", **lists_of(TargetView, "One page of targets, newest first."))
+async def list_targets(lists: Lists, caller: Reader, query: Annotated[TargetQuery, Query()]) -> Response:
     """List your targets, newest first."""
-    return await read_list(request, service, query, "targets", TargetView.of, targets.page, caller.tenant)
+    return await lists.page(query, "targets", TargetView.of, targets.page, caller.tenant)
 
 
-async def found_target(target_id: str, service: ServiceDependency, caller: Reader) -> StoredTarget:
-    """Return the target in the path."""
-    return existing(await service.database.read(targets.find, target_id, caller.tenant), "target", target_id)
+FoundTarget = Annotated[StoredTarget, in_path("target", targets.find, Reader)]
+OwnTarget = Annotated[StoredTarget, in_path("target", targets.find, TargetWriter)]
 
 
-async def own_target(target_id: str, service: ServiceDependency, caller: TargetWriter) -> StoredTarget:
-    """Return the target in the path, for a caller who can change it."""
-    return await found_target(target_id, service, caller)
-
-
-FoundTarget = Annotated[StoredTarget, Depends(found_target)]
-OwnTarget = Annotated[StoredTarget, Depends(own_target)]
-
-
-@router.get("/{target_id}", response_model=TargetView)
-async def get_target(request: Request, row: FoundTarget) -> Response:
+@router.get("/{target_id}", response_model=TargetView, responses=TAGGED)
+async def get_target(row: FoundTarget) -> Response:
     """Read a target, with only the last characters of its secret."""
-    headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(TargetView.of(row), headers=headers)
+    return tagged(TargetView.of(row), entity_tag(row.id, row.version))
 
 
-@router.put("/{target_id}", response_model=TargetView)
+@router.put("/{target_id}", response_model=TargetView, responses=CONFLICT)
 async def replace_target(
-    body: Description, row: OwnTarget, service: ServiceDependency, caller: TargetWriter
+    body: TargetDescription, row: OwnTarget, service: ServiceDependency, caller: TargetWriter
 ) -> Response:
     """Replace a target. Without `secret`, it keeps its secret; `null` removes the secret.
 
@@ -105,7 +95,7 @@ async def replace_target(
     replaced = existing(
         await service.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep), "target", row.id
     )
-    return json_response(TargetView.of(replaced), headers={"ETag": entity_tag(replaced.id, replaced.version)})
+    return tagged(TargetView.of(replaced), entity_tag(replaced.id, replaced.version))
 
 
 @router.delete("/{target_id}", status_code=204, response_description="Removed.")
@@ -114,18 +104,9 @@ async def remove_target(target_id: str, service: ServiceDependency, caller: Targ
     return removed(await service.database.write(targets.remove, target_id, caller.tenant), "target", target_id)
 
 
-PROBED_DESCRIPTION = "Accepted; 200 instead if the job ended within the requested wait."
-
-
-@router.post("/probe", status_code=202, response_model=JobView, response_description=PROBED_DESCRIPTION)
+@router.post("/probe", **JOB_PLACED)
 async def probe_described_target(
-    request: Request,
-    body: Description,
-    service: ServiceDependency,
-    caller: TargetWriter,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
+    body: TargetDescription, service: ServiceDependency, caller: TargetWriter, placing: Placing
 ) -> Response:
     """Test a target that is not saved: ask it one question, and examine it if the question is answered.
 
@@ -138,22 +119,11 @@ async def probe_described_target(
         target = await with_described_links(service, caller, of_described(body))
         await check_target(service, target)
         await check_uploaded(service, caller.tenant, target.descriptor)
-    order = probe_order(service, caller, target)
-    return await answer_order(
-        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
-    )
+    return await placing.answer(probe_order(service, caller, target))
 
 
-@router.post("/{target_id}/probe", status_code=202, response_model=JobView, response_description=PROBED_DESCRIPTION)
-async def probe_target(
-    request: Request,
-    row: OwnTarget,
-    service: ServiceDependency,
-    caller: TargetWriter,
-    repeat: Repeat,
-    wait: Wait,
-    response: Response,
-) -> Response:
+@router.post("/{target_id}/probe", **JOB_PLACED)
+async def probe_target(row: OwnTarget, service: ServiceDependency, caller: TargetWriter, placing: Placing) -> Response:
     """Test a target without rating it: reachability, latency, and order and completeness of its answers.
 
     The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.
@@ -161,10 +131,7 @@ async def probe_target(
     with located():
         target = await with_described_links(service, caller, of_saved(service, row))
         await check_target(service, target)
-    order = probe_order(service, caller, target)
-    return await answer_order(
-        request, service, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200
-    )
+    return await placing.answer(probe_order(service, caller, target))
 
 
 async def _new_target(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, SecretStr
 
 from assay.canonical import described_digest
-from service.http.openapi.common_schemas import Instant, KindName, ListModel, RequestModel, ResponseModel, Url
+from service.http.openapi.common_schemas import Instant, KindName, RequestModel, ResponseModel, Url
 from store.targets.targets import StoredTarget
 
 
@@ -71,10 +71,6 @@ class TargetView(ResponseModel):
         return cls.from_row(
             row, base_url=row.base_url or None, secret_hint=hint(row.secret_last4), digest=described_digest(vars(row))
         )
-
-
-class TargetList(ListModel[TargetView]):
-    """One page of targets, newest first."""
 
 
 def hint(last4: str | None) -> str | None:

@@ -5,24 +5,30 @@ from __future__ import annotations
 from email.message import Message
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from assay.errors import SpecificationError
-from service.dependencies import ServiceDependency
+from service.container import ServiceDependency
 from service.http.authentication import Reader, Writer
-from service.http.conditional import entity_tag, not_modified
-from service.http.json import StrictRoute, json_response
+from service.http.conditional import entity_tag
+from service.http.json import StrictRoute, json_response, tagged
 from service.http.middleware import UPLOADS
-from service.http.pagination import read_list
-from service.http.problems import Problem, existing, removed
-from service.uploads.reception import keep, received
-from service.uploads.schemas import UploadForm, UploadLine, UploadList, UploadQuery, UploadView
+from service.http.openapi.responses import CONFLICT, TAGGED, created, leads_to
+from service.http.pagination import Lists, lists_of
+from service.http.paths import in_path
+from service.http.problems import Problem, removed
+from service.uploads.schemas import UploadForm, UploadLine, UploadQuery, UploadView
+from service.uploads.service import keep, received
 from store.corpora import uploads
 from store.corpora.uploads import StoredUpload
 from store.formats import CSV, NPZ, PURPOSES
 from store.formats.csv_dialect import encoding_named
 
 router = APIRouter(prefix=UPLOADS, tags=["uploads"], route_class=StrictRoute)
+
+UPLOAD_LINKS = leads_to("upload_id", "getUpload", "removeUpload")
+
+FoundUpload = Annotated[StoredUpload, in_path("upload", uploads.find, Reader)]
 
 ALSO: dict[str, str] = {"application/zip": NPZ, "application/x-npz": NPZ}
 """Aliases of the media types of `PURPOSES`."""
@@ -38,7 +44,7 @@ _BODY: dict[str, Any] = {
 }
 
 
-@router.post("", status_code=201, response_model=UploadView, response_description="Stored.", openapi_extra=_BODY)
+@router.post("", **created(UploadView, "Stored.", UPLOAD_LINKS, known=True), openapi_extra=_BODY)
 async def send_upload(
     request: Request, service: ServiceDependency, caller: Writer, form: Annotated[UploadForm, Query()]
 ) -> Response:
@@ -56,27 +62,19 @@ async def send_upload(
     return json_response(UploadView.from_row(stored), status=201 if new else 200, headers=headers)
 
 
-@router.get("", response_model=UploadList)
-async def list_uploads(
-    request: Request, service: ServiceDependency, caller: Reader, query: Annotated[UploadQuery, Query()]
-) -> Response:
+@router.get("", **lists_of(UploadLine, "One page of uploads, newest first."))
+async def list_uploads(lists: Lists, caller: Reader, query: Annotated[UploadQuery, Query()]) -> Response:
     """List your uploads, newest first."""
-    return await read_list(request, service, query, "uploads", UploadLine.from_row, uploads.page, caller.tenant)
+    return await lists.page(query, "uploads", UploadLine.from_row, uploads.page, caller.tenant)
 
 
-async def found_upload(upload_id: str, service: ServiceDependency, caller: Reader) -> StoredUpload:
-    """Return the upload in the path."""
-    return existing(await service.database.read(uploads.find, upload_id, caller.tenant), "upload", upload_id)
-
-
-@router.get("/{upload_id}", response_model=UploadView)
-async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(found_upload)]) -> Response:
+@router.get("/{upload_id}", response_model=UploadView, responses=TAGGED)
+async def get_upload(row: FoundUpload) -> Response:
     """Read the summary of an upload. Its content cannot be downloaded."""
-    headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(UploadView.from_row(row), headers=headers)
+    return tagged(UploadView.from_row(row), entity_tag(row.id))
 
 
-@router.delete("/{upload_id}", status_code=204, response_description="Removed.")
+@router.delete("/{upload_id}", status_code=204, response_description="Removed.", responses=CONFLICT)
 async def remove_upload(upload_id: str, service: ServiceDependency, caller: Writer) -> Response:
     """Remove an upload and its content. 409 while a queued or running job uses it; ratings stay."""
     return removed(await service.database.write(uploads.remove, upload_id, caller.tenant), "upload", upload_id)
@@ -89,7 +87,7 @@ def _reading(request: Request, form: UploadForm, media_type: str) -> dict[str, s
     charset = str(message.get_param("charset", "utf-8"))
     if form.purpose != "table" or media_type != CSV:
         if form.decimal is not None:
-            raise SpecificationError("only tables in CSV have a decimal sign that can be named", "decimal")
+            raise SpecificationError("a decimal sign can be given for CSV only", "decimal")
         return {}
     encoding = encoding_named(charset)
     return ({} if encoding == "utf-8" else {"encoding": encoding}) | ({"decimal": form.decimal} if form.decimal else {})

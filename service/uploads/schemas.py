@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from service.http.json import check_name
-from service.http.openapi.common_schemas import Instant, ListModel, QueryModel, ResponseModel
+from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
 from service.http.pagination import PageQuery
 
 Purpose = Literal["table", "embedding", "trials"]
@@ -55,7 +55,3 @@ class UploadView(UploadLine):
     are few (also `decimal` and `marks` of missing values where they are not the usual ones), and `notes`: how cells
     were read where this was not literal; `encoding` and `reading`, what the sender said. An embedding: `words`, `dims`,
     `zero_vectors`, `sample`. Trials: `rows`, `trials`, `concepts`, `levels`, `lowest`, `highest`, `subjects`."""
-
-
-class UploadList(ListModel[UploadLine]):
-    """One page of uploads, newest first."""

@@ -1,47 +1,55 @@
-"""``/v1/webhooks``: endpoints that receive notices, and the deliveries to them."""
+"""``/v1/webhooks``: endpoints that receive notices; the deliveries to them and to a job's `callback_url`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
-from service.dependencies import Service, ServiceDependency
+from service.container import Service, ServiceDependency
 from service.http.authentication import Caller, WebhookWriter
-from service.http.conditional import entity_tag, not_modified
+from service.http.conditional import entity_tag
 from service.http.idempotency import Repeat, Repeatable, answer_once, once
-from service.http.json import Answer, StrictRoute, json_response, located, read_json, write_json
-from service.http.openapi.examples import WEBHOOKS
-from service.http.pagination import Paging, read_list
+from service.http.json import Answer, StrictRoute, located, read_json, tagged, write_json
+from service.http.openapi.responses import CONFLICT, LOCATION, TAGGED, created, leads_to, returns
+from service.http.pagination import Lists, Paging, lists_of
+from service.http.paths import in_path
 from service.http.problems import Problem, existing, removed
-from service.webhooks.deliveries import Deliveries
+from service.jobs.routes import FoundJob
 from service.webhooks.schemas import (
-    DeliveryList,
+    DeliveryLine,
     DeliveryQuery,
     DeliveryView,
     NewWebhookView,
     WebhookDescription,
-    WebhookList,
     WebhookView,
 )
+from service.webhooks.service import Deliveries
 from store.core.columns import new_id
+from store.core.database import Connection
+from store.jobs import jobs
+from store.jobs.jobs import Job
 from store.security import signing
 from store.security.signing import PublicKey
 from store.webhooks import fan_out, webhooks
-from store.webhooks.delivery_log import ToWebhook
+from store.webhooks.delivery_log import ToCallback, ToWebhook
 from store.webhooks.webhooks import NewWebhook, Webhook
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=StrictRoute)
 
-Description = Annotated[WebhookDescription, Body(openapi_examples=WEBHOOKS)]
+QUEUED = returns(LOCATION, status=202)
+
+WEBHOOK_LINKS = leads_to(
+    "webhook_id", "getWebhook", "replaceWebhook", "pingWebhook", "rotateWebhook", "enableWebhook", "removeWebhook"
+)
 
 
 # ---------------------------------------------------------------------------- endpoints
-@router.post("", status_code=201, response_model=NewWebhookView, response_description="Created.")
+@router.post("", **created(NewWebhookView, "Created.", WEBHOOK_LINKS))
 async def create_webhook(
-    body: Description, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+    body: WebhookDescription, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
     """Create a webhook. Its secret is shown in this answer and never again.
 
@@ -51,7 +59,7 @@ async def create_webhook(
         service.target_validator.check_callback(body.url, "url")
     webhook_id = new_id("whk")
 
-    def add(c: Any) -> Answer:
+    def add(c: Connection) -> Answer:
         secret = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, webhook_id)
         described = body.model_dump()
         new = NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **described)
@@ -61,41 +69,35 @@ async def create_webhook(
         signing.current(c, service.vault)
         return _kept(c, webhook, status=201, headers={"Location": f"{router.prefix}/{webhook.id}"})
 
-    return await _with_secret(service, caller, repeat.by(caller), add)
+    return await _with_secret(service, caller, repeat, add)
 
 
-@router.get("", response_model=WebhookList)
-async def list_webhooks(request: Request, service: ServiceDependency, caller: WebhookWriter, query: Paging) -> Response:
+@router.get("", **lists_of(WebhookView, "One page of endpoints, newest first."))
+async def list_webhooks(lists: Lists, service: ServiceDependency, caller: WebhookWriter, query: Paging) -> Response:
     """List your endpoints, newest first."""
     view = partial(WebhookView.of, key=await service.database.read(_public_key))
-    return await read_list(request, service, query, "webhooks", view, webhooks.page, caller.tenant)
+    return await lists.page(query, "webhooks", view, webhooks.page, caller.tenant)
 
 
-async def own_webhook(webhook_id: str, service: ServiceDependency, caller: WebhookWriter) -> Webhook:
-    """Return the endpoint in the path."""
-    return existing(await service.database.read(webhooks.find, webhook_id, caller.tenant), "webhook", webhook_id)
+OwnWebhook = Annotated[Webhook, in_path("webhook", webhooks.find, WebhookWriter)]
 
 
-OwnWebhook = Annotated[Webhook, Depends(own_webhook)]
-
-
-@router.get("/{webhook_id}", response_model=WebhookView)
-async def get_webhook(request: Request, row: OwnWebhook, service: ServiceDependency) -> Response:
+@router.get("/{webhook_id}", response_model=WebhookView, responses=TAGGED)
+async def get_webhook(row: OwnWebhook, service: ServiceDependency) -> Response:
     """Read an endpoint, with only the last characters of its secret."""
     key = await service.database.read(_public_key)
-    headers = {"ETag": _etag(row, key), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(WebhookView.of(row, key), headers=headers)
+    return tagged(WebhookView.of(row, key), _etag(row, key))
 
 
-@router.put("/{webhook_id}", response_model=WebhookView)
+@router.put("/{webhook_id}", response_model=WebhookView, responses=CONFLICT)
 async def replace_webhook(
-    body: Description, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter
+    body: WebhookDescription, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter
 ) -> Response:
     """Change an endpoint. Its secret stays; waiting deliveries go to the new address, after it answered a challenge."""
     with located():
         service.target_validator.check_callback(body.url, "url")
 
-    def replace(c: Any) -> Webhook | None:
+    def replace(c: Connection) -> Webhook | None:
         moved = webhooks.has_moved(c, row.id, caller.tenant, body.url)
         changed = webhooks.replace(c, row.id, caller.tenant, **body.model_dump())
         if moved and changed is not None:
@@ -111,7 +113,7 @@ async def remove_webhook(webhook_id: str, service: ServiceDependency, caller: We
     return removed(await service.database.write(webhooks.remove, webhook_id, caller.tenant), "webhook", webhook_id)
 
 
-@router.post("/{webhook_id}/rotate", response_model=NewWebhookView)
+@router.post("/{webhook_id}/rotate", response_model=NewWebhookView, responses=TAGGED)
 async def rotate_webhook(
     row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
@@ -120,11 +122,11 @@ async def rotate_webhook(
     A second rotation within these hours ends the older of the two secrets at once.
     """
 
-    def rotate(c: Any) -> Answer:
+    def rotate(c: Connection) -> Answer:
         fresh = webhooks.seal(service.vault, webhooks.new_secret(), caller.tenant, row.id)
         return _kept(c, existing(webhooks.rotate(c, row.id, caller.tenant, fresh), "webhook", row.id))
 
-    return await _with_secret(service, caller, repeat.by(caller), rotate)
+    return await _with_secret(service, caller, repeat, rotate)
 
 
 @router.post("/{webhook_id}/enable", response_model=WebhookView)
@@ -134,7 +136,7 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
     An endpoint that has not answered its challenge gets another one.
     """
 
-    def enable(c: Any) -> Webhook | None:
+    def enable(c: Connection) -> Webhook | None:
         enabled = webhooks.enable(c, webhook_id, caller.tenant)
         if enabled is not None and enabled.confirmed_at is None:
             fan_out.challenge(c, enabled, _base_url(service))
@@ -149,23 +151,22 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
     status_code=202,
     response_model=DeliveryView,
     response_description="A notice of type `ping` is queued.",
+    responses=QUEUED,
 )
 async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Send a test notice to an endpoint, regardless of its event types."""
 
-    def ping(c: Any) -> Answer:
+    def ping(c: Connection) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, _base_url(service)))
 
-    return await answer_once(service, caller, repeat, ping)
+    return await answer_once(service, repeat, ping)
 
 
-@router.get("/{webhook_id}/deliveries", response_model=DeliveryList)
-async def list_deliveries(
-    request: Request, row: OwnWebhook, service: ServiceDependency, query: Annotated[DeliveryQuery, Query()]
-) -> Response:
+@router.get("/{webhook_id}/deliveries", **lists_of(DeliveryLine, "One page of deliveries, newest first."))
+async def list_deliveries(lists: Lists, row: OwnWebhook, query: Annotated[DeliveryQuery, Query()]) -> Response:
     """List waiting deliveries to an endpoint, and deliveries of the last 30 days, newest first."""
-    return await _deliveries(row).listed(request, service, query)
+    return await _deliveries(row).listed(lists, query)
 
 
 @router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView)
@@ -179,21 +180,22 @@ async def get_delivery(delivery_id: str, row: OwnWebhook, service: ServiceDepend
     status_code=202,
     response_model=DeliveryView,
     response_description="Queued again.",
+    responses=QUEUED,
 )
 async def redeliver(
     delivery_id: str, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
     """Send a delivery again, under the same `webhook-id`, to the current address of its endpoint."""
 
-    def again(c: Any) -> Answer:
+    def again(c: Connection) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).send_again(c, delivery_id, webhook.url)
 
-    return await answer_once(service, caller, repeat, again)
+    return await answer_once(service, repeat, again)
 
 
 # ---------------------------------------------------------------------------- views
-def _public_key(c: Any) -> PublicKey | None:
+def _public_key(c: Connection) -> PublicKey | None:
     """Return the current signing key; ``None`` before the first key is created."""
     return next((key for key in signing.every(c) if key.retired_at is None), None)
 
@@ -213,16 +215,18 @@ def _enabled(row: Webhook | None, webhook_id: str) -> Webhook:
     return row
 
 
-def _kept(c: Any, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
+def _kept(c: Connection, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
     """Return the answer for an endpoint with a new secret, without the secret, because answers are stored."""
     key = _public_key(c)
     view = NewWebhookView(**WebhookView.of(row, key).model_dump(), secret=None)
     return Answer(status, write_json(view), {**(headers or {}), "ETag": _etag(row, key)})
 
 
-async def _with_secret(service: Service, caller: Caller, repeat: Repeatable, work: Callable[[Any], Answer]) -> Response:
+async def _with_secret(
+    service: Service, caller: Caller, repeat: Repeatable, work: Callable[[Connection], Answer]
+) -> Response:
     """Call `work` once, and add the endpoint's secret to the answer if it has not been replaced since."""
-    answer = await service.database.write(once, repeat, work)
+    answer, _ = await service.database.write(once, repeat, lambda c: (work(c), None))
     document = read_json(answer.body)
     row = await service.database.read(webhooks.find, document["id"], caller.tenant)
     if row is not None and document["secret_hint"] == WebhookView.of(row, None).secret_hint:
@@ -231,13 +235,51 @@ async def _with_secret(service: Service, caller: Caller, repeat: Repeatable, wor
     return complete.response(**{"Cache-Control": "no-store"})
 
 
-async def _changed(service: Service, webhook_id: str, change: Callable[[Any], Webhook | None]) -> Response:
-    def work(c: Any) -> tuple[Webhook, PublicKey | None]:
+async def _changed(service: Service, webhook_id: str, change: Callable[[Connection], Webhook | None]) -> Response:
+    def work(c: Connection) -> tuple[Webhook, PublicKey | None]:
         return existing(change(c), "webhook", webhook_id), _public_key(c)
 
     row, key = await service.database.write(work)
-    return json_response(WebhookView.of(row, key), headers={"ETag": _etag(row, key)})
+    return tagged(WebhookView.of(row, key), _etag(row, key))
 
 
 def _etag(row: Webhook, key: PublicKey | None) -> str:
     return entity_tag(row.id, row.version, "" if key is None else key.id[:8])
+
+
+of_jobs = APIRouter(prefix="/v1/jobs/{job_id}/deliveries", tags=["jobs"], route_class=StrictRoute)
+
+
+def _callback_deliveries(job: Job) -> Deliveries:
+    return Deliveries(ToCallback(job.id, job.tenant), f"/v1/jobs/{job.id}")
+
+
+@of_jobs.get("", **lists_of(DeliveryLine, "One page of deliveries, newest first."))
+async def list_job_deliveries(lists: Lists, job: FoundJob, query: Annotated[DeliveryQuery, Query()]) -> Response:
+    """List waiting deliveries to a job's `callback_url`, and deliveries of the last 30 days, newest first."""
+    return await _callback_deliveries(job).listed(lists, query)
+
+
+@of_jobs.get("/{delivery_id}", response_model=DeliveryView)
+async def get_job_delivery(delivery_id: str, job: FoundJob, service: ServiceDependency) -> Response:
+    """Read a delivery to a job's `callback_url`: its payload, and every attempt with its answer."""
+    return await _callback_deliveries(job).shown(service, delivery_id)
+
+
+@of_jobs.post(
+    "/{delivery_id}/redeliver",
+    status_code=202,
+    response_model=DeliveryView,
+    response_description="Queued again.",
+    responses=QUEUED,
+)
+async def redeliver_to_callback(
+    job_id: str, delivery_id: str, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+) -> Response:
+    """Send a delivery to a job's `callback_url` again, under the same `webhook-id`."""
+
+    def again(c: Connection) -> Answer:
+        job = existing(jobs.find(c, job_id, caller.tenant), "job", job_id)
+        return _callback_deliveries(job).send_again(c, delivery_id)
+
+    return await answer_once(service, repeat, again)

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel, Url
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, Url
 from service.http.pagination import PageQuery
 from service.targets.schemas import hint
 from store.security.signing import PublicKey
 from store.webhooks.delivery_log import Delivery
-from store.webhooks.payloads import Envelope
+from store.webhooks.fan_out import Envelope
 from store.webhooks.webhooks import EventType, Webhook
 
 DeliveryState = Literal["waiting", "delivered", "given-up"]
@@ -78,10 +78,6 @@ class NewWebhookView(WebhookView):
     """Secret for `v1` signatures. Null in a repeated answer if the secret has been replaced since."""
 
 
-class WebhookList(ListModel[WebhookView]):
-    """One page of endpoints, newest first."""
-
-
 class DeliveryLine(ResponseModel):
     """A delivery of a notice to a receiver."""
 
@@ -124,10 +120,6 @@ class DeliveryView(DeliveryLine):
     url: str
     payload: dict[str, Any]
     tries: list[AttemptView]
-
-
-class DeliveryList(ListModel[DeliveryLine]):
-    """One page of deliveries, newest first."""
 
 
 class DeliveryQuery(PageQuery):

@@ -1,4 +1,4 @@
-"""Column types and values: ids, encrypted secrets, text, and JSON that preserves any string.
+"""Column types and values: ids, encrypted secrets, text, and JSON that preserves any string; `metadata` of all tables.
 
 Targets reply with NUL characters and lone surrogates, which Postgres rejects in text columns. Small
 documents are therefore stored as ASCII JSON (other characters escaped). Replies of targets and other
@@ -15,8 +15,21 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Dialect, LargeBinary, Text
+from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, MetaData, Text
 from sqlalchemy.types import TypeDecorator
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+"""Tables that have been imported; `store/<noun>/tables.py` has those of a noun."""
+
+Counted = BigInteger().with_variant(Integer, "sqlite")  # SQLite increments INTEGER keys only
 
 COMPRESS_ABOVE_BYTES = 512
 ZLIB_FIRST_BYTE = 0x78  # the character "x", with which no JSON text starts

@@ -1,36 +1,33 @@
 """Database access: `Database` for threads, `AsyncDatabase` for an event loop.
 
-All store functions take a synchronous `Connection`. `AsyncDatabase` runs them on Postgres over asyncpg,
-one statement at a time. On SQLite it runs a whole function in a thread, because a file responds too fast to
-switch threads at each statement (measured: 2.5 times the reads and writes of aiosqlite).
+All store functions take a synchronous `Connection`. `AsyncDatabase` runs a whole function in a thread: switching
+between an event loop and the database at each statement takes more processor time
+(docs/decisions/0119-database-in-threads.md).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, select
 
 from store.core.engines import (
     LOCK_WAIT_S,
     RETRY_AFTER_S,
-    connecting,
     database_url,
     pool,
     postgres,
-    postgres_async,
     sqlite_reader,
     sqlite_writer,
     translated,
 )
-
-if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncEngine
 from store.core.errors import StoreUnavailable
+
+__all__ = ["AsyncDatabase", "Connection", "Database"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -92,11 +89,7 @@ class Database:
         StoreUnavailable
             If the database cannot serve now.
         """
-        with ExitStack() as stack:
-            stack.enter_context(translated())
-            with connecting():
-                connection = stack.enter_context(self._writer.connect())
-                stack.enter_context(connection.begin())
+        with translated(), self._writer.begin() as connection:
             yield connection
 
     def value_of(self, expression: ColumnElement[T]) -> T:
@@ -107,10 +100,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a connection for reading: each statement sees committed data and never waits for a writer."""
-        with ExitStack() as stack:
-            stack.enter_context(translated())
-            with connecting():
-                connection = stack.enter_context(self._reader.connect())
+        with translated(), self._reader.connect() as connection:
             yield connection
 
     def close(self) -> None:
@@ -120,7 +110,10 @@ class Database:
 
 
 class AsyncDatabase:
-    """Asynchronous database access for the service; parameters as for `Database`."""
+    """Asynchronous database access for the service, in threads; parameters as for `Database`.
+
+    A function runs to its end even if its caller was cancelled.
+    """
 
     def __init__(
         self,
@@ -132,16 +125,20 @@ class AsyncDatabase:
         lock_wait_s: float = LOCK_WAIT_S,
         quota: int | None = None,
     ) -> None:
-        target = database_url(url)
-        if target.drivername == "sqlite":
-            database = Database(
-                url, pool_size=READING_THREADS, pool_timeout_s=pool_timeout_s, lock_wait_s=lock_wait_s, quota=quota
-            )
-            self._backend: _Backend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
-        else:
-            pooling = pool(pool_size, max_overflow, pool_timeout_s)
-            engine = postgres_async(target, lock_wait_s, **pooling)
-            self._backend = _PostgresBackend(engine.execution_options(tenant_quota=quota))
+        is_sqlite = database_url(url).drivername == "sqlite"
+        if is_sqlite:
+            pool_size, max_overflow = READING_THREADS, 0
+        self._database = Database(
+            url,
+            pool_size=pool_size,
+            max_overflow=max_overflow,
+            pool_timeout_s=pool_timeout_s,
+            lock_wait_s=lock_wait_s,
+            quota=quota,
+        )
+        self._reading = _Slots(pool_size + max_overflow, pool_timeout_s, "busy")
+        self._writing = _Slots(1, lock_wait_s, "locked") if is_sqlite else self._reading
+        self._threads = ThreadPoolExecutor(pool_size + max_overflow + is_sqlite, thread_name_prefix="store")
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` as one transaction.
@@ -160,12 +157,12 @@ class AsyncDatabase:
 
         for pause_s in CONFLICT_PAUSES_S:
             try:
-                return await self._backend.write(call)
+                return await self._run(self._database.write, self._writing, call)
             except StoreUnavailable as error:
                 if error.reason != "conflict":
                     raise
             await asyncio.sleep(pause_s)
-        return await self._backend.write(call)
+        return await self._run(self._database.write, self._writing, call)
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` without a transaction, on committed data.
@@ -175,88 +172,42 @@ class AsyncDatabase:
         StoreUnavailable
             If the database cannot serve now.
         """
-        return await self._backend.read(lambda connection: work(connection, *args, **kwargs))
-
-    async def close(self) -> None:
-        """Close every pooled connection."""
-        await self._backend.close()
-
-
-class _Backend(Protocol):
-    """Runs store functions from an event loop."""
-
-    async def write(self, work: Callable[[Connection], T]) -> T: ...
-    async def read(self, work: Callable[[Connection], T]) -> T: ...
-    async def close(self) -> None: ...
-
-
-class _PostgresBackend:
-    def __init__(self, engine: AsyncEngine) -> None:
-        self._writer = engine
-        self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
-
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        async with AsyncExitStack() as stack:
-            stack.enter_context(translated())
-            with connecting():
-                connection = await stack.enter_async_context(self._writer.connect())
-                await stack.enter_async_context(connection.begin())
-            return await connection.run_sync(work)
-
-    async def read(self, work: Callable[[Connection], T]) -> T:
-        async with AsyncExitStack() as stack:
-            stack.enter_context(translated())
-            with connecting():
-                connection = await stack.enter_async_context(self._reader.connect())
-            return await connection.run_sync(work)
-
-    async def close(self) -> None:
-        await self._writer.dispose()
-
-
-class _SqliteBackend:
-    """SQLite in threads: one writes, `READING_THREADS` read.
-
-    A function runs to its end even if its caller was cancelled.
-    """
-
-    def __init__(self, database: Database, read_wait_s: float, write_wait_s: float) -> None:
-        self._database = database
-        self._waits_s = read_wait_s, write_wait_s
-        self._threads = ThreadPoolExecutor(READING_THREADS + 1, thread_name_prefix="store")
-        self._readers, self._writers = asyncio.Semaphore(READING_THREADS), asyncio.Semaphore(1)
-
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        async with _acquired(self._writers, self._waits_s[1], "locked"):
-            return await self._run(self._database.write, work)
-
-    async def read(self, work: Callable[[Connection], T]) -> T:
-        async with _acquired(self._readers, self._waits_s[0], "busy"):
-            return await self._run(self._database.read, work)
+        return await self._run(self._database.read, self._reading, lambda connection: work(connection, *args, **kwargs))
 
     async def _run(
-        self, connect: Callable[[], AbstractContextManager[Connection]], work: Callable[[Connection], T]
+        self, connect: Callable[[], AbstractContextManager[Connection]], slots: _Slots, work: Callable[[Connection], T]
     ) -> T:
         def call() -> T:
             with connect() as connection:
                 return work(connection)
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        await slots.take()
+        running = asyncio.get_running_loop().run_in_executor(self._threads, call)
+        running.add_done_callback(slots.release)
+        return await asyncio.shield(running)
 
     async def close(self) -> None:
+        """Close every pooled connection, when the functions that run have ended."""
         await asyncio.to_thread(self._threads.shutdown)
         self._database.close()
 
 
-@asynccontextmanager
-async def _acquired(semaphore: asyncio.Semaphore, wait_s: float, reason: str) -> AsyncIterator[None]:
-    """Acquire a semaphore, or raise `StoreUnavailable` after `wait_s` seconds."""
-    try:
-        async with asyncio.timeout(wait_s):
-            await semaphore.acquire()
-    except TimeoutError:
-        raise StoreUnavailable(reason, RETRY_AFTER_S[reason]) from None
-    try:
-        yield
-    finally:
-        semaphore.release()
+class _Slots:
+    """Connections of a kind that functions may use at once; others wait, and fail after `wait_s` seconds."""
+
+    def __init__(self, count: int, wait_s: float, reason: str) -> None:
+        self._free, self._wait_s, self._reason = asyncio.Semaphore(count), wait_s, reason
+
+    async def take(self) -> None:
+        """Take a slot, or raise `StoreUnavailable`."""
+        try:
+            async with asyncio.timeout(self._wait_s):
+                await self._free.acquire()
+        except TimeoutError:
+            raise StoreUnavailable(self._reason, RETRY_AFTER_S[self._reason]) from None
+
+    def release(self, ended: asyncio.Future[Any]) -> None:
+        """Release the slot of a function that has ended."""
+        self._free.release()
+        if not ended.cancelled():
+            ended.exception()  # otherwise asyncio logs the error of a function whose caller was cancelled

@@ -204,7 +204,7 @@ class Settings(BaseSettings):
         if self.signing_key_file is not None and self.signing_command is not None:
             raise ValueError("set signing_key_file or signing_command, not both")
         if (self.signing_command is None) != (self.signing_public_key_file is None):
-            raise ValueError("signing_command and signing_public_key_file need each other: set both or neither")
+            raise ValueError("signing_command and signing_public_key_file must be set together, or both left out")
         return self
 
     @field_validator("oidc_rules", mode="before")
@@ -267,7 +267,7 @@ class Settings(BaseSettings):
         """`witnesses`, parsed: the submission prefix and the key of each."""
         pairs = [part.split() for part in _parts(self.witnesses)]
         if any(len(pair) != 2 or not pair[0].startswith(("http://", "https://")) for pair in pairs):
-            raise ValueError("each witness is its address and its verifier key: `https://witness.example NAME+ID+KEY`")
+            raise ValueError("each witness needs an address and a verifier key: `https://witness.example NAME+ID+KEY`")
         return tuple((url.rstrip("/"), VerifierKey.read(key, COSIGNATURE)) for url, key in pairs)
 
     @property

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select
 
-from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import new_id
-from store.core.corpora_schema import corpora, corpus_items
 from store.core.rows import equal, one_row, page_of
+from store.corpora.tables import corpora, corpus_items
+from store.quota import quota
+from store.quota.tenant_rows import TenantRows
 
 PREFIX = "crp"
 """Prefix of the ids of corpora."""
@@ -88,6 +89,18 @@ CHANGEABLE = frozenset({"name", "licence", "citation", "description", "visibilit
 """Fields of a corpus that can be changed; its items were validated against the other fields."""
 
 
+def _corpus(*, specification: str | None, words: Any, **row: Any) -> StoredCorpus:
+    version, digest = row.pop("specification_version"), row.pop("specification_digest")
+    rules = None if specification is None else Rules(specification, version, digest, words)
+    return StoredCorpus(rules=rules, **row)
+
+
+ROWS = TenantRows(corpora, _corpus, blank={"words": None})
+
+lock = ROWS.lock
+"""Read a tenant's own corpus and lock it until the transaction ends."""
+
+
 def add(c: Connection, new: NewCorpus) -> StoredCorpus:
     """Add an empty corpus."""
     values = {name: value for name, value in vars(new).items() if name != "rules"}
@@ -95,9 +108,7 @@ def add(c: Connection, new: NewCorpus) -> StoredCorpus:
     if (rules := new.rules) is not None:
         values |= {"specification": rules.name, "specification_version": rules.version}
         values |= {"specification_digest": rules.digest, "words": dict(rules.words)}
-    stored = _corpus(**c.execute(insert(corpora).values(values).returning(corpora)).mappings().one())
-    quota.added(c, corpora, new.tenant, corpora.c.id == stored.id)
-    return stored
+    return ROWS.add(c, values)
 
 
 def find(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
@@ -136,11 +147,6 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
     return {corpus_id: counted.get(corpus_id, 0) for corpus_id in ids}
 
 
-def lock(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
-    """Read a tenant's own corpus and lock it until the transaction ends."""
-    return one_row(c, select(corpora).where(*_own(corpus_id, tenant)).with_for_update(), _corpus)
-
-
 def change(
     c: Connection, corpus_id: str, tenant: str, changes: Mapping[str, str], version: int | None = None
 ) -> StoredCorpus | None:
@@ -153,14 +159,7 @@ def change(
         raise ValueError(
             f"{', '.join(sorted(unknown))} of a corpus cannot be changed, only {', '.join(sorted(CHANGEABLE))}"
         )
-    changed = update(corpora).where(*_own(corpus_id, tenant), *equal(corpora, version=version))
-    changed = changed.values(version=corpora.c.version + 1, updated_at=now_ms(), **changes)
-    if not changes:
-        return one_row(c, changed.returning(corpora), _corpus)
-    quota.removing(c, corpora, tenant, *_own(corpus_id, tenant))
-    corpus = one_row(c, changed.returning(corpora), _corpus)
-    quota.added(c, corpora, tenant, *_own(corpus_id, tenant))
-    return corpus
+    return ROWS.change(c, corpus_id, tenant, changes, version=version)
 
 
 def remove(c: Connection, corpus_id: str, tenant: str) -> bool:
@@ -169,18 +168,12 @@ def remove(c: Connection, corpus_id: str, tenant: str) -> bool:
         return False
     quota.removing(c, corpus_items, tenant, corpus_items.c.corpus_id == corpus_id)
     c.execute(delete(corpus_items).where(corpus_items.c.corpus_id == corpus_id))
-    quota.removing(c, corpora, tenant, *_own(corpus_id, tenant))
-    removed = update(corpora).where(*_own(corpus_id, tenant)).values(removed_at=now_ms(), words=None)
-    return c.execute(removed.values(version=corpora.c.version + 1)).rowcount > 0
+    return ROWS.remove(c, corpus_id, tenant)
 
 
 def readable(tenant: str) -> ColumnElement[bool]:
     """Return the condition that a tenant may read a corpus."""
     return and_(corpora.c.removed_at.is_(None), or_(corpora.c.tenant == tenant, corpora.c.visibility == "shared"))
-
-
-def _own(corpus_id: str, tenant: str) -> tuple[ColumnElement[bool], ...]:
-    return corpora.c.id == corpus_id, corpora.c.tenant == tenant, corpora.c.removed_at.is_(None)
 
 
 def _follows(specification: str) -> ColumnElement[bool]:
@@ -191,9 +184,3 @@ def _follows(specification: str) -> ColumnElement[bool]:
         return corpora.c.specification == name
     version = int(number) if number.isdecimal() and len(number) < 10 else -1
     return and_(corpora.c.specification == name, corpora.c.specification_version == version)
-
-
-def _corpus(*, specification: str | None, words: Any, **row: Any) -> StoredCorpus:
-    version, digest = row.pop("specification_version"), row.pop("specification_digest")
-    rules = None if specification is None else Rules(specification, version, digest, words)
-    return StoredCorpus(rules=rules, **row)

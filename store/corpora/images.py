@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from store.core import quota
 from store.core.clock import now_ms
-from store.core.corpora_schema import corpora, corpus_items, images
 from store.core.engines import chunks, insert_into
+from store.corpora.tables import corpora, corpus_items, images
 from store.formats.image import ImageFacts
+from store.quota import quota
 
 
 @dataclass(frozen=True)

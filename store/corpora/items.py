@@ -14,15 +14,15 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from assay.catalog.terms import normalised
-from store.core import quota
 from store.core.clock import iso, now_ms, read_clock
 from store.core.columns import new_id
-from store.core.corpora_schema import corpora as corpora_table
-from store.core.corpora_schema import corpus_items
 from store.core.engines import chunks
 from store.core.errors import CorpusFull, ItemTaken
 from store.core.rows import all_rows, equal, one_row
 from store.corpora import corpora
+from store.corpora.tables import corpora as corpora_table
+from store.corpora.tables import corpus_items
+from store.quota import quota
 
 MOST_ITEMS = 10_000
 """Maximum number of items of a corpus, which is also the maximum number of sentences of a rating."""

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
 from assay.methods import AnyMethod
-from assay.methods.shared.sentences import Sentence, item_of
+from assay.methods.shared.terms.sentences import Sentence, item_of
 from assay.references import AuthoredItems, CorpusItem, Found
 from store.corpora import specifications
 from store.corpora.corpora import Rules
@@ -35,7 +35,7 @@ def new_item(generated: CorpusItem, provenance: Mapping[str, Any]) -> NewItem:
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str, Any]) -> NewItem | str:
     """Convert a sentence to an item with its two terms and its counterpart.
 
-    If the sentence breaks the rules, return the reason (`assay.methods.shared.sentences.check`).
+    If the sentence breaks the rules, return the reason (`assay.methods.shared.terms.sentences.check`).
     """
     item = item_of(sentence, words)
     return item if isinstance(item, str) else new_item(item, provenance)

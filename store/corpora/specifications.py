@@ -14,12 +14,12 @@ from assay.canonical import digest_of
 from assay.catalog.shipped import specifications as shipped
 from assay.catalog.specification import WORDS, AnyWords, Specification
 from assay.errors import SpecificationError
-from store.core import quota
 from store.core.clock import now_ms
 from store.core.engines import insert_into
 from store.core.errors import NameTaken, StoreUnavailable
 from store.core.rows import all_rows, equal, newest_first, one_row
-from store.core.schema import specifications
+from store.corpora.tables import specifications
+from store.quota import quota
 
 TRIES = 5
 """Maximum attempts to add a version, in case concurrent transactions take its number."""
@@ -138,7 +138,7 @@ def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredS
             return None
         if newest.kind != new.kind:
             raise SpecificationError(
-                f"{new.name} is of kind {newest.kind}, not {new.kind}; choose another name for the new one", "kind"
+                f"{new.name} is of kind {newest.kind}, not {new.kind}; choose another name", "kind"
             )
         if newest.digest == _digest(new):
             return newest, False

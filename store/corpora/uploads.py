@@ -12,13 +12,15 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, func, insert, or_, select
 
-from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.engines import insert_into
 from store.core.errors import UploadInUse, UploadsFull
-from store.core.rows import equal, one_row, page_of
-from store.core.schema import jobs, upload_chunks, uploads
+from store.core.rows import equal, one_row
+from store.corpora.tables import upload_chunks, uploads
+from store.jobs.tables import jobs
+from store.quota import quota
+from store.quota.tenant_rows import TenantRows
 
 CHUNK_BYTES = 1 << 20
 
@@ -44,19 +46,15 @@ class NewUpload:
     id: str = field(default_factory=lambda: new_id(PREFIX))
 
 
-@dataclass(frozen=True)
-class StoredUpload:
+@dataclass(frozen=True, kw_only=True)
+class StoredUpload(NewUpload):
     """An upload without its content. `created_at` is in milliseconds since 1970."""
 
-    id: str
-    tenant: str
-    name: str
-    purpose: str
-    media_type: str
-    digest: str
-    bytes: int
-    summary: dict[str, Any]
     created_at: int
+
+
+ROWS = TenantRows(uploads, StoredUpload)
+page = ROWS.page
 
 
 def add(c: Connection, new: NewUpload, content: BinaryIO, quota_bytes: int | None = None) -> tuple[StoredUpload, bool]:
@@ -99,14 +97,6 @@ def find(c: Connection, reference: str, tenant: str, purpose: str | None = None)
     named_so = or_(uploads.c.id == reference, uploads.c.digest == reference)
     query = select(uploads).where(uploads.c.tenant == tenant, named_so, *equal(uploads, purpose=purpose))
     return one_row(c, query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1), StoredUpload)
-
-
-def page(
-    c: Connection, tenant: str, *, purpose: str | None = None, before: tuple[int, str] | None = None, limit: int
-) -> list[StoredUpload]:
-    """List a tenant's uploads, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(uploads).where(uploads.c.tenant == tenant, *equal(uploads, purpose=purpose))
-    return page_of(c, query, uploads, StoredUpload, before, limit)
 
 
 def stored_bytes(c: Connection, tenant: str) -> int:

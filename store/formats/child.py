@@ -13,6 +13,7 @@ from assay.errors import SpecificationError
 from store.core.child_processes import end_with_parent
 from store.formats import inspect
 from store.formats.choice_rows import read_trials
+from store.formats.decision_rows import read_decisions
 from store.formats.image import read_whole_image
 from store.formats.limited import AT_A_LIMIT
 from store.formats.refusal import NotInstalled
@@ -22,6 +23,7 @@ TASKS: Mapping[str, Callable[..., Any]] = {
     "inspect": inspect,
     "rows": read_rows,
     "trials": read_trials,
+    "decisions": read_decisions,
     "image": read_whole_image,
 }
 

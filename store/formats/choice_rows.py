@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
+from store.formats.columns import NUMBER
 from store.formats.csv_rows import CsvRows
-from store.formats.numerals import NUMBER
 from store.formats.refusal import Unreadable, shown
 
 LONGEST_CONCEPT = 100

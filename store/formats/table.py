@@ -9,9 +9,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from assay.model import Field
-from store.formats.columns import ColumnTally, notes_of, read_cell, settle_decimals
+from store.formats.columns import ColumnTally, Decimal, notes_of, read_cell, settle_decimals
 from store.formats.csv_rows import CsvRows
-from store.formats.numerals import Decimal
 from store.formats.parquet_rows import ParquetRows
 from store.formats.refusal import Unreadable, shown
 
@@ -97,7 +96,7 @@ def read_rows(
     columns, names = summary["columns"], [str(column["name"]) for column in summary["columns"]]
     rows = ParquetRows(file) if media_type == PARQUET else CsvRows(file, summary.get("encoding"))
     if list(rows.columns) != names:
-        raise Unreadable("the columns of this file are read in another way today; send the file again")
+        raise Unreadable("the columns of this file are read differently since an update; send the file again")
     numbered: Iterable[tuple[int, Sequence[Field]]] = rows
     selected = (row for index, (_, row) in enumerate(numbered) if chosen is None or index in chosen)
     if media_type == PARQUET:

@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select
 
-from store.core.agency_schema import deliveries
 from store.core.clock import now_ms
 from store.core.rows import equal
-from store.core.schema import jobs, outbox
 from store.jobs.job import UNFINISHED
+from store.jobs.tables import jobs
+from store.webhooks.tables import deliveries, outbox
 
 DAY_MS = 86_400_000
 

@@ -9,10 +9,11 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_,
 
 from store.core.clock import now_ms, read_clock
 from store.core.columns import sealed_columns
-from store.core.schema import events, jobs, outbox
 from store.jobs.fair_order import UNLIMITED, Share, within_share
 from store.jobs.job import changed, claimable
+from store.jobs.tables import events, jobs
 from store.webhooks.outbox import notice_row
+from store.webhooks.tables import outbox
 
 RECONCILER_LOCK = 0x_A55A_0002
 """Postgres advisory lock that one reconciler at a time holds."""

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     Connection,
     Integer,
@@ -25,6 +24,7 @@ from sqlalchemy import (
     bindparam,
     case,
     func,
+    literal,
     or_,
     select,
 )
@@ -32,9 +32,9 @@ from sqlalchemy import (
 from store.core.clock import now_ms
 from store.core.columns import AnyText
 from store.core.engines import insert_into
-from store.core.schema import jobs, workers
 from store.core.settings import Settings
 from store.jobs.job import Job
+from store.jobs.tables import jobs, workers
 
 MOST_COUNTED = 200
 """Maximum number of jobs, and of tenants, that are counted, so that reading a status stays cheap with a long queue."""
@@ -171,19 +171,11 @@ def jobs_before(tenant: ColumnElement[str], *earlier: ColumnElement[bool]) -> Sc
     return select(func.count()).select_from(earlier_jobs.limit(MOST_COUNTED).subquery()).scalar_subquery()
 
 
-_due_at, _job = bindparam("due", type_=BigInteger), bindparam("job_id", type_=AnyText())
-_OWN_BEFORE = select(
-    jobs_before(
-        bindparam("by_tenant", type_=AnyText()),
-        or_(QUEUE.c.next_run_at < _due_at, and_(QUEUE.c.next_run_at == _due_at, QUEUE.c.id < _job)),
-    )
-)
-
-
 def own_before(c: Connection, job: Job) -> int:
     """Count the queued jobs of a queued job's tenant before it, up to `MOST_COUNTED`."""
-    values = {"by_tenant": job.tenant, "job_id": job.id, "due": job.next_run_at}
-    return int(c.execute(_OWN_BEFORE, values).scalar_one())
+    due_at = QUEUE.c.next_run_at
+    earlier = or_(due_at < job.next_run_at, and_(due_at == job.next_run_at, QUEUE.c.id < job.id))
+    return int(c.execute(select(jobs_before(literal(job.tenant, AnyText()), earlier))).scalar_one())
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, sel
 
 from store.core.clock import now_ms
 from store.core.engines import insert_into
-from store.core.schema import idempotency
+from store.jobs.tables import idempotency
 
 KEPT_H = 24
 """Hours for which a response is kept."""

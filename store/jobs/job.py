@@ -9,10 +9,10 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Update, and_, insert, or_, select, update
 
 from assay.canonical import commitment_of
-from store.core import schema
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
-from store.core.schema import jobs
+from store.jobs.tables import events as event_rows
+from store.jobs.tables import jobs
 from store.webhooks.outbox import announce
 
 
@@ -31,21 +31,17 @@ class Event:
     at: int
 
 
-_APPEND = insert(schema.events).values(at=now_ms())
-
-
 def append(c: Connection, job_id: str, type: str, data: Mapping[str, Any], *, fence: int) -> None:  # noqa: A002
     """Append an event. The caller has locked the job's row, so that the ids of a job are committed in order."""
-    c.execute(_APPEND, {"job_id": job_id, "type": type, "data": dict(data), "fence": fence})
+    c.execute(insert(event_rows).values(job_id=job_id, type=type, data=dict(data), fence=fence, at=now_ms()))
 
 
 def events(c: Connection, job_id: str, after: int, limit: int = 500) -> list[Event]:
     """List a job's events after the event with id `after` (0: from the start), oldest first."""
-    table = schema.events
     rows = c.execute(
-        select(table.c.id, table.c.job_id, table.c.type, table.c.data, table.c.at)
-        .where(table.c.job_id == job_id, table.c.id > after)
-        .order_by(table.c.id)
+        select(event_rows.c.id, event_rows.c.job_id, event_rows.c.type, event_rows.c.data, event_rows.c.at)
+        .where(event_rows.c.job_id == job_id, event_rows.c.id > after)
+        .order_by(event_rows.c.id)
         .limit(limit)
     )
     return [Event(*row) for row in rows]

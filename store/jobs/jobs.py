@@ -19,7 +19,6 @@ from sqlalchemy import Connection, func, select
 
 from store.core.errors import AlreadyFinished
 from store.core.rows import about_target, equal, one_row, page_of
-from store.core.schema import jobs
 from store.jobs.backlog import backlog, counts_by_status, queue_of
 from store.jobs.dispatch import count_stranded, due, fail_poison_jobs, mark_dispatched, reconciler_lock, release_orphans
 from store.jobs.job import UNFINISHED, Event, Job, NewJob, changed, end_cancelled, events, job_from
@@ -27,6 +26,7 @@ from store.jobs.leases import Beat, Claim, announce_next, claim, claim_next, hea
 from store.jobs.observations import LedgerEntry
 from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
 from store.jobs.submission import add, add_all, add_finished, existing_work, find, serialise
+from store.jobs.tables import jobs
 
 __all__ = [
     "Beat",

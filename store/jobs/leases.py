@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, func, or_, select
 
 from store.core.clock import now_ms
 from store.core.columns import take_sealed
 from store.core.errors import LeaseLost
-from store.core.schema import jobs
 from store.jobs import fair_order
 from store.jobs.fair_order import UNLIMITED, Share
 from store.jobs.job import Job, append, changed, claimable, end_cancelled, job_from
+from store.jobs.tables import jobs
 
 ENDED = ("succeeded", "failed", "cancelled")
 
@@ -152,13 +152,6 @@ def updated_job(claim: Claim, row: RowMapping) -> Job:
     return replace(claim.job, sealed_secret=take_sealed(fields), **fields)
 
 
-_HOLD = (
-    select(*CHANGING)
-    .where(jobs.c.id == bindparam("held"), jobs.c.status == "running", jobs.c.fence == bindparam("under"))
-    .with_for_update(key_share=True)
-)
-
-
 def hold(c: Connection, claim: Claim) -> Job:
     """Lock the job's row until the transaction ends, if the claim is still valid.
 
@@ -169,7 +162,8 @@ def hold(c: Connection, claim: Claim) -> Job:
     LeaseLost
         If the job was claimed again or has ended.
     """
-    row = c.execute(_HOLD, {"held": claim.job.id, "under": claim.fence}).mappings().one_or_none()
+    query = select(*CHANGING).where(*_held(claim)).with_for_update(key_share=True)
+    row = c.execute(query).mappings().one_or_none()
     if row is None:
         raise LeaseLost(claim.job.id, claim.fence)
     return updated_job(claim, row)
@@ -178,7 +172,7 @@ def hold(c: Connection, claim: Claim) -> Job:
 def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
     """Extend the lease; return whether to cancel, and whether the claim is still valid.
 
-    The claim counts as valid if the job has ended under it: a heartbeat may come after the end.
+    The claim is valid also if the job has ended under it, because a heartbeat may arrive after the end.
     """
     beat = changed(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
     row = c.execute(beat.where(*_held(claim)).returning(jobs.c.cancel_requested)).one_or_none()

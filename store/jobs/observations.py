@@ -14,9 +14,9 @@ from assay.model import Observation
 from store.core.clock import read_clock
 from store.core.engines import chunks, insert_into
 from store.core.rows import Rows, bounded
-from store.core.schema import jobs, observations
 from store.jobs.job import Job, changed
 from store.jobs.leases import Claim, hold
+from store.jobs.tables import jobs, observations
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from store.core.schema import jobs
 from store.jobs import observations
 from store.jobs.job import Job, append, changed, end, end_cancelled
 from store.jobs.leases import CHANGING, Claim, hold, updated_job
 from store.jobs.observations import LedgerEntry
+from store.jobs.tables import jobs
 from store.ratings import ratings
 from store.ratings.expiry import announce_change
 from store.ratings.ratings import NewRating

@@ -1,7 +1,4 @@
-"""Submission of jobs: digests of requests, existing work that answers them, and new rows.
-
-Statements are built once, at import, because building one takes longer than executing it.
-"""
+"""Submission of jobs: digests of requests, existing work that answers them, and new rows."""
 
 from __future__ import annotations
 
@@ -10,19 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Integer, bindparam, func, insert, select
-from sqlalchemy.sql.dml import ReturningInsert
 
 from assay.canonical import described_digest, digest_of
-from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import AnyText
-from store.core.schema import events as events_table
-from store.core.schema import jobs, ratings
-from store.core.schema import outbox as outbox_table
+from store.core.engines import lock_transaction
+from store.core.rows import equal, one_row
 from store.jobs import fair_order
-from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, append, columns_of, job_from
+from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, columns_of, job_from
+from store.jobs.tables import events as events_table
+from store.jobs.tables import jobs
+from store.quota import quota
+from store.ratings.tables import ratings
 from store.targets import refusals
-from store.webhooks.outbox import announce, notice_row
+from store.webhooks.outbox import notice_row
+from store.webhooks.tables import outbox as outbox_table
 
 
 @dataclass(frozen=True)
@@ -78,6 +77,7 @@ _unfinished = (
     .subquery()
 )
 
+# built once, because building such a statement takes longer than executing it
 _own_before = fair_order.jobs_before(_mine, fair_order.QUEUE.c.next_run_at <= now_ms())
 _EXISTING_WORK = select(
     _rating_id.label("rating_id"),
@@ -96,21 +96,12 @@ def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: in
 
 def serialise(c: Connection, request_digest: str) -> None:
     """Lock a request digest until the transaction ends, so that equal requests run one after another."""
-    if c.dialect.name != "sqlite":  # SQLite needs no lock, because it serialises all writes
-        c.execute(_LOCK, {"digest": request_digest})
-
-
-_LOCK = select(func.pg_advisory_xact_lock(func.hashtextextended(_same, 0)))
-
-_FOUND = select(jobs).where(jobs.c.id == bindparam("job_id"))
-_OWNED = _FOUND.where(jobs.c.tenant == _mine)
+    lock_transaction(c, request_digest)
 
 
 def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
     """Read a tenant's job; with ``tenant=None``, a job of any tenant."""
-    values = {"job_id": job_id} if tenant is None else {"job_id": job_id, "by_tenant": tenant}
-    row = c.execute(_FOUND if tenant is None else _OWNED, values).mappings().one_or_none()
-    return None if row is None else job_from(**row)
+    return one_row(c, select(jobs).where(*equal(jobs, id=job_id, tenant=tenant)), job_from)
 
 
 def request_digest(
@@ -162,9 +153,6 @@ _INSERT = (
     )
     .returning(jobs)
 )
-_INSERT_FINISHED = _INSERT.values(finished_at=now_ms())
-_COUNTED = {statement: quota.with_count(statement) for statement in (_INSERT, _INSERT_FINISHED)}
-"""Statements of Postgres that also count a job towards its tenant's quota."""
 
 UNCOMMITTED: Mapping[str, None] = {"nonce": None, "commitment": None}
 """Columns of a job that asks nothing, because an existing rating answers it."""
@@ -172,17 +160,12 @@ UNCOMMITTED: Mapping[str, None] = {"nonce": None, "commitment": None}
 
 def add(c: Connection, new: NewJob) -> Job:
     """Add a queued job, due at once. Its row is the dispatch request."""
-    job = _insert(c, _INSERT, new, status="queued", stage="queued")
-    append(c, job.id, "queued", _first_facts(job), fence=0)
-    return job
+    return add_all(c, [(new, None)])[0]
 
 
 def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
     """Add a job that an existing rating answers: already succeeded, with its notice."""
-    job = _insert(c, _INSERT_FINISHED, new, status="succeeded", stage="rated", rating_id=rating_id, **UNCOMMITTED)
-    append(c, job.id, "succeeded", _first_facts(job), fence=0)
-    announce(c, job.id, "job.succeeded", _facts_of(job))
-    return job
+    return add_all(c, [(new, rating_id)])[0]
 
 
 def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
@@ -195,13 +178,10 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
     for tenant in sorted({new.tenant for new, _ in entries}):
         size = quota.size_of_jobs(columns_of(new) for new, _ in entries if new.tenant == tenant)
         quota.add_jobs(c, tenant, size)
+    queued, finished = {"status": "queued", "stage": "queued"}, {"status": "succeeded", "stage": "rated", **UNCOMMITTED}
     for statement, state, batch in (
-        (_INSERT, {"status": "queued", "stage": "queued"}, [entry for entry in entries if entry[1] is None]),
-        (
-            _INSERT_FINISHED,
-            {"status": "succeeded", "stage": "rated", **UNCOMMITTED},
-            [entry for entry in entries if entry[1] is not None],
-        ),
+        (_INSERT, queued, [entry for entry in entries if entry[1] is None]),
+        (_INSERT.values(finished_at=now_ms()), finished, [entry for entry in entries if entry[1] is not None]),
     ):
         if batch:
             rows = [{**columns_of(new), **state, "rating_id": rating_id} for new, rating_id in batch]
@@ -209,8 +189,8 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
     new_jobs = [added[new.id] for new, _ in entries]
     if new_jobs:
         c.execute(insert(events_table), [_first_event(job) for job in new_jobs])
-    if finished := [job for job in new_jobs if job.finished]:
-        notices = [notice_row(job.id, f"job.{job.status}", _facts_of(job), job.created_at) for job in finished]
+    if answered := [job for job in new_jobs if job.finished]:
+        notices = [notice_row(job.id, f"job.{job.status}", _facts_of(job), job.created_at) for job in answered]
         c.execute(insert(outbox_table), notices)
     return new_jobs
 
@@ -225,17 +205,3 @@ def _first_facts(job: Job) -> dict[str, Any]:
 
 def _facts_of(job: Job) -> dict[str, Any]:
     return {"job_id": job.id, "kind": job.kind, "status": job.status, "rating_id": job.rating_id}
-
-
-def _insert(c: Connection, statement: ReturningInsert[Any], new: NewJob, **state: Any) -> Job:
-    columns, dialect = columns_of(new), c.dialect.name
-    size = quota.size_of_jobs([columns])
-    if dialect == "sqlite":
-        quota.add_jobs(c, new.tenant, size)
-        return job_from(**c.execute(statement, columns | state).mappings().one())
-    if size > quota.SMALL_BYTES:
-        quota.lock(c, new.tenant)
-    values = columns | state | quota.count_of(new.tenant, jobs.name, size)
-    row = dict(c.execute(_COUNTED[statement], values).mappings().one())
-    quota.check_sum(c, new.tenant, int(row.pop("stored")) + size)
-    return job_from(**row)

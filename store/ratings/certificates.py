@@ -14,11 +14,10 @@ from sqlalchemy import Connection, delete, insert, select, update
 from assay.canonical import canonical_json
 from assay.evidence.dsse import envelope
 from assay.evidence.statement import PAYLOAD_TYPE, RATING, TEST_RESULT, rating_statement, result_statement
-from store.core.agency_schema import certificates, unsigned_ratings
 from store.core.clock import now_ms, read_clock
 from store.core.rows import all_rows
-from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
+from store.ratings.tables import certificates, ratings, unsigned_ratings
 from store.security.signing import SigningKey
 
 RETRY_S = 60

@@ -6,18 +6,17 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, delete, func, insert, or_, select
+from sqlalchemy import Connection, and_, case, func, or_, select
 
-from store.core import quota
-from store.core.agency_schema import compositions
 from store.core.clock import now_ms
 from store.core.columns import new_id
-from store.core.rows import all_rows, equal, one_row, page_of
-from store.core.schema import ratings, targets
+from store.core.rows import all_rows, equal, one_row
+from store.quota.tenant_rows import TenantRows
 from store.ratings import standing
 from store.ratings.ratings import StoredRating
+from store.ratings.tables import compositions, ratings
 from store.targets.domains import owner_of
-from store.targets.targets import StoredTarget, target_from
+from store.targets.targets import StoredTarget
 
 CANDIDATES = 25
 """Maximum number of newest ratings of an address that are compared with a target's description."""
@@ -33,15 +32,11 @@ class NewComposition:
     document: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class StoredComposition:
+@dataclass(frozen=True, kw_only=True)
+class StoredComposition(NewComposition):
     """A composition's row; `created_at` is in milliseconds since 1970."""
 
     id: str
-    tenant: str
-    visibility: str
-    request: dict[str, Any]
-    document: dict[str, Any]
     created_at: int
 
     @property
@@ -50,12 +45,13 @@ class StoredComposition:
         return tuple(link["rating"]["id"] for link in self.document["chain"])
 
 
+ROWS = TenantRows(compositions, StoredComposition)
+page, remove = ROWS.page, ROWS.remove
+
+
 def add(c: Connection, new: NewComposition) -> StoredComposition:
     """Add a composition."""
-    values = {"id": new_id("cmp"), **vars(new), "created_at": now_ms()}
-    row = c.execute(insert(compositions).values(values).returning(compositions)).mappings().one()
-    quota.added(c, compositions, new.tenant, compositions.c.id == row["id"])
-    return StoredComposition(**row)
+    return ROWS.add(c, {"id": new_id("cmp"), **vars(new), "created_at": now_ms()})
 
 
 def find(c: Connection, composition_id: str, tenant: str | None) -> StoredComposition | None:
@@ -75,37 +71,12 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
     return composition if allowed else None
 
 
-def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredComposition]:
-    """List a tenant's compositions, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(compositions).where(compositions.c.tenant == tenant)
-    return page_of(c, query, compositions, StoredComposition, before, limit)
-
-
-def remove(c: Connection, composition_id: str, tenant: str) -> bool:
-    """Remove a tenant's composition; return whether there was one."""
-    condition = (compositions.c.id == composition_id) & (compositions.c.tenant == tenant)
-    quota.removing(c, compositions, tenant, condition)
-    return c.execute(delete(compositions).where(condition)).rowcount > 0
-
-
 # ---------------------------------------------------------------------------- ratings and targets of a composition
 def readable(c: Connection, ids: Collection[str], tenant: str | None) -> dict[str, StoredRating]:
     """Read several ratings by id in one query: the tenant's, and public or unlisted ones."""
-    if not ids:
-        return {}
     visible = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
     rows = all_rows(c, select(ratings).where(ratings.c.id.in_(set(ids)), visible), StoredRating)
     return {row.id: row for row in rows}
-
-
-def targets_named(c: Connection, tenant: str, ids: Collection[str]) -> dict[str, StoredTarget]:
-    """Read several of a tenant's targets by id in one query."""
-    if not ids:
-        return {}
-    query = select(targets).where(
-        targets.c.id.in_(set(ids)), targets.c.tenant == tenant, targets.c.removed_at.is_(None)
-    )
-    return {row.id: row for row in all_rows(c, query, target_from)}
 
 
 def latest_of_targets(

@@ -13,10 +13,12 @@ from sqlalchemy import Connection, and_, or_, select
 
 from assay.rating.difference import Difference, difference
 from store.core.clock import iso, now_ms
-from store.core.schema import jobs, outbox, ratings
+from store.jobs.tables import jobs
 from store.ratings.ratings import StoredRating, requester_document
 from store.ratings.standing import Description, Requester
+from store.ratings.tables import ratings
 from store.webhooks.outbox import announce
+from store.webhooks.tables import outbox
 
 EXPIRING, CHANGED = "rating.expiring", "rating.changed"
 

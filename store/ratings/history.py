@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal, or_, select
 
 from store.core.rows import all_rows, equal, json_part, newest_first
-from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
 from store.ratings.standing import Whose, of_address, of_model
+from store.ratings.tables import ratings
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from sqlalchemy import Connection, func, insert, select, tuple_
 
 from assay.canonical import canonical_json
 from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, leaf_hash, node_hash, nodes_of, span_head
-from store.core.agency_schema import log_entries, log_nodes
 from store.core.clock import iso, read_clock
 from store.core.engines import lock_transaction
 from store.core.errors import BeyondTheLog
 from store.core.rows import equal
+from store.ratings.tables import log_entries, log_nodes
 
 LOG_LOCK = 0x6C6F67
 """Advisory lock for appending, so that positions have no gaps."""

@@ -12,14 +12,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, or_, select
 
-from store.core import schema
-from store.core.agency_schema import replies
 from store.core.clock import now_ms
 from store.core.rows import equal, one_row
 from store.ratings import standing
 from store.ratings.ratings import StoredRating
 from store.ratings.standing import Standing
+from store.ratings.tables import ratings, replies
 from store.targets.domains import owner_of
+from store.targets.tables import targets
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,6 @@ class DatedRating:
 
 def rating(c: Connection, rating_id: str, tenant: str | None) -> DatedRating:
     """Read a rating of the tenant, or a public or unlisted one."""
-    ratings = schema.ratings
     visible = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
     return _newest(c, select(ratings.c.id).where(ratings.c.id == rating_id, visible))
 
@@ -54,7 +53,6 @@ def of_address(
 
     Of those that stand for the address, the first class of requesters decides, and then the newest rating.
     """
-    ratings = schema.ratings
     lookup = standing.of_address(target_url, None)
     counting = select(ratings.c.id).where(*lookup.conditions, *equal(ratings, attribute=attribute, method=method))
     return _newest(c, counting.where(*standing.of_model(model)), lookup.rank)
@@ -65,7 +63,6 @@ def of_target(c: Connection, target_id: str, *, attribute: str | None = None, me
 
     Unlisted ratings are included, because only people who were given the target's id can ask for them.
     """
-    ratings, targets = schema.ratings, schema.targets
     query = select(ratings.c.id).join(
         targets,
         # the id alone determines the row; tenant and address are compared because the index starts with them
@@ -78,7 +75,6 @@ def of_target(c: Connection, target_id: str, *, attribute: str | None = None, me
 
 
 def _newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:
-    ratings = schema.ratings
     # ids are sorted without the documents, which can have hundreds of kilobytes
     newest = ids.order_by(*ranks, ratings.c.created_at.desc(), ratings.c.id.desc()).limit(1)
     objects = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()

@@ -8,9 +8,9 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from store.core.clock import now_ms
 from store.core.rows import all_rows, equal, json_part
-from store.core.schema import ratings
 from store.ratings import standing
 from store.ratings.ratings import StoredRating
+from store.ratings.tables import ratings
 from store.targets.domains import current_owners
 
 INCONCLUSIVE = "inconclusive"

@@ -14,12 +14,11 @@ from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
 from assay.document import RatingDocument, RequesterDocument, as_json
 from assay.methods import rating_of
-from store.core.agency_schema import unsigned_ratings
 from store.core.clock import iso, read_clock
 from store.core.columns import new_id
 from store.core.rows import about_target, all_rows, equal, json_part, one_row, page_of
-from store.core.schema import ratings
 from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
+from store.ratings.tables import ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
 
 State = Literal["standing", "withdrawn", "all"]

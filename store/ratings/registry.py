@@ -16,9 +16,9 @@ from assay.canonical import rating_digest
 from store.core.clock import iso, read_clock
 from store.core.errors import AlreadyWithdrawn, PublishedForGood
 from store.core.rows import one_row
-from store.core.schema import ratings
 from store.ratings import log
 from store.ratings.ratings import StoredRating
+from store.ratings.tables import ratings
 from store.webhooks.outbox import announce_once
 
 PUBLISHED, WITHDRAWN = "rating.published", "rating.withdrawn"

@@ -13,12 +13,12 @@ from typing import Literal
 
 from sqlalchemy import Connection, delete, select, update
 
-from store.core.agency_schema import replies
 from store.core.clock import read_clock
 from store.core.engines import insert_into
 from store.core.errors import NotTheOwner
 from store.core.rows import all_rows, one_row
 from store.ratings.ratings import StoredRating
+from store.ratings.tables import replies
 from store.security.rights import OPERATOR_TENANT
 from store.targets import domains
 from store.targets.domains import Domain

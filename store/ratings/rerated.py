@@ -14,14 +14,13 @@ from assay.methods import rating_of
 from assay.model import Observation
 from assay.rating.methodology import Methodology
 from assay.rating.rerating import rerate
-from store.core.agency_schema import rerated
 from store.core.clock import read_clock
 from store.core.engines import insert_into
 from store.core.rows import all_rows
-from store.core.schema import ratings
 from store.jobs import observations
 from store.ratings.experiment_json import parse_method
 from store.ratings.ratings import StoredRating, find
+from store.ratings.tables import ratings, rerated
 
 ROWS_A_READ = 500
 

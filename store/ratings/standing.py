@@ -20,7 +20,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, false, func, liter
 
 from assay.model import MODEL_SETTINGS
 from store.core.rows import json_part
-from store.core.schema import ratings
+from store.ratings.tables import ratings
 from store.security.rights import OPERATOR_TENANT
 from store.targets import domains
 

@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection, func, select, update
 
 from assay.evidence.merkle import EMPTY_HEAD, proves_growth
-from store.core.agency_schema import cosignatures, witnessed_logs
 from store.core.clock import now_ms, read_clock
 from store.core.engines import insert_into
 from store.core.errors import NotAnExtension, OtherHead
 from store.ratings.log import TreeHead
+from store.ratings.tables import cosignatures, witnessed_logs
 
 LOG_PATH, WITNESS_PATH = "/v1/log", "/v1/witness"
 

@@ -22,8 +22,8 @@ from store.core.clock import now_ms
 from store.core.columns import ALPHABET, new_id
 from store.core.engines import execute_if_writable
 from store.core.rows import equal, page_of
-from store.core.schema import api_keys
 from store.security.rights import Scope
+from store.security.tables import api_keys
 
 SCOPES: tuple[str, ...] = get_args(Scope)
 """Scopes that a key can have."""

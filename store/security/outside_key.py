@@ -103,7 +103,7 @@ class SigningProgram:
     def sign(self, message: bytes) -> bytes:
         """Return the 64-byte signature of a message, within twice the timeout, or raise `SigningUnavailable`."""
         if not self._slots.acquire(timeout=self._timeout_s):
-            raise SigningUnavailable(f"{AT_ONCE} other signatures are being made, and none was ready in time")
+            raise SigningUnavailable(f"{AT_ONCE} other signatures are in progress, and none finished in time")
         try:
             if time.monotonic() < self._rests_until:
                 raise SigningUnavailable(f"the signing command failed less than {self._rest_s:g} s ago")

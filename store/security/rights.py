@@ -1,11 +1,12 @@
-"""Rights: the scopes of a key or a session, and the operator's rules that give scopes to people.
+"""Rights: scopes of keys and sessions, the operator's rules that give scopes to people, and requests without a key.
 
 A rule maps a claim of a person's ID token (OpenID Connect) to a tenant and scopes; the first matching rule counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -32,3 +33,25 @@ class Rule(BaseModel):
             return False
         value = claims.get(self.claim)
         return value == self.value or (isinstance(value, list) and self.value in value)
+
+
+PROXY_HEADERS = ("forwarded", "x-forwarded-", "x-real-ip", "via")
+"""Beginnings of the names of headers that proxies add, in lower case."""
+
+
+def is_local(peer: str | None, header_names: Iterable[str]) -> bool:
+    """Return whether a request comes from a process of this machine, which needs no key to read metrics.
+
+    Parameters
+    ----------
+    peer : str or None
+        Address of the connection's other end.
+    header_names : iterable of str
+        Names of the request's headers, in any case. With a header of `PROXY_HEADERS` the request came through a
+        proxy on this machine, and its sender may be anywhere.
+    """
+    try:
+        loopback = ip_address(peer or "").is_loopback
+    except ValueError:
+        return False
+    return loopback and not any(name.lower().startswith(PROXY_HEADERS) for name in header_names)

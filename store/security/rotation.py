@@ -7,14 +7,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, or_, select, update
 
-from store.core.agency_schema import signing_keys, webhooks
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret
 from store.core.errors import SecretLost, SecretMoved
-from store.core.schema import jobs, targets
 from store.jobs.job import UNFINISHED
+from store.jobs.tables import jobs
 from store.security.secrets import Vault
 from store.security.signing import TENANT as AGENCY
+from store.security.tables import signing_keys
+from store.targets.tables import targets
+from store.webhooks.tables import webhooks
 
 FIELD = "secret"
 PARTS = ("ciphertext", "nonce", "key_id")

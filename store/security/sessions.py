@@ -16,9 +16,9 @@ from sqlalchemy import Connection, Select, and_, delete, insert, or_, select, up
 
 from store.core.clock import now_ms
 from store.core.engines import execute_if_writable
-from store.core.schema import api_keys, sessions
 from store.security.keys import USE_NOTED_MS
 from store.security.rights import Rule
+from store.security.tables import api_keys, sessions
 
 TOKEN_BYTES = 32
 IDLE_MS = 12 * 3_600_000

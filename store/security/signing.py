@@ -18,7 +18,6 @@ from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from assay.errors import SpecificationError
 from assay.evidence.jwks import decode, encode, jwk, thumbprint
-from store.core.agency_schema import signing_keys
 from store.core.clock import iso, now_ms
 from store.core.columns import sealed_columns, take_sealed
 from store.core.engines import lock_transaction
@@ -26,6 +25,7 @@ from store.core.errors import SigningUnavailable
 from store.core.rows import all_rows
 from store.security.outside_key import SigningKey, is_signature
 from store.security.secrets import Vault
+from store.security.tables import signing_keys
 
 __all__ = ["PublicKey", "SigningKey", "current", "every", "find", "is_signature", "rotate"]
 

@@ -11,22 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, select, update
 
-from store.core import quota
-from store.core.agency_schema import schedules
 from store.core.clock import now_ms, read_clock
 from store.core.columns import new_id, random_nonce, random_seed
-from store.core.rows import one_row, page_of
+from store.core.rows import one_row
 from store.corpora.materials import with_stored_material
-from store.jobs import cool_down, jobs
+from store.jobs import jobs, rests
 from store.jobs.job import NewJob
 from store.jobs.submission import request_digest
+from store.quota.tenant_rows import TenantRows
 from store.ratings.experiment_json import dump_method, parse_method
 from store.suites import suites
 from store.suites.recurrence import Recurrence
 from store.suites.suites import Cell, NewSuite
-from store.targets.target_snapshot import TargetChanged, TargetRemoved, describe_now
+from store.suites.tables import schedules
+from store.targets.targets import TargetChanged, TargetRemoved, describe_now
 
 TEMPLATE_FIELDS = (
     *("target_id", "target", "author", "experiment", "visibility"),
@@ -135,26 +135,24 @@ def job_template(new: NewJob) -> dict[str, Any]:
     return {name: getattr(new, name) for name in TEMPLATE_FIELDS}
 
 
+def _schedule(*, request: Any, cron: str | None, interval_s: int | None, **row: Any) -> StoredSchedule:
+    del row["removed_at"]
+    return StoredSchedule(orders=Orders.from_json(request), rhythm=Recurrence(cron, interval_s), **row)
+
+
+ROWS = TenantRows(schedules, _schedule, blank={"request": {}})
+find, page = ROWS.find, ROWS.page
+
+remove = ROWS.remove
+"""Remove a schedule and keep its jobs; return false if there is none."""
+
+
 def add(c: Connection, new: NewSchedule) -> StoredSchedule:
     """Add a schedule; its first run is at the first time of its recurrence after now."""
     now = read_clock(c)
     values = {"id": new.id, "tenant": new.tenant, "key_id": new.key_id, "version": 1}
     values |= {"created_at": now, "updated_at": now, "next_at": new.rhythm.after(now, now)}
-    values |= _written(new.name, new.orders, new.rhythm, paused=new.paused)
-    stored = _schedule(**c.execute(insert(schedules).values(values).returning(schedules)).mappings().one())
-    quota.added(c, schedules, new.tenant, schedules.c.id == new.id)
-    return stored
-
-
-def find(c: Connection, schedule_id: str, tenant: str) -> StoredSchedule | None:
-    """Read a tenant's schedule."""
-    return one_row(c, select(schedules).where(*_of(schedule_id, tenant)), _schedule)
-
-
-def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredSchedule]:
-    """List a tenant's schedules, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(schedules).where(schedules.c.tenant == tenant, schedules.c.removed_at.is_(None))
-    return page_of(c, query, schedules, _schedule, before, limit)
+    return ROWS.add(c, values | _written(new.name, new.orders, new.rhythm, paused=new.paused))
 
 
 def replace(
@@ -164,26 +162,23 @@ def replace(
 
     After a new recurrence or a pause, the next run is computed from now; missed runs are not made up for.
     """
-    old = _lock(c, schedule_id, tenant)
+    old = ROWS.lock(c, schedule_id, tenant)
     if old is None:
         return None
     now = read_clock(c)
     restarts = rhythm != old.rhythm or (old.paused and not paused)
-    values = _written(name, orders, rhythm, paused=paused) | {"version": old.version + 1, "updated_at": now}
-    values["next_at"] = rhythm.after(now, now) if restarts else old.next_at
-    quota.removing(c, schedules, tenant, schedules.c.id == schedule_id)
-    changed = update(schedules).where(schedules.c.id == schedule_id).values(values).returning(schedules)
-    replaced = _schedule(**c.execute(changed).mappings().one())
-    quota.added(c, schedules, tenant, schedules.c.id == schedule_id)
-    return replaced
+    times = {"updated_at": now, "next_at": rhythm.after(now, now) if restarts else old.next_at}
+    return ROWS.change(c, schedule_id, tenant, _written(name, orders, rhythm, paused=paused) | times)
 
 
-def remove(c: Connection, schedule_id: str, tenant: str) -> bool:
-    """Remove a schedule and keep its jobs; return false if there is none."""
-    quota.removing(c, schedules, tenant, *_of(schedule_id, tenant))
-    removed = update(schedules).where(*_of(schedule_id, tenant)).values(request={})
-    removed = removed.values(version=schedules.c.version + 1, updated_at=now_ms(), removed_at=now_ms())
-    return c.execute(removed).rowcount > 0
+def _written(name: str, orders: Orders, rhythm: Recurrence, *, paused: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "request": orders.as_json(),
+        "cron": rhythm.cron,
+        "interval_s": rhythm.interval_s,
+        "state": "paused" if paused else "active",
+    }
 
 
 # ---------------------------------------------------------------------------- runs
@@ -219,7 +214,7 @@ def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tup
 
     Return ``None`` if the tenant has no such schedule.
     """
-    schedule = _lock(c, schedule_id, tenant)
+    schedule = ROWS.lock(c, schedule_id, tenant)
     if schedule is None:
         return None
     now = read_clock(c)
@@ -239,7 +234,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
     if jobs.count_unfinished(c, schedule.tenant) + len(orders.jobs) > bounds.max_active:
         failure = f"{len(orders.jobs)} more jobs would exceed the limit of {bounds.max_active} queued or running jobs"
         return ScheduledRun(None, code="too-many-jobs", failure=failure)
-    if rest_s := cool_down.rest_s(c, schedule.tenant, target["base_url"], bounds.cooldown_s):
+    if rest_s := rests.rest_s(c, schedule.tenant, target["base_url"], bounds.cooldown_s):
         return ScheduledRun(
             None, code="cooling-down", failure=f"the target cools down for another {rest_s} s", rest_s=rest_s
         )
@@ -305,30 +300,5 @@ def _record_run(
     return _schedule(**c.execute(recorded.returning(schedules)).mappings().one())
 
 
-# ---------------------------------------------------------------------------- rows
-def _written(name: str, orders: Orders, rhythm: Recurrence, *, paused: bool) -> dict[str, Any]:
-    return {
-        "name": name,
-        "request": orders.as_json(),
-        "cron": rhythm.cron,
-        "interval_s": rhythm.interval_s,
-        "state": "paused" if paused else "active",
-    }
-
-
-def _lock(c: Connection, schedule_id: str, tenant: str) -> StoredSchedule | None:
-    """Read a tenant's schedule and lock it until the transaction ends."""
-    return one_row(c, select(schedules).where(*_of(schedule_id, tenant)).with_for_update(), _schedule)
-
-
-def _of(schedule_id: str, tenant: str) -> list[ColumnElement[bool]]:
-    return [schedules.c.id == schedule_id, schedules.c.tenant == tenant, schedules.c.removed_at.is_(None)]
-
-
 def _due() -> list[ColumnElement[bool]]:
     return [schedules.c.state == "active", schedules.c.next_at <= now_ms(), schedules.c.removed_at.is_(None)]
-
-
-def _schedule(*, request: Any, cron: str | None, interval_s: int | None, **row: Any) -> StoredSchedule:
-    del row["removed_at"]
-    return StoredSchedule(orders=Orders.from_json(request), rhythm=Recurrence(cron, interval_s), **row)

@@ -14,13 +14,14 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 
 from assay.document import RatingDocument, read_rating
-from store.core import quota
-from store.core.agency_schema import suite_cells, suites
 from store.core.clock import now_ms
 from store.core.columns import new_id
-from store.core.rows import all_rows, one_row, page_of
-from store.core.schema import jobs, ratings
+from store.core.rows import all_rows
 from store.jobs.job import UNFINISHED
+from store.jobs.tables import jobs
+from store.quota.tenant_rows import TenantRows
+from store.ratings.tables import ratings
+from store.suites.tables import suite_cells, suites
 
 
 @dataclass(frozen=True)
@@ -118,28 +119,24 @@ class Known:
     twin_callback_url: str | None = None
 
 
+def _suite(**row: Any) -> StoredSuite:
+    return StoredSuite(**{name: value for name, value in row.items() if name not in {"target_url", "ended_at"}})
+
+
+ROWS = TenantRows(suites, _suite)
+find, page = ROWS.find, ROWS.page
+
+
 def add(c: Connection, new: NewSuite) -> StoredSuite:
     """Add a suite whose jobs exist already."""
     values = {name: getattr(new, name) for name in ("id", "tenant", "callback_url", "visibility")}
     values |= {"target": dict(new.target), "request": dict(new.request)}
-    values |= {"target_url": new.target.get("base_url"), "created_at": now_ms()}
-    row = c.execute(insert(suites).values(values).returning(suites)).mappings().one()
+    suite = ROWS.add(c, values | {"target_url": new.target.get("base_url"), "created_at": now_ms()})
     rows = [
         {"suite_id": new.id, "place": index, **vars(cell), "job_id": job} for index, (cell, job) in enumerate(new.cells)
     ]
     c.execute(insert(suite_cells), rows)
-    quota.added(c, suites, new.tenant, suites.c.id == new.id)
-    return _suite(**row)
-
-
-def find(c: Connection, suite_id: str, tenant: str) -> StoredSuite | None:
-    """Read a tenant's suite."""
-    return one_row(c, select(suites).where(suites.c.id == suite_id, suites.c.tenant == tenant), _suite)
-
-
-def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredSuite]:
-    """List a tenant's suites, newest first, starting after the row ``before = (created_at, id)``."""
-    return page_of(c, select(suites).where(suites.c.tenant == tenant), suites, _suite, before, limit)
+    return suite
 
 
 def cells(c: Connection, suite_id: str) -> list[StoredCell]:
@@ -234,10 +231,6 @@ def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) 
         twin = {"twin_id": job.id, "twin_visibility": job.visibility, "twin_callback_url": job.callback_url}
         facts_by_digest[job.request_digest] |= twin
     return {digest: Known(**facts) for digest, facts in facts_by_digest.items()}
-
-
-def _suite(**row: Any) -> StoredSuite:
-    return StoredSuite(**{name: value for name, value in row.items() if name not in {"target_url", "ended_at"}})
 
 
 def _cell(*, method: str, attribute: str, label: str, **row: Any) -> StoredCell:

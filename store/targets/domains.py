@@ -1,7 +1,7 @@
 """Hosts that tenants claim to own, and the proofs of their claims.
 
 The proof is a token in a file that only the operator of the host can place there. Workers check it
-(`workers.maintenance.domain_challenge`). A proof is valid for `PROOF_DAYS`, since hosts change owners.
+(`workers.maintenance.unrated_jobs`). A proof is valid for `PROOF_DAYS`, since hosts change owners.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
 from secrets import token_urlsafe
-from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from sqlalchemy import ColumnElement, Connection, Select, Subquery, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, Subquery, false, func, select, update
 
-from store.core import quota
-from store.core.agency_schema import domains
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.engines import insert_into
-from store.core.rows import equal, one_row, page_of
+from store.core.rows import one_row
+from store.quota import quota
+from store.quota.tenant_rows import TenantRows
+from store.targets.tables import domains
 
 PROOF_DAYS = 90
 """Days for which a proof is valid."""
@@ -100,33 +100,24 @@ def canonical_address(url: str) -> str | None:
     return host + (path if len(path) <= MAX_PATH else f"/sha256:{sha256(path.encode()).hexdigest()}")
 
 
+ROWS = TenantRows(domains, Domain, computed=(func.coalesce(PROVEN, false()).label("proven"),))
+
+find, page = ROWS.find, ROWS.page
+
+remove = ROWS.remove
+"""Delete a tenant's domain and keep its replies; return false if there is none."""
+
+
 def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
     """Add a tenant's claim to a host, unless it exists; return the domain and whether it is new."""
-    new = insert_into(c, domains)
-    values = {
-        "id": new_id("dom"),
-        "tenant": tenant,
-        "host": host,
-        "token": f"assay-challenge={token_urlsafe(TOKEN_BYTES)}",
-        "state": "waiting",
-        "created_at": now_ms(),
-    }
-    insert = new.values(values).on_conflict_do_nothing(index_elements=[domains.c.tenant, domains.c.host])
+    values = {"id": new_id("dom"), "tenant": tenant, "host": host, "state": "waiting", "created_at": now_ms()}
+    values |= {"token": f"assay-challenge={token_urlsafe(TOKEN_BYTES)}"}
+    insert = insert_into(c, domains).values(values).on_conflict_do_nothing(index_elements=["tenant", "host"])
     is_new = c.execute(insert.returning(domains.c.id)).scalar_one_or_none() is not None
     if is_new:
-        quota.added(c, domains, tenant, domains.c.tenant == tenant, domains.c.host == host)
-    row = c.execute(_domains().where(domains.c.tenant == tenant, domains.c.host == host)).mappings().one()
-    return _domain(**row), is_new
-
-
-def find(c: Connection, domain_id: str, tenant: str | None) -> Domain | None:
-    """Read a tenant's domain; with ``tenant=None``, a domain of any tenant."""
-    return one_row(c, _domains().where(*equal(domains, id=domain_id, tenant=tenant)), _domain)
-
-
-def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[Domain]:
-    """List a tenant's domains, newest first, starting after the row ``before = (created_at, id)``."""
-    return page_of(c, _domains().where(domains.c.tenant == tenant), domains, _domain, before, limit)
+        quota.added(c, domains, tenant, domains.c.id == values["id"])
+    row = c.execute(ROWS.select(domains.c.tenant == tenant, domains.c.host == host)).mappings().one()
+    return Domain(**row), is_new
 
 
 def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None:
@@ -136,21 +127,13 @@ def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None
     """
     state, verified_at = ("verified", now_ms()) if failure is None else ("failed", None)
     values = {"state": state, "checked_at": now_ms(), "failure": failure, "verified_at": verified_at}
-    row = c.execute(update(domains).where(domains.c.id == domain_id).values(values)).rowcount
-    return find(c, domain_id, None) if row else None
-
-
-def remove(c: Connection, domain_id: str, tenant: str) -> bool:
-    """Delete a tenant's domain and keep its replies; return false if there is none."""
-    conditions = domains.c.id == domain_id, domains.c.tenant == tenant
-    quota.removing(c, domains, tenant, *conditions)
-    return c.execute(delete(domains).where(*conditions)).rowcount > 0
+    c.execute(update(domains).where(domains.c.id == domain_id).values(values))
+    return find(c, domain_id, None)
 
 
 def proof(c: Connection, tenant: str, host: str) -> Domain | None:
     """Read a tenant's valid proof for a host, or return ``None``."""
-    domain = one_row(c, _domains().where(domains.c.tenant == tenant, domains.c.host == host), _domain)
-    return domain if domain is not None and domain.proven else None
+    return one_row(c, ROWS.select(domains.c.tenant == tenant, domains.c.host == host, PROVEN), Domain)
 
 
 def owner_of(host: ColumnElement[str | None] | str) -> ColumnElement[str | None]:
@@ -174,15 +157,6 @@ def owners(c: Connection, hosts: Collection[str]) -> dict[str, str]:
     query = select(domains.c.host, domains.c.tenant).where(domains.c.host.in_(hosts), PROVEN)
     rows = c.execute(query.order_by(domains.c.verified_at, domains.c.id))
     return {row.host: row.tenant for row in rows}  # the newest proof of a host comes last
-
-
-def _domains() -> Select[Any]:
-    return select(domains, now_ms().label("now"))
-
-
-def _domain(*, now: int, **row: Any) -> Domain:
-    proven = row["verified_at"] is not None and now < row["verified_at"] + PROOF_DAYS * DAY_MS
-    return Domain(**row, proven=proven)
 
 
 def _normalised(host: str) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, exists, func, or_, select, update
 
-from store.core.agency_schema import domains, refusal_files
 from store.core.clock import now_ms
 from store.core.engines import insert_into
 from store.core.errors import NotTheOwner, RatingsRefused
 from store.targets.domains import PROVEN, Domain, find, host_of
+from store.targets.tables import domains, refusal_files
 
 FILE_PATH = "/.well-known/assay.txt"
 """Path of the file in which a host refuses ratings (RFC 8615)."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
+from sqlalchemy import Connection, or_
 
-from store.core import quota
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
-from store.core.rows import equal, one_row, page_of
-from store.core.schema import targets
+from store.core.errors import StoreError
+from store.core.rows import all_rows, equal, one_row
+from store.quota.tenant_rows import TenantRows
+from store.targets.tables import targets
 
 DESCRIBED = ("name", "kind", "protocol", "base_url", "settings", "limits")
 
@@ -36,20 +38,10 @@ class NewTarget:
     id: str = field(default_factory=lambda: new_id("tgt"))
 
 
-@dataclass(frozen=True)
-class StoredTarget:
+@dataclass(frozen=True, kw_only=True)
+class StoredTarget(NewTarget):
     """A saved target. Times are milliseconds since 1970; every change increments `version`."""
 
-    id: str
-    tenant: str
-    name: str
-    kind: str
-    protocol: str
-    base_url: str
-    settings: dict[str, Any]
-    limits: dict[str, Any]
-    visibility: str
-    sealed_secret: SealedSecret | None
     version: int
     created_at: int
     updated_at: int
@@ -61,13 +53,21 @@ class StoredTarget:
         return None if self.sealed_secret is None else self.sealed_secret.last4
 
 
+def target_from(**row: Any) -> StoredTarget:
+    """Build a target from a full row of the table."""
+    return StoredTarget(sealed_secret=take_sealed(row), **row)
+
+
+ROWS = TenantRows(targets, target_from, blank={"settings": {}, **sealed_columns(None)})
+
+remove = ROWS.remove
+"""Remove a target, delete its settings and secret, and keep its ratings; return false if there is none."""
+
+
 def add(c: Connection, new: NewTarget) -> StoredTarget:
     """Add a target."""
     row = {"id": new.id, "tenant": new.tenant, "version": 1, "created_at": now_ms(), "updated_at": now_ms()}
-    values = row | _described(new) | sealed_columns(new.sealed_secret)
-    stored = target_from(**c.execute(insert(targets).values(values).returning(targets)).mappings().one())
-    quota.added(c, targets, new.tenant, targets.c.id == new.id)
-    return stored
+    return ROWS.add(c, row | _described(new) | sealed_columns(new.sealed_secret))
 
 
 def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = False) -> StoredTarget | None:
@@ -75,28 +75,22 @@ def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = F
 
     A removed target is returned only with ``removed=True``, for jobs that were requested before.
     """
-    return one_row(c, select(targets).where(*_of(target_id, tenant, removed)), target_from)
+    conditions = equal(targets, id=target_id, tenant=tenant) if removed else ROWS.of(target_id, tenant)
+    return one_row(c, ROWS.select(*conditions), target_from)
+
+
+def named(c: Connection, tenant: str, ids: Collection[str]) -> dict[str, StoredTarget]:
+    """Read several of a tenant's targets by id in one query."""
+    query = ROWS.select(targets.c.id.in_(set(ids)), targets.c.tenant == tenant, *ROWS.present)
+    return {row.id: row for row in all_rows(c, query, target_from)}
 
 
 def page(
-    c: Connection,
-    tenant: str,
-    *,
-    kind: str | None = None,
-    q: str | None = None,
-    before: tuple[int, str] | None = None,
-    limit: int,
+    c: Connection, tenant: str, *, q: str | None = None, before: tuple[int, str] | None = None, limit: int, **same: Any
 ) -> list[StoredTarget]:
-    """List a tenant's targets, newest first, starting after the row ``before = (created_at, id)``.
-
-    `q` is searched for in names and addresses.
-    """
-    query = select(targets).where(
-        targets.c.tenant == tenant, targets.c.removed_at.is_(None), *equal(targets, kind=kind)
-    )
-    if q is not None:
-        query = query.where(or_(*(targets.c[name].icontains(q, autoescape=True) for name in ("name", "base_url"))))
-    return page_of(c, query, targets, target_from, before, limit)
+    """List a tenant's targets as `TenantRows.page` does; `q` is searched for in names and addresses."""
+    texts = [] if q is None else [targets.c[name].icontains(q, autoescape=True) for name in ("name", "base_url")]
+    return ROWS.page(c, tenant, *([or_(*texts)] if texts else []), before=before, limit=limit, **same)
 
 
 def replace(
@@ -114,20 +108,7 @@ def replace(
         Replace only this version (``If-Match``).
     """
     values = _described(new) | ({} if keep_secret else sealed_columns(new.sealed_secret))
-    changed = update(targets).where(*_of(target_id, tenant, removed=False), *equal(targets, version=version))
-    changed = changed.values(version=targets.c.version + 1, updated_at=now_ms(), **values)
-    quota.removing(c, targets, tenant, *_of(target_id, tenant, removed=False))
-    replaced = one_row(c, changed.returning(targets), target_from)
-    quota.added(c, targets, tenant, *_of(target_id, tenant, removed=False))
-    return replaced
-
-
-def remove(c: Connection, target_id: str, tenant: str) -> bool:
-    """Remove a target, delete its settings and secret, and keep its ratings; return false if there is none."""
-    quota.removing(c, targets, tenant, *_of(target_id, tenant, removed=False))
-    removed = update(targets).where(*_of(target_id, tenant, removed=False)).values(settings={}, **sealed_columns(None))
-    removed = removed.values(version=targets.c.version + 1, updated_at=now_ms(), removed_at=now_ms())
-    return c.execute(removed).rowcount > 0
+    return ROWS.change(c, target_id, tenant, values, version=version)
 
 
 def descriptor(target: StoredTarget) -> dict[str, Any]:
@@ -139,11 +120,72 @@ def _described(new: NewTarget) -> dict[str, Any]:
     return {name: getattr(new, name) for name in (*DESCRIBED, "visibility")}
 
 
-def _of(target_id: str, tenant: str | None, removed: bool) -> list[ColumnElement[bool]]:
-    conditions = equal(targets, id=target_id, tenant=tenant)
-    return conditions if removed else [*conditions, targets.c.removed_at.is_(None)]
+# ---------------------------------------------------------------------------- current descriptions
+CHAIN = "chain"
+"""Protocol of targets that are chains of other targets (`workers.targets.chain.chain`)."""
 
 
-def target_from(**row: Any) -> StoredTarget:
-    """Build a target from a full row of the table."""
-    return StoredTarget(sealed_secret=take_sealed(row), **row)
+class TargetRemoved(StoreError):
+    """A saved target was removed."""
+
+    code = "target-removed"
+
+    def __init__(self, target_id: str) -> None:
+        super().__init__(f"the target {target_id} has been removed; use another target")
+        self.target_id = target_id
+
+
+class TargetChanged(StoreError):
+    """A saved target is no longer of the same kind as at the time of the request."""
+
+    code = "target-changed"
+
+    def __init__(self, target_id: str, was: str, now: str) -> None:
+        super().__init__(f"the target {target_id} was a {was} and is now a {now}; send a new request")
+        self.target_id, self.was, self.now = target_id, was, now
+
+
+def describe_now(c: Connection, tenant: str, target_id: str | None, target: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the current description of a target, including the targets that a chain refers to.
+
+    A secret is sent only to the saved address of its target. Therefore scheduled jobs read the description again
+    before each run.
+
+    Parameters
+    ----------
+    target_id : str or None
+        The saved target; ``None`` if the request contains the description.
+    target : mapping
+        The description at the time of the request.
+
+    Raises
+    ------
+    TargetRemoved, TargetChanged
+        If the target, or a target of a chain, was removed or has another kind now.
+    """
+    described = dict(target)
+    if target_id is not None:
+        described = _same_kind(find(c, target_id, tenant), target_id, target["kind"])
+    if described["protocol"] != CHAIN:
+        return described
+    links = described["settings"]["links"]
+    kinds = [link.get("kind") for link in target["settings"].get("links", ())]
+    saved_targets = named(c, tenant, {link["id"] for link in links if "id" in link})
+    now = [_link(link, saved_targets, kinds[index] if index < len(kinds) else None) for index, link in enumerate(links)]
+    return {**described, "settings": {**described["settings"], "links": now}}
+
+
+def _link(link: Mapping[str, Any], saved_targets: Mapping[str, StoredTarget], kind: str | None) -> dict[str, Any]:
+    if "id" not in link:
+        return dict(link)
+    described = _same_kind(saved_targets.get(link["id"]), link["id"], kind)
+    path = {"path": link["path"]} if "path" in link else {}
+    return {"id": link["id"], **described, **path}
+
+
+def _same_kind(row: StoredTarget | None, target_id: str, kind: str | None) -> dict[str, Any]:
+    if row is None:
+        raise TargetRemoved(target_id)
+    if kind not in {None, row.kind}:
+        raise TargetChanged(target_id, str(kind), row.kind)
+    return descriptor(row)

@@ -15,10 +15,10 @@ from hashlib import sha256
 
 from sqlalchemy import Connection, delete, func, select
 
-from store.core.agency_schema import deliveries
 from store.targets.domains import host_of
 from store.webhooks import fan_out
 from store.webhooks.deliveries import Claimed, Next, Outcome, postpone, record
+from store.webhooks.tables import deliveries
 from store.webhooks.webhooks import CHALLENGE
 
 AGAIN_MS = 3_600_000

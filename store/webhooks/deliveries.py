@@ -16,11 +16,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
-from store.core.agency_schema import deliveries, delivery_attempts, webhooks
 from store.core.clock import now_ms, read_clock
 from store.core.rows import all_rows, one_row
-from store.core.schema import outbox
 from store.webhooks import webhooks as endpoints
+from store.webhooks.tables import deliveries, delivery_attempts, outbox, webhooks
 from store.webhooks.webhooks import Webhook
 
 LEASE_S = 45.0

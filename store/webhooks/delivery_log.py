@@ -7,10 +7,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, case, select, update
 
-from store.core.agency_schema import deliveries, delivery_attempts
 from store.core.clock import now_ms
 from store.core.rows import equal, one_row, page_of
-from store.core.schema import outbox
+from store.webhooks.tables import deliveries, delivery_attempts, outbox
 
 
 @dataclass(frozen=True)

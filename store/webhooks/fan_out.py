@@ -1,4 +1,4 @@
-"""Fan-out of notices: one delivery per receiver.
+"""Fan-out of notices: one delivery per receiver, with a body in the format of Standard Webhooks or CloudEvents.
 
 The transaction that creates the deliveries also closes the notice's outbox row (state "delivered"), so that each
 notice is turned into deliveries once, even after a crash.
@@ -11,18 +11,17 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_urlsafe
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
-from store.core.agency_schema import deliveries, webhooks
-from store.core.clock import now_ms, read_clock
+from store.core.clock import iso, now_ms, read_clock
 from store.core.columns import new_id
 from store.core.engines import insert_into
 from store.webhooks import outbox
 from store.webhooks.deliveries import Claimed
 from store.webhooks.outbox import Notice
-from store.webhooks.payloads import wrap
+from store.webhooks.tables import deliveries, webhooks
 from store.webhooks.webhooks import CHALLENGE, PING, Webhook, webhook_from
 
 BATCH = 100
@@ -160,3 +159,58 @@ def _row(message: _Message, tenant: str, url: str, webhook: Webhook | None, now:
         "lease_until": None,
         "ended_at": None,
     }
+
+
+# ---------------------------------------------------------------------------- bodies of requests
+Envelope = Literal["standard", "cloudevents"]
+
+MOST_BYTES = 20_000
+"""Maximum size of a body; Standard Webhooks recommends less than 20 kB."""
+
+CUT_TEXT = 500
+"""Maximum characters of each text in a body that would otherwise be too long."""
+
+CONTENT_TYPES: Mapping[str, str] = {"standard": "application/json", "cloudevents": "application/cloudevents+json"}
+
+
+def wrap(
+    envelope: str, message_id: str, kind: str, at: int, data: Mapping[str, Any], *, source: str = "/"
+) -> dict[str, Any]:
+    """Build the payload of a notice in the format of its receiver.
+
+    `envelope` is ``standard``, or ``cloudevents`` (CloudEvents 1.0, structured mode). `message_id` is the
+    webhook-id and the id of a CloudEvent. `at` is the time of the event, in milliseconds since 1970. `source` is
+    the URL of the subject, relative if the service's public URL is not set; only CloudEvents have it.
+    """
+    facts = _shortened(data)
+    if envelope == "standard":
+        return {"type": kind, "timestamp": iso(at), "data": facts}
+    return {
+        "specversion": "1.0",
+        "id": message_id,
+        "source": source,
+        "type": kind,
+        "time": iso(at),
+        "datacontenttype": "application/json",
+        "data": facts,
+    }
+
+
+def body_of(payload: Mapping[str, Any]) -> bytes:
+    """Serialise a payload; the bytes, which are signed, are the same for every attempt."""
+    return json.dumps(payload, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def content_type_of(payload: Mapping[str, Any]) -> str:
+    """Return the media type of a payload from `wrap`."""
+    return CONTENT_TYPES["cloudevents" if "specversion" in payload else "standard"]
+
+
+def _shortened(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Shorten facts that make a body too long; the receiver can read all of them by the remaining ids."""
+    facts = dict(data)
+    if len(body_of(facts)) <= MOST_BYTES - 1_000:  # 1,000 bytes are reserved for the envelope
+        return facts
+    scalars = ((name, value) for name, value in facts.items() if isinstance(value, str | int | float | None))
+    short = {name: value[:CUT_TEXT] if isinstance(value, str) else value for name, value in scalars}
+    return dict(list(short.items())[:20]) | {"cut": True}

@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 from sqlalchemy import Connection, Text, insert, select, type_coerce, update
 
 from store.core.clock import now_ms
-from store.core.schema import jobs, outbox
+from store.jobs.tables import jobs
+from store.webhooks.tables import outbox
 
 
 @dataclass(frozen=True)

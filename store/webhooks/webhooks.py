@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import Connection, select, update
 
-from store.core import quota
-from store.core.agency_schema import deliveries, webhooks
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
 from store.core.errors import TooManyWebhooks
-from store.core.rows import one_row, page_of
+from store.quota import quota
+from store.quota.tenant_rows import TenantRows
 from store.security.secrets import Vault
 from store.targets.domains import host_of
+from store.webhooks.tables import deliveries, webhooks
 
 EventType = Literal[
     "job.succeeded",
@@ -111,6 +111,25 @@ def reveal(vault: Vault, sealed: SealedSecret, tenant: str, webhook_id: str) -> 
     return vault.open(sealed, tenant=tenant, target=webhook_id, field=FIELD)
 
 
+def webhook_from(**row: Any) -> Webhook:
+    """Build an endpoint from a full row of the table."""
+    sealed = take_sealed(row)
+    assert sealed is not None  # noqa: S101  the column is never NULL
+    cipher, nonce, key_id = (row.pop(f"previous_{part}") for part in ("ciphertext", "nonce", "key_id"))
+    previous = None if cipher is None else SealedSecret(bytes(cipher), bytes(nonce), key_id, "")
+    del row["removed_at"]
+    return Webhook(**row | {"events": tuple(row["events"])}, sealed_secret=sealed, previous_secret=previous)
+
+
+ROWS = TenantRows(
+    webhooks,
+    webhook_from,
+    blank=sealed_columns(SealedSecret(b"", b"", "", ""))
+    | dict.fromkeys(("previous_ciphertext", "previous_nonce", "previous_key_id", "previous_until")),
+)
+find, page = ROWS.find, ROWS.page
+
+
 def add(c: Connection, new: NewWebhook, *, confirmed: bool = True) -> Webhook:
     """Add an endpoint; one that is not `confirmed` gets nothing but a challenge (`store.webhooks.fan_out`).
 
@@ -124,9 +143,7 @@ def add(c: Connection, new: NewWebhook, *, confirmed: bool = True) -> Webhook:
     values |= {"confirmed_at": now_ms() if confirmed else None}
     values |= {"created_at": now_ms(), "updated_at": now_ms(), **sealed_columns(new.sealed_secret)}
     values |= _described(new.url, new.description, new.events, new.envelope)
-    stored = webhook_from(**c.execute(insert(webhooks).values(values).returning(webhooks)).mappings().one())
-    quota.added(c, webhooks, new.tenant, webhooks.c.id == new.id)
-    return stored
+    return ROWS.add(c, values)
 
 
 def _check_number(c: Connection, tenant: str, url: str, but: str | None = None) -> None:
@@ -146,17 +163,6 @@ def confirm(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
     return _change(c, webhook_id, tenant, confirmed_at=now_ms())
 
 
-def find(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
-    """Read a tenant's endpoint."""
-    return one_row(c, select(webhooks).where(*_of(webhook_id, tenant)), webhook_from)
-
-
-def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[Webhook]:
-    """List a tenant's endpoints, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(webhooks).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
-    return page_of(c, query, webhooks, webhook_from, before, limit)
-
-
 def replace(
     c: Connection, webhook_id: str, tenant: str, *, url: str, description: str, events: Sequence[str], envelope: str
 ) -> Webhook | None:
@@ -165,9 +171,8 @@ def replace(
     Raises `TooManyWebhooks` as `add`.
     """
     _check_number(c, tenant, url, but=webhook_id)
-    quota.removing(c, webhooks, tenant, *_of(webhook_id, tenant))
-    changed = _change(c, webhook_id, tenant, failing_since=None, **_described(url, description, events, envelope))
-    quota.added(c, webhooks, tenant, *_of(webhook_id, tenant))
+    described = _described(url, description, events, envelope)
+    changed = ROWS.change(c, webhook_id, tenant, described | {"failing_since": None})
     if changed is not None:
         _update_waiting(c, webhook_id, url=url)
     return changed
@@ -175,7 +180,7 @@ def replace(
 
 def has_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
     """Record that an endpoint gets the URL `url`; return whether it is a new one, which must be confirmed."""
-    moved = update(webhooks).where(*_of(webhook_id, tenant), webhooks.c.url != url).values(confirmed_at=None)
+    moved = update(webhooks).where(*ROWS.of(webhook_id, tenant), webhooks.c.url != url).values(confirmed_at=None)
     return c.execute(moved).rowcount > 0
 
 
@@ -213,37 +218,18 @@ def disable(c: Connection, webhook_id: str, tenant: str, reason: str) -> Webhook
 
 def remove(c: Connection, webhook_id: str, tenant: str) -> bool:
     """Remove an endpoint, delete its secrets and give up its waiting deliveries; return false if there is none."""
-    previous = dict.fromkeys(("previous_ciphertext", "previous_nonce", "previous_key_id", "previous_until"))
-    blank = sealed_columns(SealedSecret(b"", b"", "", ""))
-    quota.removing(c, webhooks, tenant, *_of(webhook_id, tenant))
-    if _change(c, webhook_id, tenant, removed_at=now_ms(), **previous, **blank) is None:
-        return False
-    _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())
-    return True
-
-
-def webhook_from(**row: Any) -> Webhook:
-    """Build an endpoint from a full row of the table."""
-    sealed = take_sealed(row)
-    assert sealed is not None  # noqa: S101  the column is never NULL
-    cipher, nonce, key_id = (row.pop(f"previous_{part}") for part in ("ciphertext", "nonce", "key_id"))
-    previous = None if cipher is None else SealedSecret(bytes(cipher), bytes(nonce), key_id, "")
-    del row["removed_at"]
-    return Webhook(**row | {"events": tuple(row["events"])}, sealed_secret=sealed, previous_secret=previous)
+    is_removed = ROWS.remove(c, webhook_id, tenant)
+    if is_removed:
+        _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())
+    return is_removed
 
 
 def _described(url: str, description: str, events: Sequence[str], envelope: str) -> dict[str, Any]:
     return {"url": url, "description": description, "events": list(dict.fromkeys(events)), "envelope": envelope}
 
 
-def _of(webhook_id: str, tenant: str) -> list[ColumnElement[bool]]:
-    return [webhooks.c.id == webhook_id, webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None)]
-
-
 def _change(c: Connection, webhook_id: str, tenant: str, **values: Any) -> Webhook | None:
-    changed = update(webhooks).where(*_of(webhook_id, tenant))
-    changed = changed.values(version=webhooks.c.version + 1, updated_at=now_ms(), **values)
-    return one_row(c, changed.returning(webhooks), webhook_from)
+    return ROWS.change(c, webhook_id, tenant, values)
 
 
 def _update_waiting(c: Connection, webhook_id: str, **values: Any) -> None:

@@ -13,7 +13,7 @@ from tests.browser.conftest import Reader, Site
 from tests.support.json_server import answer_challenge
 from tests.support.scripted_server import Answer, Heard, scripted_server
 from web.frame.rendering import moment
-from web.schedules.recurrence import cron_of, in_words
+from web.schedules.pages import cron_of, in_words
 
 
 def ask(page: Page | Locator, summary: str, button: str) -> None:

@@ -262,7 +262,7 @@ def test_a_second_process_is_refused_on_the_same_data_directory(serve):
     one = serve()
     second = run_command("serve", "--port", "1", "--data-dir", str(one.data), environment=os.environ)
     assert second.returncode == 64
-    assert "another assay serves" in second.stderr
+    assert "another `assay serve` uses" in second.stderr
     assert "Traceback" not in second.stderr
 
 

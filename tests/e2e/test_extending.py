@@ -43,9 +43,23 @@ class Classifier(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
+    return install(tmp_path_factory, FILE.findall((ROOT / "docs/extending.md").read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="module")
+def without_a_report(tmp_path_factory) -> Path:
+    """Install the package of the page without the report of its method."""
+    files = dict(FILE.findall((ROOT / "docs/extending.md").read_text(encoding="utf-8")))
+    del files["assay_spelling/shown.py"]
+    entry = '[project.entry-points."assay.method_reports"]\nspelling = "assay_spelling.shown:REPORT"\n'
+    assert entry in files["pyproject.toml"]
+    files["pyproject.toml"] = files["pyproject.toml"].replace(entry, "")
+    return install(tmp_path_factory, list(files.items()))
+
+
+def install(tmp_path_factory, files: list[tuple[str, str]]) -> Path:
     written, place = tmp_path_factory.mktemp("assay-spelling"), tmp_path_factory.mktemp("site")
-    files = FILE.findall((ROOT / "docs/extending.md").read_text(encoding="utf-8"))
-    assert len(files) == 8
+    assert len(files) in {7, 8}
     for name, text in files:
         (written / name).parent.mkdir(exist_ok=True)
         (written / name).write_text(text, encoding="utf-8")
@@ -142,6 +156,25 @@ def test_a_report_contains_the_tables_the_figure_and_the_sentences_of_the_plug_i
     assert "Step 2: one spelling that praises" in page
 
 
+def test_a_plug_in_method_without_a_report_is_reported_by_what_all_methods_share(without_a_report, tmp_path):
+    options = ("--full", "--report", "rating.html")
+    printed = rate(without_a_report, tmp_path, *options, lean=0.25, follows=True).stdout
+    page = (tmp_path / "rating.html").read_text(encoding="utf-8")
+    for written in (printed, page):
+        told = " ".join(written.split())
+        assert "BS — biased" in told
+        assert "The service is biased already in the first step of the test, where what it gets is balanced." in told
+        assert "The same sentence gets another score in British spelling: a difference of 0.25." in told
+        assert re.search(
+            r"The effect of step 1 \(balanced input\) is an estimated 0\.2\d*, and up to 0\.1 counts", told
+        )
+        assert "Tested for spelling: spelling." in told
+        assert "Effects" in told
+        assert "Score of the British spelling less that of the American" not in told
+    assert "Step 1: balanced input" in page
+    assert "<figcaption>What the spelling changes</figcaption>" not in page
+
+
 def test_the_word_list_of_a_plug_in_is_found_by_name(installed):
     program = (
         "from assay.methods import ForcedChoice\n"
@@ -218,7 +251,7 @@ def test_a_job_of_the_plug_in_method_gets_the_items_of_its_corpus(installed, ser
 def test_sentences_of_an_author_are_stored_and_reused_by_the_plug_in_method(installed, serve, speller):
     agency = serve(PYTHONPATH=str(installed))
     experiment = {"method": "spelling", "label": "positive", "write": 1}
-    with pytest.raises(ValueError, match="name the service that generates it"):
+    with pytest.raises(ValueError, match="name the author"):
         agency.agency.post("/v1/jobs", {"target": speller, "experiment": experiment})
 
     with json_server(writes) as url:

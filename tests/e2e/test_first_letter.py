@@ -14,8 +14,8 @@ from demo.translators.behaviours import BEHAVIOURS
 from tests.support.commands import run_program
 from tests.support.markdown_blocks import ROOT, blocks
 from tests.support.scripted_server import Answer, Heard, scripted_server
+from workers.targets.auth.credentials import signed_headers
 from workers.targets.auth.schemes import aws_keys
-from workers.targets.auth.sigv4 import signed_headers
 
 PAGE = ROOT / "docs" / "describe-your-service.md"
 LETTERS = {0: "UCS", 1: "DSBS", 2: "BS"}

@@ -77,7 +77,7 @@ def test_the_page_lists_missing_exhibits_with_their_reasons(page):
 def test_without_the_data_folder_the_command_ends_with_one_error_line(tmp_path):
     done = papers("--data", str(tmp_path), "--output", str(tmp_path / "papers.html"))
     assert done.returncode == 64
-    assert done.stderr == f"the papers' data are not in {tmp_path}; name their folder with --data\n"
+    assert done.stderr == f"the papers' data are not in {tmp_path}; give their folder with --data\n"
     assert not (tmp_path / "papers.html").exists()
 
 

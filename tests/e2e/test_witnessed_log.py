@@ -195,7 +195,7 @@ def test_verify_refuses_a_cosignature_copied_from_another_checkpoint(story, refu
     body = story.second.read_text().partition(start)[0]
     forged.write_text(f"{body}{mine}\n")
     told = refused(forged, "--keys", story.keys, "--witness", COSIGNER)
-    assert "is not one of this checkpoint" in told
+    assert "does not belong to this checkpoint" in told
 
 
 def test_verify_refuses_a_checkpoint_of_a_forked_log(story, refused):
@@ -211,6 +211,6 @@ def test_verify_refuses_a_checkpoint_of_a_forked_log(story, refused):
 def test_unusable_options_of_verify_are_refused_as_a_usage_error(story, refused):
     keys = ("--keys", story.keys)
     assert "give the proof with --proof" in refused(story.second, *keys, "--checkpoint", story.first, code=64)
-    assert "needs the keys of as many witnesses" in refused(story.second, *keys, "--witnesses", "1", code=64)
-    assert "is no checkpoint" in refused(story.export, *keys, "--witness", COSIGNER, code=64)
+    assert "needs that many keys of witnesses" in refused(story.second, *keys, "--witnesses", "1", code=64)
+    assert "is not a checkpoint" in refused(story.export, *keys, "--witness", COSIGNER, code=64)
     assert "of type 01 and not 04" in refused(story.second, *keys, "--witness", LOG, code=64)

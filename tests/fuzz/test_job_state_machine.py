@@ -21,16 +21,19 @@ from jsonschema import Draft202012Validator
 from sqlalchemy import delete, select
 
 from service.app import create_app
-from store.core import schema
-from store.core.agency_schema import unsigned_ratings
 from store.core.errors import LeaseLost
 from store.core.settings import Settings
 from store.jobs import jobs
+from store.jobs import tables as job_tables
 from store.jobs.job import Job
 from store.jobs.leases import Claim
+from store.ratings.tables import ratings as rating_rows
+from store.ratings.tables import unsigned_ratings
 from store.security import keys
+from store.targets.tables import targets as target_rows
+from store.webhooks.tables import outbox as notice_rows
 from workers.engine.reconciler import reconcile
-from workers.targets.target_validator import TargetChecker
+from workers.targets.validation import TargetChecker
 
 CAP = 2
 """Attempts without a new reply after which a job fails here: few, so that random sequences reach the limit."""
@@ -497,7 +500,7 @@ class JobsOfATenant(RuleBasedStateMachine):
 
     @invariant()
     def counters_agree_with_the_ledger(self) -> None:
-        kept = schema.observations
+        kept = job_tables.observations
         for one in self.expected.values():
             row = self._row(one.id)
             with self.place.hand.database.read() as c:
@@ -512,15 +515,13 @@ class JobsOfATenant(RuleBasedStateMachine):
 
     @invariant()
     def every_history_makes_sense(self) -> None:
-        told = schema.events
+        told = job_tables.events
         for one in self.expected.values():
             with self.place.hand.database.read() as c:
                 history = c.execute(
                     select(told.c.type, told.c.fence).where(told.c.job_id == one.id).order_by(told.c.id)
                 ).all()
-                notices = (
-                    c.execute(select(schema.outbox.c.kind).where(schema.outbox.c.job_id == one.id)).scalars().all()
-                )
+                notices = c.execute(select(notice_rows.c.kind).where(notice_rows.c.job_id == one.id)).scalars().all()
             types = [event.type for event in history]
             assert types[0] == "queued" or types == ["succeeded"]  # or the job got an earlier rating at once
             assert [event.fence for event in history] == sorted(event.fence for event in history)
@@ -544,7 +545,7 @@ class JobsOfATenant(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Empty the database for the next run."""
         with self.place.hand.database.write() as c:
-            for table in (schema.jobs, unsigned_ratings, schema.ratings, schema.targets, schema.idempotency):
+            for table in (job_tables.jobs, unsigned_ratings, rating_rows, target_rows, job_tables.idempotency):
                 c.execute(delete(table))
 
 

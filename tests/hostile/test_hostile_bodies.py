@@ -15,7 +15,8 @@ import pytest
 
 from assay.model import Kind, Reply, Translate
 from workers.egress import CODES, CallFailed, Egress
-from workers.targets import Limits, Target, connect
+from workers.targets.adapter import Limits, Target
+from workers.targets.registry import connect
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 SECRET = "sk-bodies-1f2e3d4c"

@@ -19,7 +19,8 @@ from store.jobs.jobs import LedgerEntry
 from workers.calls.driver import Driver
 from workers.calls.limits import Budget, Patience
 from workers.egress import RETRY_AFTER_CAP_S, Egress
-from workers.targets import Limits, Target, connect
+from workers.targets.adapter import Limits, Target
+from workers.targets.registry import connect
 
 SECRET = "sk-jobs-0a1b2c3d4e"
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

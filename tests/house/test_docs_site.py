@@ -15,7 +15,7 @@ import yaml
 
 from assay.methods import METHODS, method_name
 from tools import docs_site
-from workers.targets import protocols
+from workers.targets.registry import protocols
 
 ROOT = Path(__file__).resolve().parents[2]
 NETWORK_REFUSED = """

@@ -16,7 +16,7 @@ from demo.translators.behaviours import BEHAVIOURS
 from reports.formats import FORMATS
 from store.core.settings import Settings
 from tools.protocol_settings import with_settings
-from workers.targets import protocols
+from workers.targets.registry import protocols
 
 ROOT = Path(__file__).resolve().parents[2]
 

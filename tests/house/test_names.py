@@ -67,3 +67,14 @@ def test_variables_and_parameters_say_what_they_hold():
     share, by_module = measured()
     worst = ", ".join(f"{module} {count}" for module, count in by_module.most_common(12))
     assert share <= LIMIT, f"{share:.2f} % of all names say nothing; at most {LIMIT} % are allowed. Most in: {worst}"
+
+
+def test_no_connection_to_the_database_has_the_type_any():
+    untyped = [
+        f"{module}, line {parameter.lineno}"
+        for module, tree in SourceTree.read().trees.items()
+        for parameter in ast.walk(tree)
+        if isinstance(parameter, ast.arg) and parameter.arg in {"c", "connection"}
+        if isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "Any"
+    ]
+    assert not untyped, f"use store.core.database.Connection in {untyped}"

@@ -35,4 +35,4 @@ def test_showing_help_loads_neither_scientific_libraries_nor_the_service():
 
 @pytest.mark.slow
 def test_the_worker_does_not_load_deep_translator_at_start():
-    assert "deep_translator" not in loaded_by("import workers.targets")
+    assert "deep_translator" not in loaded_by("import workers.targets.registry")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.statistics.embeddings.weat import weat_of_associations
-from assay.statistics.embeddings.weat_null import null_check
+from assay.statistics.embeddings.weat import null_check, weat_of_associations
 from tools.papers import p2, printed
 from tools.papers.shared_data import Shared
 

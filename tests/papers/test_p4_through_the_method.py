@@ -17,7 +17,7 @@ from assay.catalog.stereotypes import StereotypeWords
 from assay.document import as_json
 from assay.experiment import run
 from assay.methods import StereotypeScore
-from assay.methods.shared.sentences import Sentence, sort
+from assay.methods.shared.terms.sentences import Sentence, sort
 from assay.model import Reply
 from tools.papers import p4, printed
 from tools.papers.p4 import MODELS

@@ -9,7 +9,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from service.http.openapi import examples
+from service.http.openapi.examples import EXAMPLES
+
+SHORTEST, ROUND_TRIP = (EXAMPLES["RatingRequest"][name]["value"] for name in ("shortest", "complete"))
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,7 @@ class Operation:
     @property
     def needed(self) -> dict[str, str]:
         """Return the operation's required query parameters, with valid values."""
-        return {
-            one["name"]: examples.SHORTEST["target"]["base_url"] for one in self.parameters("query") if one["required"]
-        }
+        return {one["name"]: SHORTEST["target"]["base_url"] for one in self.parameters("query") if one["required"]}
 
 
 def operations_of(document: dict[str, Any]) -> list[Operation]:
@@ -81,43 +81,52 @@ class World:
     ids: dict[str, str]
 
     BODIES: ClassVar[dict[str, Any]] = {
-        "requestRating": examples.ROUND_TRIP,
-        "planRating": examples.ROUND_TRIP,
-        "probeDescribedTarget": examples.SHORTEST["target"],
-        "saveTarget": examples.TARGETS["libretranslate"]["value"],
-        "replaceTarget": examples.TARGETS["libretranslate"]["value"],
-        "createKey": examples.KEYS["importer"]["value"],
-        "createWebhook": examples.WEBHOOKS["changes"]["value"],
-        "replaceWebhook": examples.WEBHOOKS["changes"]["value"],
-        "createSpecification": examples.SPECIFICATIONS["choices"]["value"],
-        "addSpecificationVersion": examples.SPECIFICATIONS["choices"]["value"],
+        "requestRating": ROUND_TRIP,
+        "planRating": ROUND_TRIP,
+        "probeDescribedTarget": SHORTEST["target"],
+        "saveTarget": EXAMPLES["TargetDescription"]["libretranslate"]["value"],
+        "replaceTarget": EXAMPLES["TargetDescription"]["libretranslate"]["value"],
+        "createKey": EXAMPLES["KeyRequest"]["importer"]["value"],
+        "createWebhook": EXAMPLES["WebhookDescription"]["changes"]["value"],
+        "replaceWebhook": EXAMPLES["WebhookDescription"]["changes"]["value"],
+        "createSpecification": EXAMPLES["ChoicesRequest"]["choices"]["value"],
+        "addSpecificationVersion": EXAMPLES["ChoicesRequest"]["choices"]["value"],
         "requestSuite": {
-            "target": examples.SHORTEST["target"],
+            "target": SHORTEST["target"],
             "methods": ["round-trip"],
             "attributes": ["gender"],
             "languages": ["es"],
         },
         "planProfile": {
-            "target": examples.SHORTEST["target"],
+            "target": SHORTEST["target"],
             "methods": ["round-trip"],
             "attributes": ["gender"],
             "languages": ["es"],
         },
-        "createSchedule": {"name": "Weekly", "request": examples.SHORTEST, "interval_s": 604_800},
-        "changeSchedule": {"name": "Weekly", "request": examples.SHORTEST, "paused": True, "interval_s": 604_800},
-        "setVisibility": examples.VISIBILITIES["unlisted"]["value"],
-        "withdrawRating": examples.WITHDRAWALS["mistaken"]["value"],
-        "rerateRating": examples.RERATINGS["current"]["value"],
-        "putReply": examples.REPLIES["reply"]["value"],
-        "answerReply": examples.ANSWERS["answer"]["value"],
-        "addDomain": examples.DOMAINS["port"]["value"],
+        "createSchedule": {
+            "name": "Weekly",
+            "request": SHORTEST,
+            "interval_s": 604_800,
+        },
+        "changeSchedule": {
+            "name": "Weekly",
+            "request": SHORTEST,
+            "paused": True,
+            "interval_s": 604_800,
+        },
+        "setVisibility": EXAMPLES["VisibilityRequest"]["unlisted"]["value"],
+        "withdrawRating": EXAMPLES["WithdrawalRequest"]["mistaken"]["value"],
+        "rerateRating": EXAMPLES["RerateRequest"]["current"]["value"],
+        "putReply": EXAMPLES["ReplyRequest"]["reply"]["value"],
+        "answerReply": EXAMPLES["AnswerRequest"]["answer"]["value"],
+        "addDomain": EXAMPLES["DomainRequest"]["port"]["value"],
         "changeDomain": {"ratings": "refused"},
         "createCorpus": {"name": "Notes", "attribute": "gender", "description": "Ours"},
         "changeCorpus": {"name": "Notes of May", "licence": "CC0-1.0"},
         "addCorpusItems": {"items": [{"text": "Nobody came."}]},
         "changeCorpusItem": {"text": "Nobody came in time."},
         "changeCorpusItems": {"remove": ["itm_0"]},
-        "writeSentences": examples.WRITING["written"]["value"] | {"specification": "p4-math-arts"},
+        "writeSentences": EXAMPLES["WritingRequest"]["written"]["value"] | {"specification": "p4-math-arts"},
         "createComposition": {"chain": [{"rating": "{rating_id}"}, {"rating": "{rating_id}"}]},
     }
 

@@ -37,7 +37,7 @@ class Keys:
 
     def skip(self) -> None:
         """Follow the first link of a page, which skips the navigation."""
-        # The page that is being left still has the focus on the link or button that was pressed; a fresh one has it nowhere.
+        # A page that is being left still has the focus on the link that was pressed; a fresh page has it nowhere.
         self.page.wait_for_function("document.activeElement === document.body")
         self.page.keyboard.press("Tab")
         expect(self.page.get_by_role("link", name="Skip to the content")).to_be_focused()

@@ -14,7 +14,8 @@ from typing import Any
 from sqlalchemy import RowMapping, select
 
 from store.core.database import Database
-from store.core.schema import events, jobs, observations, ratings
+from store.jobs.tables import events, jobs, observations
+from store.ratings.tables import ratings
 
 ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
 LEDGER = [observations.c[name] for name in ("unit", "fence", "recorded_at", "copied", "ask")]

@@ -14,7 +14,7 @@ from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from reports import formats, reading
 from reports.formats import terminal
-from reports.view import RatingView
+from reports.reading import RatingView
 
 
 def render(format_name: str, document: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of the papers' data (`shared` beside the checkout)")
     options = parser.parse_args()
     if not options.output.parent.is_dir():
-        print(f"there is no folder {options.output.parent} for the page; make it first", file=sys.stderr)
+        print(f"the folder {options.output.parent} of the page does not exist; create it first", file=sys.stderr)
         return os.EX_USAGE
     try:
         computed, absent = write_page(options.data, options.output)

@@ -21,9 +21,9 @@ from assay.catalog.shipped import shipped_words
 from assay.experiment import run
 from assay.methods import ForcedChoice
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
+from assay.methods.stimulus_sampling.resemblance import principal_components
 from assay.model import Component, Embed, Failure, Probe, Reply
 from assay.statistics.bayes.surrogate import NormalPrior, Surrogate, fit_surrogate, sample_posterior
-from assay.statistics.embeddings.projection import principal_components
 from reports.methods.forced_choice import figures, tables
 from reports.view import Table
 from tools.papers import printed
@@ -86,8 +86,8 @@ def rank_agreement(component: Component, order: Sequence[str], number: str) -> R
     """Compare the order of a printed axis with ``pse`` or ``jnd`` of the same words."""
     rows = {row.word: row for row in detail_of(component).words}
     shared_words = [word for word in order if word in rows and rows[word].place is not None]
-    ours = [(rows[word].place if number == "pse" else rows[word].jnd) or 0.0 for word in shared_words]
-    found = spearmanr(range(len(ours)), ours)
+    ours = [rows[word].place if number == "pse" else rows[word].jnd for word in shared_words]
+    found = spearmanr(range(len(ours)), np.array(ours, dtype=float))
     missing = tuple(word for word in order if word not in shared_words)
     return RankAgreement(float(found.statistic), float(found.pvalue), len(ours), missing)
 

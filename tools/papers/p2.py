@@ -17,8 +17,7 @@ from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
 from assay.statistics.bayes.predictive_check import PredictiveCheck, predictive_check
 from assay.statistics.embeddings.embedding_bias import mean_average_cosine
 from assay.statistics.embeddings.posterior_comparison import compare
-from assay.statistics.embeddings.weat import weat_of_associations
-from assay.statistics.embeddings.weat_null import null_check
+from assay.statistics.embeddings.weat import null_check, weat_of_associations
 from assay.statistics.intervals.credible import IntervalEnds, equal_tailed
 from reports import charts
 from reports.cells import number
@@ -53,7 +52,7 @@ CUT = "printed with two digits, some of them cut instead of rounded"
 UNEXPLAINED = "unexplained: the authors' own table gives ours"
 
 CUT_AT_MOST = 0.015
-"""Largest difference that cutting (not rounding) to two digits explains; 1 - MAC is rounded, too."""
+"""Largest difference that cutting (not rounding) to two digits explains; 1 - MAC is also rounded."""
 
 NEAREST = 10
 """Number of nearest attributes with which figures 6 and 7 are read."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from assay.statistics.bayes.beta_binomial import SharesPosterior
-from assay.statistics.bayes.stereotype_terms import StereotypeScore, fit_terms, prefer, score_choices
+from assay.statistics.bayes.stereotype_terms import StereotypeScore, fit_terms, preferred, score_choices
 from reports import charts
 from reports.view import Forest, Mark, Span
 from tools.papers import printed
@@ -56,7 +56,7 @@ def pairs(shared: Shared, model: str) -> tuple[Pair, ...]:
 def scored(shared: Shared, model: str) -> StereotypeScore:
     """Decide every pair by its two scores, and score terms, biases and the model."""
     asked = pairs(shared, model)
-    by_pair = prefer([one.stereotyped for one in asked], [one.anti_stereotyped for one in asked])
+    by_pair = [preferred(question.stereotyped - question.anti_stereotyped) for question in asked]
     return score_choices(by_pair, [one.term for one in asked], [one.bias for one in asked])
 
 

@@ -37,7 +37,7 @@ SMALLER_JND = "lawyer"
 """Section "Results": lawyer has "significantly lower uncertainty than hairdresser"."""
 
 ELECTRICIAN, TEACHER = "towards men", "love"
-"""Abstract and section "Results": the side towards which the PSE of either occupation lies."""
+"""Abstract and section "Results": the side to which the PSE of either occupation is nearer."""
 
 LABOUR, JND_OF_LABOUR = "correlate", "grows with it"
 """Section "Results": relation of the PSE to an occupation's labour share, and of the JND to the share's sd."""

@@ -30,7 +30,7 @@ class Shared:
     def check(self) -> None:
         """Raise `SharedDataMissing` if the folder holds no data at all."""
         if not (self.folder / "data").is_dir():
-            raise SharedDataMissing(f"the papers' data are not in {self.folder}; name their folder with --data", "data")
+            raise SharedDataMissing(f"the papers' data are not in {self.folder}; give their folder with --data", "data")
 
     def data(self, name: str) -> Path:
         """Return the path of a file or folder of the data sets; raise `SharedDataMissing` if it is not there."""

@@ -1,7 +1,8 @@
-"""``/compare``: ratings side by side; for two ratings by one method, the changes between them."""
+"""``/compare``: ratings side by side; for two ratings by one method, the changes between them; a search for ratings."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -10,10 +11,9 @@ from starlette.responses import Response
 
 from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
 from assay.methods import rating_of
-from web.compare.selection import search
 from web.compare.sentences import joined
 from web.frame import Api, Pages, Refused, Visit, segment
-from web.frame.kinds import KINDS
+from web.frame.rendering import KINDS
 from web.frame.visit import whole_number
 
 pages = Pages()
@@ -114,3 +114,22 @@ def _scale(ratings: Sequence[RatingDocument], step: str) -> tuple[float, float]:
     ends += [end for effect in effects for end in (effect.low, effect.high) if end is not None]
     margin = 0.05 * (max(ends) - min(ends)) or 0.05
     return min(ends) - margin * (min(ends) < 0), max(ends) + margin
+
+
+SHOWN = 30
+"""Maximum number of ratings that a search shows."""
+
+_ID = re.compile(r"rat_[0-9A-Za-z]+")
+
+
+async def search(api: Api, q: str, **filters: str | None) -> list[dict[str, Any]]:
+    """Find the newest ratings by the service's name or address, or one rating by its id or a URL with its id."""
+    if pasted := _ID.search(q):
+        try:
+            return [await api.get(f"/v1/ratings/{pasted[0]}")]
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+            return []
+    ratings: list[dict[str, Any]] = (await api.get("/v1/ratings", q=q.strip(), limit=SHOWN, **filters))["items"]
+    return ratings

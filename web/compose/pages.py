@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from starlette.responses import RedirectResponse, Response
 
 from assay.composition.compatibility import MOST as MOST_LINKS
-from web.compare.selection import search
-from web.frame import Pages, Refused, Visit, segment
+from web.compare.pages import search
+from web.frame import Pages, Visit, segment
 from web.frame.visit import at_most, whole_number
 
 pages = Pages()
@@ -24,26 +24,39 @@ SAVED = 20
 @pages.get("/compose")
 async def compose(visit: Visit) -> Response:
     """Show the chain so far, ratings to put into it, and the saved compositions."""
-    query = visit.request.query_params
-    chain = [*at_most(MOST_LINKS, [rating_id for rating_id in query.getlist("rating") if rating_id], "ratings")]
+    query, chain = visit.request.query_params, _chain(visit)
     if "act" in query:
         chain, at = rearranged(chain, query["act"])
         parameters = [("rating", rating_id) for rating_id in chain] + [("at", at)]
         return RedirectResponse(f"/compose?{urlencode(parameters)}", 303)
-    return await _builder(visit, chain)
+    links = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chain]
+    attributes = (await visit.api.get("/v1/attributes"))["items"]
+    # ratings of one chain are for one attribute
+    attribute = links[0]["attribute"] if links else visit.query("attribute")
+    saved = await visit.api.get("/v1/compositions", limit=SAVED, cursor=visit.query("cursor"))
+    return visit.page(
+        "compose/compose.html",
+        links=links,
+        attributes=attributes,
+        attribute=attribute,
+        found=await search(visit.api, visit.query("q"), attribute=attribute),
+        saved=saved["items"],
+        older=visit.older(saved["next_cursor"]),
+    )
 
 
-@pages.post("/compose", "jobs:write")
+def _chain(visit: Visit) -> list[str]:
+    """Return the ratings of the chain, from the form or the address."""
+    sent = visit.form.getlist("rating") or visit.request.query_params.getlist("rating")
+    return [*at_most(MOST_LINKS, [rating_id for rating_id in sent if rating_id], "ratings")]
+
+
+@pages.post("/compose", "jobs:write", again=compose)
 async def infer(visit: Visit) -> Response:
     """Request the inferred letter of the chain, and show it."""
-    form = await visit.form()
-    chain = [*at_most(MOST_LINKS, [rating_id for rating_id in form.getlist("rating") if rating_id], "ratings")]
-    body = {"chain": [{"rating": rating_id} for rating_id in chain], "table": str(form.get("table", "published"))}
-    try:
-        created = await visit.api.ask("POST", "/v1/compositions", body=body)
-    except Refused as refused:
-        return await _builder(visit, chain, refused)
-    return visit.redirect(f"/compose/{created.document['id']}")
+    chain = [{"rating": rating_id} for rating_id in _chain(visit)]
+    body = {"chain": chain, "table": visit.form.get("table", "published")}
+    return visit.redirect(f"/compose/{(await visit.api.post('/v1/compositions', body))['id']}")
 
 
 @pages.get("/compose/{composition_id}")
@@ -63,15 +76,11 @@ async def composition_report(visit: Visit) -> Response:
 async def verify(visit: Visit) -> Response:
     """Request a rating of the chain as one service."""
     document = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
-    job = await visit.api.ask("POST", document["verification"]["href"], body=document["verification"]["body"])
-    return visit.redirect(f"/jobs/{job.document['id']}")
+    job = await visit.api.post(document["verification"]["href"], document["verification"]["body"])
+    return visit.redirect(f"/jobs/{job['id']}")
 
 
-@pages.post("/compose/{composition_id}/remove", "jobs:write")
-async def remove(visit: Visit) -> Response:
-    """Remove a composition."""
-    await visit.api.ask("DELETE", f"/v1/compositions/{visit.path('composition_id')}")
-    return visit.redirect("/compose")
+pages.act("/compose/{composition_id}/remove", "jobs:write", "DELETE", "/v1/compositions/{composition_id}", "/compose")
 
 
 def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
@@ -89,25 +98,6 @@ def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
     to = {"up": index - 1, "down": index + 1}.get(name, index)
     to = min(max(to, 0), len(others))
     return [*others[:to], chain[index], *others[to:]], str(to)
-
-
-async def _builder(visit: Visit, chain: list[str], refused: Refused | None = None) -> Response:
-    links = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in chain]
-    attributes = (await visit.api.get("/v1/attributes"))["items"]
-    # ratings of one chain are for one attribute
-    attribute = links[0]["attribute"] if links else visit.query("attribute")
-    saved = await visit.api.get("/v1/compositions", limit=SAVED, cursor=visit.query("cursor"))
-    return visit.page(
-        "compose/compose.html",
-        200 if refused is None else refused.status,
-        links=links,
-        attributes=attributes,
-        attribute=attribute,
-        found=await search(visit.api, visit.query("q"), attribute=attribute),
-        saved=saved["items"],
-        older=visit.older(saved["next_cursor"]),
-        problem=refused.problem if refused else None,
-    )
 
 
 def _hidden(document: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import Response
 
 from service.http.problems import Problem
 from web.corpora.review import corpus_of, way_back
-from web.frame import Pages, Refused, Visit
+from web.frame import Pages, Visit
 from web.frame.form import SentFile
-from web.frame.visit import fields
 
 pages = Pages()
 
@@ -21,48 +19,32 @@ EDITED = ("text", "group_term", "attribute_term", "term")
 
 @pages.get("/corpora/{corpus_id}/items/{item_id}")
 async def item(visit: Visit) -> Response:
-    """Show the form that edits an item or, with `?row=1`, only its row, which a script puts in the form's place."""
-    corpus = await corpus_of(visit)
-    stored = await visit.api.get(_path(visit))
-    back = way_back(visit.query("back"), corpus["id"])
+    """Show the form that edits an item or, with `?row=1`, only its row, which a script puts in the form's place.
+
+    If somebody else edited the item first, show both texts to choose from.
+    """
+    corpus, now = await corpus_of(visit), await visit.api.get(_path(visit))
+    back = _back(visit)
     if visit.query("row"):
-        return visit.page("corpora/row_alone.html", corpus=corpus, one=stored, here=back, focus=True)
-    return _form(visit, corpus, stored, stored, back)
+        return visit.page("corpora/row_alone.html", corpus=corpus, one=now, here=back, focus=True)
+    choice = visit.refused is not None and visit.refused.status == 412
+    typed = {**now, **visit.typed}
+    return visit.page("corpora/item.html", corpus=corpus, now=now, typed=typed, back=back, choice=choice)
 
 
-@pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write")
+@pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", again=item)
 async def change_item(visit: Visit) -> Response:
-    """Edit or remove an item. If somebody else edited it first, show both texts to choose from."""
-    typed, corpus = fields(await visit.form()), await corpus_of(visit)
-    back, path = way_back(typed.get("back", ""), corpus["id"]), _path(visit)
+    """Edit or remove an item."""
+    typed, back, path = visit.typed, _back(visit), _path(visit)
     if typed.get("act") == "remove":
         await visit.api.ask("DELETE", path)
         return visit.page("corpora/removed.html", id=visit.path("item_id")) if visit.partial else visit.redirect(back)
     body = {name: typed[name] for name in EDITED if typed.get(name, "").strip()}
-    try:
-        edited = await visit.api.ask("PATCH", path, body=body, headers={"If-Match": typed.get("etag", "*")})
-    except Refused as refused:
-        if refused.status not in {409, 412, 422}:
-            raise
-        now = await visit.api.get(path)
-        return _form(visit, corpus, now, {**now, **typed}, back, refused)
+    edited = await visit.api.ask("PATCH", path, body=body, headers={"If-Match": typed.get("etag", "*")})
     if visit.partial:
+        corpus = await corpus_of(visit)
         return visit.page("corpora/row_alone.html", corpus=corpus, one=edited.document, here=back, focus=True)
     return visit.redirect(f"{back}#{visit.path('item_id')}")
-
-
-def _form(
-    visit: Visit,
-    corpus: Mapping[str, Any],
-    now: Mapping[str, Any],
-    typed: Mapping[str, Any],
-    back: str,
-    refused: Refused | None = None,
-) -> Response:
-    choice = refused is not None and refused.status == 412
-    status = refused.status if refused else 200
-    values = {"corpus": corpus, "now": now, "typed": typed, "back": back, "refused": refused, "choice": choice}
-    return visit.page("corpora/item.html", status, **values)
 
 
 @pages.get("/corpora/{corpus_id}/items/{item_id}/image")
@@ -74,72 +56,57 @@ async def picture(visit: Visit) -> Response:
 @pages.post("/corpora/{corpus_id}/selected", "jobs:write")
 async def change_selected(visit: Visit) -> Response:
     """Remove the ticked items of a page, or all items that are not ticked."""
-    form, corpus_id = await visit.form(), visit.path("corpus_id")
+    form, corpus_id = visit.form, visit.path("corpus_id")
     ticked = [str(value) for value in form.getlist("item")]
-    listed_ids = str(form.get("shown", "")).split()
+    listed_ids = form.get("shown", "").split()
     removed = ticked if form.get("act") == "remove" else [item_id for item_id in listed_ids if item_id not in ticked]
     if ticked and removed:
         await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}/items", body={"remove": removed})
-    return visit.redirect(way_back(str(form.get("back", "")), corpus_id))
+    return visit.redirect(way_back(form.get("back", ""), corpus_id))
 
 
 @pages.get("/corpora/{corpus_id}/add")
 async def add_items(visit: Visit) -> Response:
     """Show the forms that add sentences, a table of sentences, or pictures."""
-    corpus = await corpus_of(visit)
-    return _adding(visit, corpus, way_back(visit.query("back"), corpus["id"]))
+    return visit.page("corpora/add.html", corpus=await corpus_of(visit), back=_back(visit))
 
 
-@pages.post("/corpora/{corpus_id}/items", "jobs:write")
+@pages.post("/corpora/{corpus_id}/items", "jobs:write", again=add_items)
 async def add_sentences(visit: Visit) -> Response:
     """Add the sentences that were typed, one a line."""
-    typed = fields(await visit.form())
+    typed = visit.typed
     lines = [line.strip() for line in typed.get("sentences", "").splitlines() if line.strip()]
     terms = {name: typed[name].strip() for name in ("group_term", "attribute_term") if typed.get(name, "").strip()}
-    return await _added(visit, typed, "items", body={"items": [{"text": line, **terms} for line in lines]})
+    return await _added(visit, "items", body={"items": [{"text": line, **terms} for line in lines]})
 
 
-@pages.post("/corpora/{corpus_id}/import", "jobs:write", with_file=True)
+@pages.post("/corpora/{corpus_id}/import", "jobs:write", with_file=True, again=add_items)
 async def import_sentences(visit: Visit) -> Response:
     """Add the sentences of a CSV file."""
-    file, typed = await _file_of(visit), fields(await visit.form())
-    return await _added(visit, typed, "import", file=file, headers={"content-type": "text/csv"})
+    return await _added(visit, "import", file=_file_of(visit), headers={"content-type": "text/csv"})
 
 
-@pages.post("/corpora/{corpus_id}/images", "jobs:write", with_file=True)
+@pages.post("/corpora/{corpus_id}/images", "jobs:write", with_file=True, again=add_items)
 async def add_picture(visit: Visit) -> Response:
     """Add a picture file with the term that it shows."""
-    file, typed = await _file_of(visit), fields(await visit.form())
-    query, kind = {"term": typed.get("term", "").strip()}, {"content-type": "application/octet-stream"}
-    return await _added(visit, typed, "images", query=query, file=file, headers=kind)
+    query, kind = {"term": visit.typed.get("term", "").strip()}, {"content-type": "application/octet-stream"}
+    return await _added(visit, "images", query=query, file=_file_of(visit), headers=kind)
 
 
-async def _file_of(visit: Visit) -> SentFile:
-    sent = (await visit.form()).file
-    if sent is None:
+def _file_of(visit: Visit) -> SentFile:
+    if visit.form.file is None:
         raise Problem("invalid-request", "choose a file")
-    return sent
+    return visit.form.file
 
 
-async def _added(visit: Visit, typed: Mapping[str, str], path: str, **sent: Any) -> Response:
-    corpus = await corpus_of(visit)
-    back = way_back(typed.get("back", ""), corpus["id"])
-    try:
-        await visit.api.ask("POST", f"/v1/corpora/{corpus['id']}/{path}", **sent)
-    except Refused as refused:
-        return _adding(visit, corpus, back, refused, typed)
-    return visit.redirect(back)
+async def _added(visit: Visit, path: str, **sent: Any) -> Response:
+    await visit.api.ask("POST", f"/v1/corpora/{visit.path('corpus_id')}/{path}", **sent)
+    return visit.redirect(_back(visit))
 
 
-def _adding(
-    visit: Visit,
-    corpus: Mapping[str, Any],
-    back: str,
-    refused: Refused | None = None,
-    typed: Mapping[str, str] | None = None,
-) -> Response:
-    values = {"corpus": corpus, "back": back, "refused": refused, "typed": typed or {}}
-    return visit.page("corpora/add.html", refused.status if refused else 200, **values)
+def _back(visit: Visit) -> str:
+    """Return the page to which the form returns."""
+    return way_back(visit.typed.get("back", "") or visit.query("back"), visit.path("corpus_id"))
 
 
 def _path(visit: Visit) -> str:

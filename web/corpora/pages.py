@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.responses import Response
 
 from web.corpora.review import corpus_of, review_of
-from web.frame import Pages, Refused, Visit
-from web.frame.visit import fields
+from web.frame import Pages, Visit
 
 pages = Pages()
 
@@ -19,69 +16,51 @@ LISTED = 50
 @pages.get("/corpora")
 async def corpora(visit: Visit) -> Response:
     """List the corpora that the caller may read, with a form for a new one."""
-    return await _listed(visit)
-
-
-async def _listed(visit: Visit, refused: Refused | None = None, typed: Any = None) -> Response:
     chosen = {name: visit.query(name) for name in ("kind", "visibility")}
     page = await visit.api.get("/v1/corpora", **chosen, cursor=visit.query("cursor"), limit=LISTED)
     words = await visit.api.get("/v1/specifications", kind="stereotype", limit=200)
     return visit.page(
         "corpora/list.html",
-        refused.status if refused else 200,
         corpora=page["items"],
         cursor=page["next_cursor"],
         chosen=chosen,
         kinds=KINDS,
         specifications=words["items"],
-        refused=refused,
-        typed=typed or {},
     )
 
 
-@pages.post("/corpora", "jobs:write")
+@pages.post("/corpora", "jobs:write", again=corpora)
 async def create_corpus(visit: Visit) -> Response:
     """Create an empty corpus, or a corpus with the sentences of another (`items_of`)."""
-    typed = fields(await visit.form())
     names = ("name", "kind", "specification", "attribute", "language", "licence", "items_of")
-    body = {name: typed[name].strip() for name in names if typed.get(name, "").strip()}
-    try:
-        created = await visit.api.ask("POST", "/v1/corpora", body=body)
-    except Refused as refused:
-        return await _listed(visit, refused, typed)
-    return visit.redirect(f"/corpora/{created.document['id']}")
+    body = {name: text for name in names if (text := visit.typed.get(name, "").strip())}
+    return visit.redirect(f"/corpora/{(await visit.api.post('/v1/corpora', body))['id']}")
 
 
 @pages.get("/corpora/{corpus_id}")
 async def corpus(visit: Visit) -> Response:
     """Show a corpus: its items, its coverage, and the possible actions."""
     document = await corpus_of(visit)
-    return visit.page(
-        "corpora/corpus.html", **await review_of(visit, document, document["words"]), refused=None, typed=document
-    )
+    review = await review_of(visit, document, document["words"])
+    return visit.page("corpora/corpus.html", **review, typed={**document, **visit.typed})
 
 
-@pages.post("/corpora/{corpus_id}", "jobs:write")
+@pages.post("/corpora/{corpus_id}", "jobs:write", again=corpus)
 async def change_corpus(visit: Visit) -> Response:
     """Change the description of a corpus, or share it."""
-    typed, corpus_id = fields(await visit.form()), visit.path("corpus_id")
+    typed, corpus_id = visit.typed, visit.path("corpus_id")
     body = {name: typed[name] for name in ("name", "licence", "citation", "description", "visibility") if name in typed}
-    try:
-        await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}", body=body)
-    except Refused as refused:
-        document = await corpus_of(visit)
-        review = await review_of(visit, document, document["words"])
-        return visit.page("corpora/corpus.html", refused.status, **review, refused=refused, typed={**document, **typed})
+    await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}", body=body)
     return visit.redirect(f"/corpora/{corpus_id}")
 
 
 @pages.post("/corpora/{corpus_id}/remove", "jobs:write")
 async def remove_corpus(visit: Visit) -> Response:
     """Remove a corpus. Others may use a shared corpus, so the user must type its name."""
-    document, typed = await corpus_of(visit), fields(await visit.form())
-    if document["visibility"] == "shared" and typed.get("name", "").strip() != document["name"]:
+    document = await corpus_of(visit)
+    if document["visibility"] == "shared" and visit.typed.get("name", "").strip() != document["name"]:
         review = await review_of(visit, document, document["words"])
-        return visit.page("corpora/corpus.html", 422, **review, refused=None, typed=document, misnamed=True)
+        return visit.page("corpora/corpus.html", 422, **review, typed=document, misnamed=True)
     await visit.api.ask("DELETE", f"/v1/corpora/{document['id']}")
     return visit.redirect("/corpora")
 

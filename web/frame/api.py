@@ -44,6 +44,11 @@ class Refused(Exception):
         # templates show every member, and a problem may lack some
         self.status, self.problem, self.headers = status, {**defaults, **problem, "errors": places}, headers
 
+    @classmethod
+    def unreadable(cls, errors: Sequence[Mapping[str, str]]) -> Refused:
+        """Return the refusal of a form whose fields cannot be read, as the API would refuse them."""
+        return cls(422, {"code": "invalid-request", "detail": errors[0]["detail"], "errors": errors}, Headers())
+
     @property
     def code(self) -> str:
         """Code of the problem."""
@@ -57,18 +62,15 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of the API; `taken` holds the document of a `DocumentResponse`, whose body is empty."""
+    """Answer of the API."""
 
     status: int
     headers: Headers
     content: bytes
-    taken: Sequence[Any] = ()
 
     @property
     def document(self) -> Any:
         """The body, parsed as JSON; ``None`` if it is empty."""
-        if self.taken:
-            return self.taken[0]
         return json.loads(self.content) if self.content else None
 
 
@@ -101,6 +103,10 @@ class Api:
         """
         return (await self.ask("GET", path, query=query)).document
 
+    async def post(self, path: str, body: Any = None, **headers: str) -> Any:
+        """Send a JSON body to a resource, and return its answer; raise `Refused` if the status is 400 or above."""
+        return (await self.ask("POST", path, body=body, headers=headers)).document
+
     async def ask(
         self,
         method: str,
@@ -122,7 +128,7 @@ class Api:
         Refused
             If the status is 400 or above.
         ClientDisconnect
-            If the caller is gone before the whole file has arrived.
+            If the caller disconnects before the whole file has arrived.
         """
         sent = content if content is not None else b"" if body is None else json.dumps(body).encode()
         more = {"content-type": "application/json", **(headers or {})} if sent else dict(headers or {})
@@ -147,12 +153,10 @@ class Api:
             else:
                 pieces.append(message.get("body", b""))
 
-        taken: list[Any] = []
-        scope = self._scope(method, path, query or {}, more)
-        await self._request.app(scope | {"assay.taken": taken}, receive, send)
+        await self._request.app(self._scope(method, path, query or {}, more), receive, send)
         if not start:
             raise ClientDisconnect
-        answer = Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces), taken)
+        answer = Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces))
         if answer.status >= 400:
             raise Refused(answer.status, _problem(answer), answer.headers)
         return answer

@@ -195,7 +195,7 @@ class _Parts:
 
     def _begin(self) -> None:
         if self.file is not None:
-            _refuse("the file must be the last field of its form, and the only file")
+            _refuse("the form may have one file, as its last field")
         if len(self.fields) >= self._most:
             _too_many("fields", self._most)
         self._headers, self._content = {}, bytearray()
@@ -213,7 +213,7 @@ class _Parts:
         self._name = _utf8(options["name"])
         if "filename" in options:
             if not self._with_file:
-                _refuse("this form takes no file")
+                _refuse("this form cannot have a file")
             if self._name != "file":
                 _refuse("the file must be the field 'file'")
             self.file = _utf8(options["filename"]), media_type

@@ -1,8 +1,9 @@
-"""Templates: Jinja with automatic escaping, texts through gettext, and a few filters."""
+"""Templates: Jinja with automatic escaping, texts through gettext, filters, the navigation bar, and kinds in words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from gettext import NullTranslations
@@ -15,7 +16,6 @@ import assay
 from assay.explain import chance
 from assay.rating.decision import METHODOLOGY_VERSION
 from web.frame.assets import address_of
-from web.frame.navigation import NAVIGATION
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -86,3 +86,53 @@ def number(value: float | None, digits: int = 2) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}f}"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link of the navigation bar; a `public` link is shown to everybody."""
+
+    text: str
+    path: str
+    public: bool = False
+
+
+NAVIGATION: tuple[tuple[str, tuple[Link, ...]], ...] = (
+    (
+        "Rate",
+        (
+            Link("Overview", "/overview"),
+            Link("Jobs", "/jobs"),
+            Link("Ratings", "/ratings"),
+            Link("Services", "/services"),
+            Link("Own words", "/own-words"),
+            Link("Suites", "/suites"),
+            Link("Schedules", "/schedules"),
+        ),
+    ),
+    ("Material", (Link("Specifications", "/specifications"), Link("Corpora", "/corpora"), Link("Uploads", "/uploads"))),
+    ("Reason", (Link("Compare", "/compare"), Link("Compose", "/compose"))),
+    (
+        "Public",
+        (
+            Link("Registry", "/registry", public=True),
+            Link("Methodology", "/methodology", public=True),
+            Link("Log", "/log", public=True),
+            Link("API", "/docs", public=True),
+        ),
+    ),
+    ("Agency", (Link("Webhooks", "/webhooks"), Link("Keys", "/keys"), Link("Settings", "/settings"))),
+)
+"""Groups of links, in the order of the navigation bar."""
+
+
+KINDS = {
+    "translator": "Translators",
+    "language-model": "Language models",
+    "embedder": "Embedders",
+    "classifier": "Classifiers",
+    "regressor": "Regressors",
+    "image-classifier": "Image classifiers",
+    "decision-tool": "Tools known by their decisions",
+}
+"""Kinds of services as headings, in the order of all lists."""

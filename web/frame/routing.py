@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from fastapi import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
-from service.http.problems import Problem
+from service.http.authentication import UNKNOWN_CALLER
+from service.http.problems import Problem, kind_named
 from web.frame.api import Refused
-from web.frame.problem_page import problem_page
-from web.frame.visit import Visit, check_origin, visit_of
+from web.frame.rendering import render
+from web.frame.visit import RenderedPage, Visit, check_origin, visit_of
 
 Page = Callable[[Visit], Awaitable[Response]]
 
@@ -39,7 +42,9 @@ class Pages:
         """Add a page."""
         return self._add(path, "GET")
 
-    def post(self, path: str, scope: str | None, *, with_file: bool = False) -> Callable[[Page], Page]:
+    def post(
+        self, path: str, scope: str | None, *, with_file: bool = False, again: Page | None = None
+    ) -> Callable[[Page], Page]:
         """Add the handler of a form. The form must contain the visit's token (`form_token` in `frame/macros.html`).
 
         Parameters
@@ -49,11 +54,33 @@ class Pages:
             Scope that the caller needs, without which the form is not read; ``None`` if everyone may send it.
         with_file : bool
             Whether the form may have a file, as its last field.
+        again : callable, optional
+            Page of the form, which is shown again if the API refuses it: `Visit.refused` says why, `Visit.typed` what
+            was typed. Without it, the refusal is shown on a page of its own.
         """
-        return self._add(path, "POST", scope, with_file=with_file)
+        return self._add(path, "POST", scope, with_file=with_file, again=again)
+
+    def act(self, path: str, scope: str, method: str, resource: str, then: str) -> None:
+        """Add a form without fields: a request to the API, and the page that follows.
+
+        Both addresses can have the parameters of `path`, such as ``/v1/keys/{key_id}``.
+        """
+
+        async def send(visit: Visit) -> Response:
+            parameters = visit.request.path_params
+            await visit.api.ask(method, resource.format(**parameters))
+            return visit.redirect(then.format(**parameters))
+
+        self._add(path, "POST", scope)(send)
 
     def _add(
-        self, path: str, method: str, scope: str | None = None, *, with_file: bool = False
+        self,
+        path: str,
+        method: str,
+        scope: str | None = None,
+        *,
+        with_file: bool = False,
+        again: Page | None = None,
     ) -> Callable[[Page], Page]:
         def add(page: Page) -> Page:
             async def answer(request: Request) -> Response:
@@ -68,7 +95,7 @@ class Pages:
                     visit = visit_or_redirect
                     if method == "POST":
                         await visit.accept_form(scope, with_file=with_file)
-                    return await page(visit)
+                    return await _sent(page, visit, again)
                 except (Refused, Problem) as refused:
                     return problem_page(request, visit, refused)
 
@@ -78,6 +105,16 @@ class Pages:
             return page
 
         return add
+
+
+async def _sent(page: Page, visit: Visit, again: Page | None) -> Response:
+    """Call the handler of a form; if the API refuses it, show the form `again`."""
+    try:
+        return await page(visit)
+    except Refused as refused:
+        if again is None:
+            raise
+        return await again(replace(visit, refused=refused))
 
 
 class BrowserRoute(Route):
@@ -106,3 +143,29 @@ class Nowhere(BrowserRoute):
         except Problem as limited:
             problem = limited
         return problem_page(request, None, problem)
+
+
+def problem_page(request: Request, visit: Visit | None, refused: Refused | Problem) -> Response:
+    """Render the problem of a refused request; without a session, redirect to the sign-in page."""
+    headers: Mapping[str, str] = refused.headers or {}
+    if isinstance(refused, Refused):
+        code, detail, status, errors = refused.code, refused.problem.get("detail"), refused.status, refused.errors
+    else:
+        code, detail, status = refused.kind.code, refused.detail, refused.status_code
+        errors = [dict(error) for error in refused.errors]
+    if status == 401 and visit is not None:
+        return RedirectResponse("/sign-in", 303)
+    wait = headers.get("retry-after") or headers.get("Retry-After")
+    context: dict[str, Any] = {
+        "kind": kind_named(code),
+        "detail": detail,
+        "errors": errors,
+        "status": status,
+        "wait_s": int(wait) if wait and wait.isdecimal() else None,
+        "request_id": request.scope.get("assay.request_id"),
+        "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
+    }
+    sent = {"Retry-After": str(context["wait_s"])} if context["wait_s"] else {}
+    page = RenderedPage(partial(render, "frame/problem.html", context), packed=False, status=status, public=False)
+    page.headers.update(sent)
+    return page

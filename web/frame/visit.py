@@ -16,14 +16,13 @@ from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from service.dependencies import service_of
+from service.container import service_of
 from service.http.authentication import DEFAULT_CALLER, UNKNOWN_CALLER, Caller
 from service.http.problems import Problem, base_url, scope_missing
 from service.http.rate_limit import SIGN_INS, VISITS, address_of
 from store.security import sessions
-from web.frame.api import Api
+from web.frame.api import Api, Refused
 from web.frame.form import Form, read_form
-from web.frame.policy import headers_of
 from web.frame.rendering import render
 
 COOKIE = "__Host-assay"
@@ -31,6 +30,8 @@ TOKEN_FIELD = "form_token"  # noqa: S105  the name of a field
 
 LONGEST_QUERY = 1_000
 """Maximum length in characters of a query to which a person returns after signing in."""
+
+NO_FORM = Form([])
 
 GZIP = b"\x1f\x8b"
 WORTH_COMPRESSING = 2_000
@@ -50,12 +51,15 @@ class Visit:
         Token of the session; empty without one.
     public : bool
         Whether the page is for everyone.
+    refused : Refused, optional
+        The API's refusal of the form that the page is shown again for.
     """
 
     request: Request
     caller: Caller
     session: str
     public: bool
+    refused: Refused | None = None
 
     @cached_property
     def api(self) -> Api:
@@ -108,10 +112,16 @@ class Visit:
         """Whether a script asks for a part of the page only."""
         return "hx-request" in self.request.headers
 
-    async def form(self) -> Form:
-        """Return the form that was sent (`accept_form` has read it)."""
-        form: Form = self.request.state.form
+    @property
+    def form(self) -> Form:
+        """The form that was sent (`accept_form` has read it); an empty one if the page was only opened."""
+        form: Form = getattr(self.request.state, "form", NO_FORM)
         return form
+
+    @cached_property
+    def typed(self) -> Fields:
+        """Fields of the form, without its token; if several have the same name, the last counts."""
+        return Fields((name, value) for name, value in self.form.fields if name != TOKEN_FIELD)
 
     async def accept_form(self, scope: str | None, *, with_file: bool) -> None:
         """Read the form, if the caller may send it: scope and rate are checked before, the form's token after.
@@ -138,10 +148,12 @@ class Visit:
         """Count an attempt to sign in; raise ``rate-limited`` after too many from one address."""
         (await service_of(self.request).rate_limiter.take(address_of(self.request), work=SIGN_INS)).check()
 
-    def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """Return a template as a page; it is rendered while it is sent."""
-        packed = "gzip" in self.request.headers.get("accept-encoding", "")
-        return RenderedPage(partial(render, template, {"visit": self, **values}), packed, status, self.public)
+    def page(self, template: str, status: int | None = None, **values: Any) -> Response:
+        """Return a template as a page; it is rendered while it is sent. It gets the form and its refusal, if any."""
+        packed, refused = "gzip" in self.request.headers.get("accept-encoding", ""), self.refused
+        shared = {"visit": self, "typed": self.typed, "refused": refused, "problem": refused and refused.problem}
+        status = status or (refused.status if refused else 200)
+        return RenderedPage(partial(render, template, {**shared, **values}), packed, status, self.public)
 
     def redirect(self, path: str, **query: Any) -> Response:
         """Send the browser to another page (303)."""
@@ -231,9 +243,22 @@ class Fields(dict[str, str]):
 
     def __missing__(self, name: str) -> str:
         """Raise ``invalid-request``, which names the missing field."""
-        raise Problem("invalid-request", f"the form lacks the field {name!r}")
+        raise Problem("invalid-request", f"the field {name!r} of the form is missing")
 
 
-def fields(form: Form) -> Fields:
-    """Return the fields of a form, without its token; if several have the same name, the last counts."""
-    return Fields((name, value) for name, value in form.fields if name != TOKEN_FIELD)
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""``Content-Security-Policy`` of every page."""
+
+
+def headers_of(*, public: bool) -> dict[str, str]:
+    """Return the headers of a page; a tenant's pages are not cached."""
+    return {
+        "Content-Security-Policy": POLICY,
+        "Cross-Origin-Opener-Policy": "same-origin",
+        # with no-referrer browsers send forms of the page itself with "Origin: null"
+        "Referrer-Policy": "same-origin",
+        "Cache-Control": "public, max-age=60" if public else "no-store",
+    }

@@ -16,9 +16,9 @@ from service.http.conditional import none_match
 from service.http.problems import kind_named
 from service.http.swr_cache import SwrCache
 from web.frame import Pages, Refused, Visit
-from web.frame.policy import headers_of
 from web.frame.rendering import render
-from web.jobs.exchanges import exchange_of
+from web.frame.visit import headers_of
+from web.ratings.observations import asked, written
 
 pages = Pages()
 
@@ -140,3 +140,32 @@ def _pace(job: Mapping[str, Any]) -> float | None:
         return None
     began, ended = (datetime.fromisoformat(job[name]) for name in ("started_at", "finished_at"))
     return float(job["asked"]) / max(0.001, (ended - began).total_seconds())
+
+
+LONGEST = 300
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A question with its reply. Languages are empty where the question names none."""
+
+    label: str
+    question: str
+    language: str
+    reply: str
+    reply_language: str
+    failure: str | None
+
+
+def exchange_of(observation: Mapping[str, Any]) -> Exchange:
+    """Return an observation of the API as texts."""
+    ask, failure = observation["ask"], observation["failure"]
+    source, target = ask.get("source") or "", ask.get("target") or ""
+    return Exchange(
+        f"{source} → {target}" if target else ask["asks"],
+        asked(ask)[:LONGEST],
+        source,
+        written(observation["value"])[:LONGEST],
+        target,
+        None if failure is None else failure.get("detail") or failure.get("code", ""),
+    )

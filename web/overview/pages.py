@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Pages, Visit
-from web.frame.kinds import KINDS
+from web.frame.rendering import KINDS
 
 pages = Pages()
 

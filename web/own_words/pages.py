@@ -8,10 +8,8 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Pages, Refused, Visit, segment
-from web.frame.visit import fields
-from web.own_words.steps import KINDS, Begun, begun
-from web.specifications.storing import store_new, store_version
-from web.specifications.words import FIELDS, typed_of, words_of, wrong_fields
+from web.own_words.testing import KINDS, Begun, begun
+from web.specifications.words import FIELDS, store_new, store_version, typed_of, words_of, wrong_fields
 
 pages = Pages()
 
@@ -25,33 +23,30 @@ NEWEST = 5
 @pages.get("/own-words")
 async def say_bias(visit: Visit) -> Response:
     """Show the form for the words that describe a bias."""
-    kind = visit.query("kind") if visit.query("kind") in KINDS else "language-model"
-    source = visit.query("from")
+    if typed := visit.typed:
+        return await _form(visit, _kind(typed.get("kind", "")), typed, typed.get("from", ""))
+    kind, source = _kind(visit.query("kind")), visit.query("from")
     words_document = await visit.api.get(f"/v1/specifications/{segment(source or NEUTRAL_OF[KINDS[kind]])}")
     if words_document["kind"] not in KINDS.values():
         return visit.redirect("/own-words")
     kind = next(name for name, words in KINDS.items() if words == words_document["kind"])
-    typed = typed_of(words_document["kind"], words_document["words"])
-    initial = {
-        **typed,
-        "title": words_document["title"],
-        "language": words_document["language"],
-        "citation": words_document["citation"],
-    }
-    return await _form(visit, kind, initial if source else {"neutral": typed["neutral"], "language": "en"}, source)
+    texts = typed_of(words_document["kind"], words_document["words"])
+    described = {name: words_document[name] for name in ("title", "language", "citation")}
+    initial = {**texts, **described} if source else {"neutral": texts["neutral"], "language": "en"}
+    return await _form(visit, kind, initial, source)
 
 
-@pages.post("/own-words", "jobs:write")
+def _kind(text: str) -> str:
+    return text if text in KINDS else "language-model"
+
+
+@pages.post("/own-words", "jobs:write", again=say_bias)
 async def store_bias(visit: Visit) -> Response:
     """Store the words and an empty corpus about them, and go on to step 2."""
-    typed = fields(await visit.form())
-    kind = typed.get("kind", "") if typed.get("kind") in KINDS else "language-model"
-    source = typed.get("from", "")
-    try:
-        specification = await _specification(visit, KINDS[kind], typed, source)
-        corpus = await _corpus(visit, kind, typed, specification)
-    except Refused as refused:
-        return await _form(visit, kind, typed, source, refused=refused)
+    typed = visit.typed
+    kind = _kind(typed.get("kind", ""))
+    specification = await _specification(visit, KINDS[kind], typed, typed.get("from", ""))
+    corpus = await _corpus(visit, kind, typed, specification)
     test = Begun(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
     return visit.redirect(test.path("sentences"), **test.query)
 
@@ -61,26 +56,22 @@ async def change_words(visit: Visit) -> Response:
     """Show step 1 again, with the entered words."""
     now = await begun(visit)
     name = now.specification.partition("@")[0]
-    words = typed_of(KINDS[now.kind], now.words)
-    title = now.corpus["name"]
-    return await _form(visit, now.kind, {**words, "title": title, "language": now.corpus["language"]}, name, now=now)
+    stored = {"title": now.corpus["name"], "language": now.corpus["language"]}
+    texts = visit.typed or {**typed_of(KINDS[now.kind], now.words), **stored}
+    return await _form(visit, now.kind, texts, name, now=now)
 
 
-@pages.post("/own-words/{corpus_id}/words", "jobs:write")
+@pages.post("/own-words/{corpus_id}/words", "jobs:write", again=change_words)
 async def store_changed_words(visit: Visit) -> Response:
     """Store changed words, and continue; sentences move to a copy of the corpus with the new words."""
-    typed, now = fields(await visit.form()), await begun(visit)
+    typed, now = visit.typed, await begun(visit)
     kind = KINDS[now.kind]
     if _same(kind, typed, now.words):
         return visit.redirect(now.path("sentences"), **now.query)
-    name = now.specification.partition("@")[0]
-    try:
-        specification = await _next_version(visit, kind, typed, name)
-        corpus = now.corpus
-        if now.kind == "language-model":
-            corpus = await _corpus(visit, now.kind, typed, specification, items_of=now.corpus["id"])
-    except Refused as refused:
-        return await _form(visit, now.kind, typed, name, now=now, refused=refused)
+    specification = await _next_version(visit, kind, typed, now.specification.partition("@")[0])
+    corpus = now.corpus
+    if now.kind == "language-model":
+        corpus = await _corpus(visit, now.kind, typed, specification, items_of=now.corpus["id"])
     after = Begun(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
     was = now.corpus["id"] if corpus["id"] != now.corpus["id"] else None
     return visit.redirect(after.path("sentences"), **after.query, was=was)
@@ -120,31 +111,24 @@ async def _corpus(
     else:
         subject = {"attribute": specification["words"]["attribute"], "language": specification["language"]}
         body = {"name": name, "kind": "images", **subject}
-    return dict((await visit.api.ask("POST", "/v1/corpora", body=body)).document)
+    return dict(await visit.api.post("/v1/corpora", body))
 
 
 async def _form(
-    visit: Visit,
-    kind: str,
-    typed: Mapping[str, Any],
-    source: str,
-    *,
-    now: Begun | None = None,
-    refused: Refused | None = None,
+    visit: Visit, kind: str, typed: Mapping[str, Any], source: str, *, now: Begun | None = None
 ) -> Response:
     words = KINDS[kind]
     shipped = await visit.api.get("/v1/specifications", kind=words, limit=200)
     earlier = await visit.api.get("/v1/corpora", kind="sentences", limit=50) if now is None else {"items": []}
-    values = {
-        "kind": kind,
-        "typed": typed,
-        "source": source,
-        "now": now,
-        "refused": refused,
-        "wrong": wrong_fields(words, refused.errors) if refused else {},
-        "fields": FIELDS[words],
-        "shipped": shipped["items"],
-        "earlier": [corpus for corpus in earlier["items"] if corpus["own"] and corpus["specification"]][:NEWEST],
-        "folded": ("frames",) if words == "stereotype" else ("first_names", "second_names"),
-    }
-    return visit.page("own_words/words.html", refused.status if refused else 200, **values)
+    return visit.page(
+        "own_words/words.html",
+        kind=kind,
+        typed=typed,
+        source=source,
+        now=now,
+        wrong=wrong_fields(words, visit.refused.errors) if visit.refused else {},
+        fields=FIELDS[words],
+        shipped=shipped["items"],
+        earlier=[corpus for corpus in earlier["items"] if corpus["own"] and corpus["specification"]][:NEWEST],
+        folded=("frames",) if words == "stereotype" else ("first_names", "second_names"),
+    )

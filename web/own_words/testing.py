@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from service.http.problems import Problem, not_found
-from web.corpora.review import review_of
+from web.corpora.review import corpus_of, review_of
 from web.frame import Pages, Refused, Visit, segment
-from web.frame.visit import fields, whole_number
-from web.own_words.steps import Begun, begun
+from web.frame.visit import whole_number
 from web.wizard.answers import Answers, by_name, described
 from web.wizard.schema_form import Field, fields_of, text_of
 
@@ -42,22 +41,23 @@ TASKS = {"language-model": "fill-mask", "image-classifier": "zero-shot-image-cla
 @pages.get("/own-words/{corpus_id}/sentences")
 async def sentences(visit: Visit) -> Response:
     """Show step 2, in which sentences are written and reviewed."""
-    return await _reviewed(visit, await begun(visit))
+    now = await begun(visit)
+    values = await review_of(visit, now.corpus, now.words)
+    if now.kind == "language-model" and now.corpus["own"]:
+        values |= await _service(visit, "language-model")
+    return visit.page("own_words/sentences.html", **values, now=now, families=FAMILIES, job=await _job(visit))
 
 
-@pages.post("/own-words/{corpus_id}/writing", "jobs:write")
+@pages.post("/own-words/{corpus_id}/writing", "jobs:write", again=sentences)
 async def write(visit: Visit) -> Response:
     """Start the job in which a model writes the missing sentences."""
-    typed, now = fields(await visit.form()), await begun(visit)
-    try:
-        author = await _target_of(visit, typed, "language-model")
-        body: dict[str, Any] = {"author": author, "family": typed.get("family", "nothing-else")}
-        if typed.get("per_term"):
-            body["per_term"] = _number(typed["per_term"])
-        answer = await visit.api.ask("POST", f"/v1/corpora/{now.corpus['id']}/writing", body=body)
-    except Refused as refused:
-        return await _reviewed(visit, now, refused, typed)
-    return visit.redirect(now.path("sentences"), **now.query, job=answer.document["id"])
+    typed, now = visit.typed, await begun(visit)
+    author = await _target_of(visit, typed, "language-model")
+    body: dict[str, Any] = {"author": author, "family": typed.get("family", "nothing-else")}
+    if typed.get("per_term"):
+        body["per_term"] = _number(typed["per_term"])
+    job = await visit.api.post(f"/v1/corpora/{now.corpus['id']}/writing", body)
+    return visit.redirect(now.path("sentences"), **now.query, job=job["id"])
 
 
 @pages.get("/own-words/{corpus_id}/progress")
@@ -72,7 +72,7 @@ async def progress(visit: Visit) -> Response:
 @pages.post("/own-words/{corpus_id}/cancel", "jobs:write")
 async def cancel(visit: Visit) -> Response:
     """Cancel a writing job; its sentences so far are kept."""
-    now, typed = await begun(visit), fields(await visit.form())
+    now, typed = await begun(visit), visit.typed
     await visit.api.ask("POST", f"/v1/jobs/{segment(typed['job'])}/cancel")
     return visit.redirect(now.path("sentences"), **now.query, job=typed.get("job"))
 
@@ -80,63 +80,36 @@ async def cancel(visit: Visit) -> Response:
 @pages.get("/own-words/{corpus_id}/test")
 async def choose_model(visit: Visit) -> Response:
     """Show step 3, the choice of the model, or an error page if the corpus has no items or no words."""
-    return await _asked(visit, await begun(visit))
+    now = await begun(visit)
+    if not now.corpus["items"] or not now.specification:
+        return visit.page("own_words/nothing.html", 409, now=now)
+    return visit.page("own_words/test.html", **await _service(visit, now.kind), now=now)
 
 
-@pages.post("/own-words/{corpus_id}/test", "jobs:write")
+@pages.post("/own-words/{corpus_id}/test", "jobs:write", again=choose_model)
 async def begin_test(visit: Visit) -> Response:
     """Request the rating, and go on to its job."""
-    typed, now = fields(await visit.form()), await begun(visit)
+    typed, now = visit.typed, await begun(visit)
     if not now.corpus["items"]:
-        return await _asked(visit, now)
+        return await choose_model(visit)
     experiment: dict[str, Any] = {"method": METHODS[now.kind], "corpus": now.corpus["id"]}
     if now.kind == "image-classifier":
         experiment["specification"] = now.specification
     if typed.get("per_term"):
         experiment["per_term"] = _number(typed["per_term"])
     body = {"experiment": experiment, "visibility": typed.get("visibility", "private")}
-    try:
-        body["target"] = await _target_of(visit, typed, now.kind)
-        answer = await visit.api.ask("POST", "/v1/jobs", body=body)
-    except Refused as refused:
-        return await _asked(visit, now, refused, typed)
-    return visit.redirect(f"/jobs/{answer.document['id']}")
+    body["target"] = await _target_of(visit, typed, now.kind)
+    return visit.redirect(f"/jobs/{(await visit.api.post('/v1/jobs', body))['id']}")
 
 
-async def _reviewed(
-    visit: Visit, now: Begun, refused: Refused | None = None, typed: Mapping[str, str] | None = None
-) -> Response:
-    values = await review_of(visit, now.corpus, now.words)
-    if now.kind == "language-model" and now.corpus["own"]:
-        values |= await _service(visit, "language-model", refused, typed)
-    return visit.page(
-        "own_words/sentences.html",
-        refused.status if refused else 200,
-        **values,
-        now=now,
-        refused=refused,
-        families=FAMILIES,
-        job=await _job(visit),
-    )
-
-
-async def _asked(
-    visit: Visit, now: Begun, refused: Refused | None = None, typed: Mapping[str, str] | None = None
-) -> Response:
-    if not now.corpus["items"] or not now.specification:
-        return visit.page("own_words/nothing.html", 409, now=now)
-    values = await _service(visit, now.kind, refused, typed)
-    return visit.page("own_words/test.html", refused.status if refused else 200, **values, now=now, refused=refused)
-
-
-async def _service(visit: Visit, kind: str, refused: Refused | None, typed: Mapping[str, str] | None) -> dict[str, Any]:
+async def _service(visit: Visit, kind: str) -> dict[str, Any]:
     """Return the values for the fields of a service."""
-    typed = typed or {}
+    typed = visit.typed
     protocols = await _protocols(visit, kind)
     protocol = _named(protocols, typed.get("protocol") or visit.query("protocol"))
     settings = _settings_of(protocol)
-    errors = refused.errors if refused else []
-    about_it = [{**error, "pointer": error.get("pointer", "").removeprefix("/author")} for error in errors]
+    errors = visit.refused.errors if visit.refused else []
+    about_it = [{**error, "pointer": error["pointer"].removeprefix("/author")} for error in errors]
     saved = await visit.api.get("/v1/targets", kind=kind, limit=200)
     return {
         "kind": kind,
@@ -145,7 +118,6 @@ async def _service(visit: Visit, kind: str, refused: Refused | None, typed: Mapp
         "settings": sorted(settings, key=_folded),
         "folded": _folded,
         "saved": saved["items"],
-        "typed": typed,
         "answers": Answers({"settings.task": TASKS.get(kind, ""), **typed}),
         "text_of": text_of,
         "wrong": by_name(about_it, settings),
@@ -180,7 +152,7 @@ async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> dict[
     protocol = _named(await _protocols(visit, kind), typed.get("protocol", ""))
     target, wrong = described(typed, kind, protocol["name"], _settings_of(protocol))
     if wrong:
-        raise Refused(422, {"code": "invalid-request", "detail": wrong[0]["detail"], "errors": wrong}, Headers())
+        raise Refused.unreadable(wrong)
     secret = typed.get("secret", "").strip()
     return target | ({"secret": secret} if secret else {})
 
@@ -199,3 +171,53 @@ def _number(text: str) -> int | str:
     """Return a number; any other text stays as it is, so that the API refuses it."""
     number = whole_number(text.strip())
     return text if number is None else number
+
+
+KINDS = {"language-model": "stereotype", "image-classifier": "visual"}
+"""Kind of specification for each kind of service."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The user's test: the words that describe the bias, and their corpus.
+
+    Attributes
+    ----------
+    corpus : dict
+        The corpus.
+    specification : str
+        Name and version of the specification with the words.
+    words : dict
+        The words: for sentences, the copy in the corpus; for pictures, the specification in the address.
+    """
+
+    corpus: dict[str, Any]
+    specification: str
+    words: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Kind of the service to test."""
+        return "language-model" if self.corpus["kind"] == "sentences" else "image-classifier"
+
+    def path(self, step: str) -> str:
+        """Return the address of a step."""
+        return f"/own-words/{self.corpus['id']}/{step}"
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Parameters in the address of every step."""
+        return {} if self.corpus["kind"] == "sentences" else {"words": self.specification}
+
+
+async def begun(visit: Visit) -> Begun:
+    """Return the user's test at this address: its corpus, and the words that describe the bias."""
+    corpus = await corpus_of(visit)
+    if corpus["kind"] == "sentences":
+        return Begun(corpus, corpus["specification"] or "", corpus["words"] or {})
+    name, _, version = visit.query("words").partition("@")
+    if not name:
+        return Begun(corpus, "", {})
+    path = f"/v1/specifications/{segment(name)}"
+    specification = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
+    return Begun(corpus, f"{specification['name']}@{specification['version']}", specification["words"])

@@ -1,4 +1,4 @@
-"""``/`` and ``/registry``: the meaning of the letters, and all public ratings."""
+"""``/``, ``/registry``, ``/log``, ``/problems``, ``/docs``: the letters, all public ratings, the permanent record."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from web.frame import Pages, Visit
-from web.frame.kinds import KINDS
+from web.frame import Pages, Refused, Visit
+from web.frame.rendering import KINDS
+from web.frame.visit import whole_number
 
 pages = Pages(public=True)
 
@@ -16,7 +17,7 @@ NEWEST = 12
 """Number of ratings on the start page."""
 
 ROWS = 50
-"""Number of ratings on a page of the registry."""
+"""Number of ratings on a page of the registry, and of entries on a page of the log."""
 
 FILTERS = ("q", "kind", "letter", "method", "attribute")
 """Filters of the registry; its address and ``GET /v1/ratings`` use the same names."""
@@ -62,3 +63,73 @@ def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
                 segments.append((letter, count, 100 * at / longest, 100 * count / longest))
                 at += count
         yield {**row, "segments": segments}
+
+
+@pages.get("/log")
+async def log(visit: Visit) -> Response:
+    """Show the size and root of the log, its entries (newest first), and a consistency proof."""
+    head = await visit.api.get("/v1/log")
+    rating, before_text = visit.query("rating"), visit.query("before")
+    before = min(whole_number(before_text) or head["size"], head["size"])
+    if rating:
+        listing = await visit.api.get("/v1/log/entries", rating=rating, limit=ROWS)
+    else:
+        first = max(0, before - ROWS)
+        # at least 1, because the API refuses a limit of 0
+        listing = await visit.api.get("/v1/log/entries", start=first, limit=max(1, before - first))
+    return visit.page(
+        "public/log.html",
+        head=head,
+        rating=rating,
+        entries=listing["items"][::-1],
+        older=None if rating or before <= ROWS else f"/log?before={before - ROWS}",
+        **await _consistency(visit),
+    )
+
+
+async def _consistency(visit: Visit) -> dict[str, Any]:
+    """Return the proof that the log of the size in the address is a prefix of the present log."""
+    size = visit.query("size")
+    if not size:
+        return {"size": "", "proof": None, "wrong": ""}
+    try:
+        return {"size": size, "proof": await visit.api.get("/v1/log/proof/consistency", first=size), "wrong": ""}
+    except Refused as refused:
+        return {"size": size, "proof": None, "wrong": refused.problem.get("detail")}
+
+
+negotiated = Pages(public=True, negotiated=True)
+"""Pages at whose addresses programs get JSON."""
+
+
+@negotiated.get("/problems")
+async def problems(visit: Visit) -> Response:
+    """List all kinds of problems."""
+    listing = await visit.api.get("/problems")
+    return _negotiated(visit.page("public/problems.html", problems=listing["items"], one=None))
+
+
+@negotiated.get("/problems/{code}")
+async def problem(visit: Visit) -> Response:
+    """Explain one kind of problem."""
+    document = await visit.api.get(f"/problems/{visit.path('code')}")
+    return _negotiated(visit.page("public/problems.html", problems=[document], one=document))
+
+
+@negotiated.get("/docs")
+async def docs(visit: Visit) -> Response:
+    """Show links to the API documentation, with a first request."""
+    return _negotiated(
+        visit.page(
+            "public/docs.html",
+            info=await visit.api.get("/v1/info"),
+            methods=(await visit.api.get("/v1/methods"))["items"],
+            base=visit.base_url,
+        )
+    )
+
+
+def _negotiated(response: Response) -> Response:
+    """Set ``Vary``, so that caches separate the page from the JSON at the same address."""
+    response.headers["Vary"] = "Accept"
+    return response

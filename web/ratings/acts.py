@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from web.frame import Pages, Refused, Visit
-from web.frame.visit import fields
+from web.frame import Pages, Visit
+from web.ratings.pages import reply
 from web.ratings.rating import found, shown
 
 pages = Pages()
@@ -19,7 +19,7 @@ WAIT_S = 10
 async def set_visibility(visit: Visit) -> Response:
     """Set the visibility: private, unlisted (for readers with the address) or public."""
     rating_id = visit.path("rating_id")
-    visibility = fields(await visit.form()).get("visibility", "")
+    visibility = visit.typed.get("visibility", "")
     await visit.api.ask("POST", f"/v1/ratings/{rating_id}/visibility", body={"visibility": visibility})
     return visit.redirect(f"/ratings/{rating_id}")
 
@@ -33,7 +33,7 @@ async def ask_withdrawal(visit: Visit) -> Response:
 @pages.post(RATING + "/withdraw", "jobs:write")
 async def withdraw(visit: Visit) -> Response:
     """Withdraw the rating, if the form has a reason and the correct name of the service."""
-    rating, form = await found(visit), fields(await visit.form())
+    rating, form = await found(visit), visit.typed
     reason, name = form.get("reason", "").strip(), form.get("name", "").strip()
     wrong = {} if reason else {"reason": "Write what readers of the rating should know."}
     if name != str(rating.rated.target.name).strip():
@@ -48,7 +48,7 @@ async def withdraw(visit: Visit) -> Response:
 async def rerate(visit: Visit) -> Response:
     """Rate the recorded evidence by another version of the methodology; no question is asked again."""
     rating_id = visit.path("rating_id")
-    version = fields(await visit.form()).get("version", "")
+    version = visit.typed.get("version", "")
     answer = await visit.api.ask(
         "POST", f"/v1/ratings/{rating_id}/rerate", body={"version": version}, headers={"Prefer": f"wait={WAIT_S}"}
     )
@@ -56,33 +56,22 @@ async def rerate(visit: Visit) -> Response:
     return visit.redirect(f"/ratings/{rating_id}/provenance" if job["status"] == "succeeded" else f"/jobs/{job['id']}")
 
 
-@pages.post(RATING + "/reply", "targets:write")
+@pages.post(RATING + "/reply", "targets:write", again=reply)
 async def put_reply(visit: Visit) -> Response:
     """Store the reply of the owner, or remove it if the form asks for that."""
-    rating, form = await found(visit), fields(await visit.form())
-    address = f"/v1/ratings/{rating.id}/reply"
-    text, link = form.get("text", "").strip(), form.get("link", "").strip()
-    try:
-        if form.get("act") == "remove":
-            await visit.api.ask("DELETE", address)
-        else:
-            objects = form.get("objects") == "true"
-            await visit.api.ask("PUT", address, body={"text": text, "link": link or None, "objects": objects})
-    except Refused as refused:
-        if refused.status not in {403, 422}:
-            raise
-        return shown(visit, rating, "reply", wrong=refused, text=text, link=link, answer="")
-    return visit.redirect(f"{rating.base}/reply")
+    form, base = visit.typed, f"/ratings/{visit.path('rating_id')}/reply"
+    if form.get("act") == "remove":
+        await visit.api.ask("DELETE", f"/v1{base}")
+    else:
+        link, objects = form.get("link", "").strip() or None, form.get("objects") == "true"
+        body = {"text": form.get("text", "").strip(), "link": link, "objects": objects}
+        await visit.api.ask("PUT", f"/v1{base}", body=body)
+    return visit.redirect(base)
 
 
-@pages.post(RATING + "/answer", "jobs:write")
+@pages.post(RATING + "/answer", "jobs:write", again=reply)
 async def answer(visit: Visit) -> Response:
     """Store the public answer of the requester or the operator to the owner's reply."""
-    rating, text = await found(visit), fields(await visit.form()).get("text", "").strip()
-    try:
-        await visit.api.ask("PUT", f"/v1/ratings/{rating.id}/reply/answer", body={"text": text})
-    except Refused as refused:
-        if refused.status not in {404, 422}:
-            raise
-        return shown(visit, rating, "reply", wrong=refused, text="", link="", answer=text)
-    return visit.redirect(f"{rating.base}/reply")
+    base = f"/ratings/{visit.path('rating_id')}/reply"
+    await visit.api.ask("PUT", f"/v1{base}/answer", body={"text": visit.typed.get("text", "").strip()})
+    return visit.redirect(base)

@@ -11,10 +11,11 @@ from markupsafe import Markup
 from assay.explain import chance
 from assay.methods.alternation.detail import AlternationComponent, ScaleDocument
 from assay.model import Letter
-from reports import figures, tables
+from reports import figures, outline, tables
 from reports.figures import Figure
 from reports.figures.canvas import Width
-from reports.view import Component, Effect, Squares, Table
+from reports.reading import Component
+from reports.view import Effect, Squares, Table
 from web.frame.visit import whole_number
 from web.ratings.rating import Rating
 
@@ -91,7 +92,7 @@ def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
         tuple(_carried(component)),
         _hidden(component),
         _tolerances(rating, component),
-        tuple(_sheets(component)),
+        tuple(outline.component_tables(component, outline.DRAWN | {"hidden", "sensitivity"})),
         rated.scales if isinstance(rated, AlternationComponent) else (),
     )
 
@@ -207,19 +208,5 @@ def _tolerances(rating: Rating, component: Component) -> Shown | None:
         "The probability of each letter if another tolerance had been declared. A gap at the end is unlocated: "
         f"{UNLOCATED}.",
         "other",
-        lambda key, width: figures.tolerances_bars(component, rating.view.delta, key, width),
+        lambda key, width: figures.tolerances_bars(component, rating.view.document.delta, key, width),
     )
-
-
-def _sheets(component: Component) -> Iterator[Table]:
-    """Return the tables without a figure."""
-    yield from (
-        table
-        for table in (*component.sheets, tables.rates(component), tables.looks(component), tables.replies(component))
-        if table.rows
-    )
-    if component.published:
-        yield tables.published(component.published, component.verdict)
-    analyses = tables.analyses(component)
-    if analyses.rows:
-        yield analyses

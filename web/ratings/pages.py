@@ -1,4 +1,4 @@
-"""``/ratings/{id}`` and ``/r/{id}``: the pages of a rating."""
+"""``/ratings``, ``/ratings/{id}`` and ``/r/{id}``: the list of ratings, and the pages of one rating."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from assay.document import Json
 from assay.explain import Vocabulary
 from assay.methods import method_of
 from reports import outline
+from reports.regulators import AUDIT_FILES
 from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.finding import part_of
@@ -33,6 +34,7 @@ FILES = frozenset(
         *("rating.json", "report.html", "report.md", "observations.csv", "sentences.csv", "export.jsonl"),
         *("attestation.json", "badge.svg", "badge.json", "overlay.yaml", "linkset.json", "backstage.yaml", "apis.json"),
         *("azure-api-center.json", "huggingface.yaml", "jsonld.json"),
+        *(file.name for file in AUDIT_FILES),
     }
 )
 """Files about a rating that the API makes."""
@@ -135,7 +137,9 @@ async def certificate(visit: Visit) -> Response:
 @public.get(PUBLIC + "/reply")
 async def reply(visit: Visit) -> Response:
     """Show the reply of the service's owner."""
-    return shown(visit, await found(visit), "reply", wrong=None, text="", link="", answer="")
+    text, link = visit.typed.get("text", ""), visit.typed.get("link", "")
+    texts = {"text": "", "answer": text} if visit.url_path.endswith("/answer") else {"text": text, "answer": ""}
+    return shown(visit, await found(visit), "reply", wrong=visit.refused, link=link, **texts)
 
 
 @pages.get(OWN + "/files/{name}")
@@ -154,3 +158,25 @@ async def file(visit: Visit) -> Response:
 async def of_question(visit: Visit) -> Response:
     """Send the proof that an observation is part of the evidence, or the thumbnail of a question's picture."""
     return visit.api.passed_on("/v1" + visit.request.scope["path"].replace("/files/", "/", 1))
+
+
+LIST_FILTERS = ("q", "kind", "letter", "method", "attribute", "state")
+LISTED = 50
+
+
+@pages.get("/ratings")
+async def ratings(visit: Visit) -> Response:
+    """List the caller's ratings and all public ones, newest first; the filters are in the address."""
+    filters = {name: visit.query(name).strip() for name in LIST_FILTERS}
+    mine = visit.query("mine") == "true"
+    page = await visit.api.get("/v1/ratings", **filters, mine=mine, cursor=visit.query("cursor"), limit=LISTED)
+    methods = await visit.api.get("/v1/methods")
+    return visit.page(
+        "ratings/ratings.html",
+        items=page["items"],
+        asked=filters,
+        mine=mine,
+        filtered=mine or any(filters.values()),
+        methods=sorted(method["name"] for method in methods["items"]),
+        next=visit.older(page["next_cursor"]),
+    )

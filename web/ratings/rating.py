@@ -13,9 +13,10 @@ from assay.document import Json, RatingDocument, ServiceDocument
 from assay.explain import LETTERS, TOO_FEW_CODE, headline
 from assay.methods import rating_of
 from assay.model import Letter
-from reports.reading import read
-from reports.view import RatingView
-from service.dependencies import service_of
+from reports.reading import RatingView, read
+from reports.regulators import AUDIT_FILES
+from reports.regulators import METHOD as AUDITED
+from service.container import service_of
 from web.frame import Visit
 
 TABS = (
@@ -79,6 +80,11 @@ class Rating:
         if not self.public:
             return f"/ratings/{self.id}/files/{name}"
         return f"/v1/ratings/{self.id}" + ("" if name == "rating.json" else f"/{name}")
+
+    @property
+    def audit_files(self) -> list[tuple[str, str]]:
+        """Names and titles of the files for regulators; none for ratings that are not of recorded decisions."""
+        return [(file.name, file.title) for file in AUDIT_FILES] if self.document["method"] == AUDITED else []
 
     def evidence(self, text: str) -> str:
         """Return the address of the evidence page, filtered by a text."""

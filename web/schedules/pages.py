@@ -1,15 +1,15 @@
-"""``/schedules``: repeated ratings, their next runs, and a form for a new schedule."""
+"""``/schedules``: repeated ratings, their next runs in words, and a form for a new schedule."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import Response
 
-from web.frame import Api, Pages, Refused, Visit, segment
-from web.frame.visit import fields
-from web.schedules.recurrence import LAST_DAY, WEEKDAYS, cron_of, in_words
-from web.suites.services import MOST, choices, described, target_of
+from web.frame import Api, Pages, Visit, segment
+from web.suites.pages import MOST, choices, described, target_of
 
 pages = Pages()
 
@@ -35,18 +35,26 @@ async def schedules(visit: Visit) -> Response:
 @pages.get("/schedules/new")
 async def new_schedule(visit: Visit) -> Response:
     """Show the form of a new schedule; `rating` names a rating to repeat."""
-    return await _form(visit, {name: visit.query(name) for name in ("rating", "service")})
+    texts = visit.typed or {name: visit.query(name) for name in ("rating", "service")}
+    rating = await visit.api.get(f"/v1/ratings/{segment(texts['rating'])}") if texts.get("rating") else None
+    return visit.page(
+        "schedules/new.html",
+        given={**USUAL, **texts},
+        rating=rating,
+        services=[] if rating else await choices(visit.api),
+        methods=(await visit.api.get("/v1/methods"))["items"],
+        attributes=(await visit.api.get("/v1/attributes"))["items"],
+        weekdays=WEEKDAYS,
+        last_day=LAST_DAY,
+    )
 
 
-@pages.post("/schedules/new", "jobs:write")
+@pages.post("/schedules/new", "jobs:write", again=new_schedule)
 async def create_schedule(visit: Visit) -> Response:
     """Create a schedule."""
-    texts = fields(await visit.form())
-    try:
-        body = {"name": texts["name"], "cron": cron_of(texts), "request": await _request(visit.api, texts)}
-        await visit.api.ask("POST", "/v1/schedules", body=body)
-    except Refused as refused:
-        return await _form(visit, texts, refused)
+    texts = visit.typed
+    body = {"name": texts["name"], "cron": cron_of(texts), "request": await _request(visit.api, texts)}
+    await visit.api.post("/v1/schedules", body)
     return visit.redirect("/schedules")
 
 
@@ -64,22 +72,6 @@ async def act(visit: Visit) -> Response:
     return visit.redirect("/schedules")
 
 
-async def _form(visit: Visit, texts: dict[str, str], refused: Refused | None = None) -> Response:
-    rating = await visit.api.get(f"/v1/ratings/{segment(texts['rating'])}") if texts.get("rating") else None
-    return visit.page(
-        "schedules/new.html",
-        200 if refused is None else refused.status,
-        given={**USUAL, **texts},
-        rating=rating,
-        services=[] if rating else await choices(visit.api),
-        methods=(await visit.api.get("/v1/methods"))["items"],
-        attributes=(await visit.api.get("/v1/attributes"))["items"],
-        weekdays=WEEKDAYS,
-        last_day=LAST_DAY,
-        problem=refused.problem if refused else None,
-    )
-
-
 async def _request(api: Api, texts: dict[str, str]) -> dict[str, Any]:
     """Return the request for each run: a rating's own request, or a new request for a service."""
     if texts.get("rating"):
@@ -95,3 +87,45 @@ async def _saved(api: Api, target: dict[str, Any]) -> dict[str, Any]:
     saved = (await api.get("/v1/targets", kind=target["kind"], limit=MOST))["items"]
     target_id = next((target_row["id"] for target_row in saved if target_row["digest"] == target["digest"]), None)
     return {"id": target_id} if target_id else described(target)
+
+
+WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+"""Days of the week; the index of a day is its number in a cron expression."""
+
+LAST_DAY = 28
+"""Last day of the month that every month has."""
+
+DAY_S, HOUR_S = 86_400, 3_600
+
+_CRON = re.compile(r"(?P<minute>\d+) (?P<hour>\d+) (?P<day>\*|\d+) \* (?P<weekday>\*|[0-6])")
+
+
+def cron_of(form: Mapping[str, str]) -> str:
+    """Return the cron expression of a form: `every` day, week or month, at an `hour` (UTC)."""
+    day = form["day"] if form["every"] == "month" else "*"
+    weekday = form["weekday"] if form["every"] == "week" else "*"
+    return f"0 {form['hour']} {day} * {weekday}"
+
+
+def in_words(schedule: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the interval of a schedule in words, as a text to translate and its values.
+
+    A cron expression that the form cannot make is shown as it is.
+    """
+    if schedule["interval_s"] is not None:
+        return _interval(schedule["interval_s"])
+    match = _CRON.fullmatch(schedule["cron"])
+    if match is None or (match["day"] != "*" and match["weekday"] != "*"):
+        return "cron %(cron)s (UTC)", {"cron": schedule["cron"]}
+    at = {"time": f"{int(match['hour']):02}:{int(match['minute']):02}"}
+    if match["weekday"] != "*":
+        return f"every {WEEKDAYS[int(match['weekday'])]} at %(time)s UTC", at
+    if match["day"] == "*":
+        return "every day at %(time)s UTC", at
+    return "on day %(day)s of every month at %(time)s UTC", {"day": match["day"], **at}
+
+
+def _interval(seconds: int) -> tuple[str, dict[str, Any]]:
+    sizes = ((DAY_S, "every %(count)s days"), (HOUR_S, "every %(count)s hours"), (60, "every %(count)s minutes"))
+    fitting = ((text, {"count": seconds // size}) for size, text in sizes if seconds % size == 0)
+    return next(fitting, ("every %(count)s seconds", {"count": seconds}))

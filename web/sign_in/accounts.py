@@ -5,10 +5,10 @@ from __future__ import annotations
 import structlog
 from starlette.responses import RedirectResponse, Response
 
-from service.dependencies import service_of
+from service.container import service_of
 from service.http.problems import Problem
 from web.frame import Pages, Visit
-from web.frame.problem_page import problem_page
+from web.frame.routing import problem_page
 from web.sign_in.provider import ATTEMPT_S, CALLBACK, Attempt, Provider
 from web.sign_in.start import FLAGS, begun, own
 
@@ -72,4 +72,4 @@ async def _signed_in(visit: Visit, provider: Provider) -> Response:
             log.info("person signed in", subject=subject, tenant=rule.tenant, scopes=rule.scopes)
             return await begun(visit, following, rule=mark, subject=subject)
     log.warning("person without a rule", subject=subject, claims=sorted(claims)[:MOST_NAMES])
-    raise Problem("no-access", f"no rule of this agency holds for the account {subject!r}")
+    raise Problem("no-access", f"no rule of this agency applies to the account {subject!r}")

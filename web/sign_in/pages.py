@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
-from service.dependencies import service_of
+from service.container import service_of
 from service.http.authentication import verified
 from service.http.problems import Problem
 from store.security import sessions
@@ -28,8 +28,8 @@ async def sign_in(visit: Visit) -> Response:
 @pages.post("/sign-in", None)
 async def begin_session(visit: Visit) -> Response:
     """Begin a session with the pasted key, and redirect to the requested page."""
-    form = await visit.form()
-    following, plain = str(form.get("next", "")), str(form.get("key", "")).strip()
+    form = visit.form
+    following, plain = form.get("next", ""), form.get("key", "").strip()
     api_service = service_of(visit.request)
     try:
         key = await verified(api_service, plain)

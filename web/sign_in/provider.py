@@ -84,7 +84,7 @@ class Attempt:
     def check(self, state: str) -> str:
         """Return the page that follows; raise ``sign-in-failed`` if the state is wrong or the time is over."""
         if not hmac.compare_digest(state.encode(), self.state.encode()):
-            raise Problem("sign-in-failed", "this sign-in was not begun in this browser, or it has ended already")
+            raise Problem("sign-in-failed", "this sign-in was started in another browser, or it has already ended")
         end, _, page = self.cookie.split(".")
         if int(end) <= time.time():
             raise Problem("sign-in-failed", f"this sign-in took longer than {ATTEMPT_S // 60} minutes")
@@ -219,7 +219,7 @@ class Provider:
         issuer = self._client.issuer
         document = await self._ask("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration", {}, b"")
         if not isinstance(document, dict) or document.get("issuer") != issuer:
-            raise Problem("provider-unavailable", "the provider does not name itself as ASSAY_OIDC_ISSUER does")
+            raise Problem("provider-unavailable", "the issuer stated by the provider differs from ASSAY_OIDC_ISSUER")
         names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
         authorization, token, keys = (str(document.get(name)) for name in names)
         for url in (authorization, token, keys):

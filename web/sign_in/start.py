@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from service.dependencies import service_of
+from service.container import service_of
 from store.security import sessions
 from web.frame import Visit
 from web.frame.visit import COOKIE

@@ -7,10 +7,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from web.frame import Pages, Refused, Visit, segment
-from web.frame.visit import fields
-from web.specifications.storing import store_new, store_version
-from web.specifications.words import FIELDS, KINDS, typed_of, wrong_fields
+from web.frame import Pages, Visit, segment
+from web.specifications.words import FIELDS, KINDS, store_new, store_version, typed_of, wrong_fields
 
 pages = Pages()
 
@@ -29,23 +27,21 @@ async def specifications(visit: Visit) -> Response:
 @pages.get("/specifications/new")
 async def new_specification(visit: Visit) -> Response:
     """Show the form for a new specification; `from` names a specification to copy."""
-    begun = visit.query("from")
-    kind, typed = visit.query("kind", "stereotype"), {}
-    if begun:
+    begun, kind, typed = visit.query("from"), visit.query("kind"), dict(visit.typed)
+    if begun and not typed:
         source = await visit.api.get(f"/v1/specifications/{segment(begun)}")
         kind, typed = source["kind"], {**source, **typed_of(source["kind"], source["words"])}
-    return _form(visit, kind if kind in FIELDS else "stereotype", typed)
+    return _form(visit, _kind(typed.get("kind", kind)), typed)
 
 
-@pages.post("/specifications", "jobs:write")
+def _kind(text: str) -> str:
+    return text if text in FIELDS else "stereotype"
+
+
+@pages.post("/specifications", "jobs:write", again=new_specification)
 async def create_specification(visit: Visit) -> Response:
     """Store a new specification."""
-    typed = fields(await visit.form())
-    kind = typed.get("kind", "") if typed.get("kind") in FIELDS else "stereotype"
-    try:
-        created = await store_new(visit, kind, typed)
-    except Refused as refused:
-        return _form(visit, kind, typed, refused=refused)
+    created = await store_new(visit, _kind(visit.typed.get("kind", "")), visit.typed)
     return visit.redirect(f"/specifications/{created['name']}")
 
 
@@ -59,25 +55,19 @@ async def specification(visit: Visit) -> Response:
 async def edit_specification(visit: Visit) -> Response:
     """Show the form for the words of the next version."""
     stored = await _found(visit)
-    return _form(visit, stored["kind"], {**stored, **typed_of(stored["kind"], stored["words"])}, name=stored["name"])
+    typed = visit.typed or {**stored, **typed_of(stored["kind"], stored["words"])}
+    return _form(visit, stored["kind"], typed, name=stored["name"])
 
 
-@pages.post("/specifications/{name}", "jobs:write")
+@pages.post("/specifications/{name}", "jobs:write", again=edit_specification)
 async def add_version(visit: Visit) -> Response:
     """Store the next version of the caller's own specification."""
-    stored, typed = await _found(visit), fields(await visit.form())
-    try:
-        await store_version(visit, stored["kind"], typed, stored["name"])
-    except Refused as refused:
-        return _form(visit, stored["kind"], typed, name=stored["name"], refused=refused)
+    stored = await _found(visit)
+    await store_version(visit, stored["kind"], visit.typed, stored["name"])
     return visit.redirect(f"/specifications/{stored['name']}")
 
 
-@pages.post("/specifications/{name}/remove", "jobs:write")
-async def remove_specification(visit: Visit) -> Response:
-    """Remove all versions of the caller's own specification."""
-    await visit.api.ask("DELETE", f"/v1/specifications/{visit.path('name')}")
-    return visit.redirect("/specifications")
+pages.act("/specifications/{name}/remove", "jobs:write", "DELETE", "/v1/specifications/{name}", "/specifications")
 
 
 async def _found(visit: Visit) -> dict[str, Any]:
@@ -86,10 +76,7 @@ async def _found(visit: Visit) -> dict[str, Any]:
     return stored
 
 
-def _form(
-    visit: Visit, kind: str, typed: Mapping[str, Any], *, name: str = "", refused: Refused | None = None
-) -> Response:
-    wrong = wrong_fields(kind, refused.errors) if refused else {}
-    values = {"kind": kind, "typed": typed, "name": name, "wrong": wrong, "refused": refused}
-    status = refused.status if refused else 200
-    return visit.page("specifications/form.html", status, **values, fields=FIELDS[kind], kinds=KINDS)
+def _form(visit: Visit, kind: str, typed: Mapping[str, Any], *, name: str = "") -> Response:
+    wrong = wrong_fields(kind, visit.refused.errors) if visit.refused else {}
+    words = {"fields": FIELDS[kind], "kinds": KINDS}
+    return visit.page("specifications/form.html", None, kind=kind, typed=typed, name=name, wrong=wrong, **words)

@@ -1,4 +1,4 @@
-"""Words of specifications as fields of a form: one word or pair a line, never JSON."""
+"""Words of specifications as fields of a form (one word or pair a line, never JSON), and their storage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from web.frame import Refused, Visit
 
 Shape = str
 """Format of a field: ``text`` (a line), ``list`` (words), ``lines`` (an entry a line), ``pairs`` (lines such as
@@ -154,3 +156,45 @@ def _written(shape: Shape, value: Any) -> str:
             return "\n".join(f"{group}: {', '.join(words)}" for group, words in value.items())
         case _:
             return str(value)
+
+
+TRIES = 50
+"""Largest number that is added to a name that is already taken."""
+
+
+def body_of(kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
+    """Return the request that stores the entered words."""
+    title = typed.get("title", "").strip()
+    return {
+        "name": name,
+        "title": title,
+        "kind": kind,
+        "language": typed.get("language", "").strip() or "en",
+        "citation": typed.get("citation", "").strip() or title,
+        "words": words_of(kind, typed),
+    }
+
+
+async def store_new(visit: Visit, kind: str, typed: Mapping[str, str]) -> dict[str, Any]:
+    """Store a new specification, named after its title; a name that is taken gets a number.
+
+    Raises
+    ------
+    Refused
+        If the API refuses the words.
+    """
+    name = name_for(typed.get("title", ""))
+    for number in range(1, TRIES):
+        body = body_of(kind, typed, name if number == 1 else f"{name}-{number}")
+        try:
+            return dict(await visit.api.post("/v1/specifications", body))
+        except Refused as refused:
+            if refused.code != "name-taken" or number == TRIES - 1:
+                raise
+    raise AssertionError
+
+
+async def store_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
+    """Store the next version of the caller's own specification."""
+    path, body = f"/v1/specifications/{name}/versions", body_of(kind, typed, name)
+    return dict(await visit.api.post(path, body))

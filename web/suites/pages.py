@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from service.suites.schemas import MAX_TARGETS
-from web.frame import Api, Pages, Refused, Visit
+from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.form import Form
 from web.frame.visit import at_most
-from web.suites.services import choices, target_of
 
 pages = Pages()
 
@@ -30,25 +30,30 @@ async def suites(visit: Visit) -> Response:
 @pages.get("/suites/new")
 async def new_suite(visit: Visit) -> Response:
     """Show the form for services, methods, attributes and languages; with choices, show the plan of the suite."""
-    query = visit.request.query_params
-    plan, problem = None, None
-    if query.getlist("service"):
+    form = visit.form if visit.refused else visit.request.query_params
+    plan, problem = None, visit.refused and visit.refused.problem
+    if visit.refused is None and form.getlist("service"):
         try:
-            plan = (await visit.api.ask("POST", "/v1/suites/plan", body=await _request(visit.api, query))).document
+            plan = await visit.api.post("/v1/suites/plan", await _request(visit.api, form))
         except Refused as refused:
             problem = refused.problem
-    return await _form(visit, query, plan, problem)
+    return visit.page(
+        "suites/new.html",
+        services=await choices(visit.api),
+        methods=(await visit.api.get("/v1/methods"))["items"],
+        attributes=(await visit.api.get("/v1/attributes"))["items"],
+        chosen={name: form.getlist(name) for name in ("service", "method", "attribute")},
+        languages=form.get("languages", ""),
+        plan=plan,
+        problem=problem,
+    )
 
 
-@pages.post("/suites/new", "jobs:write")
+@pages.post("/suites/new", "jobs:write", again=new_suite)
 async def request_suite(visit: Visit) -> Response:
     """Request the planned suite."""
-    form = await visit.form()
-    try:
-        created = await visit.api.ask("POST", "/v1/suites", body=await _request(visit.api, form))
-    except Refused as refused:
-        return await _form(visit, form, None, refused.problem, refused.status)
-    return visit.redirect(f"/suites/{created.document['id']}")
+    created = await visit.api.post("/v1/suites", await _request(visit.api, visit.form))
+    return visit.redirect(f"/suites/{created['id']}")
 
 
 @pages.get("/suites/{suite_id}")
@@ -65,34 +70,7 @@ async def suite_report(visit: Visit) -> Response:
     return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/report.html")
 
 
-@pages.post("/suites/{suite_id}/cancel", "jobs:write")
-async def cancel_suite(visit: Visit) -> Response:
-    """Cancel the jobs of a suite."""
-    await visit.api.ask("POST", f"/v1/suites/{visit.path('suite_id')}/cancel")
-    return visit.redirect(f"/suites/{visit.path('suite_id')}")
-
-
-async def _form(
-    visit: Visit,
-    form: Form | QueryParams,
-    plan: Mapping[str, Any] | None,
-    problem: Mapping[str, Any] | None,
-    status: int = 200,
-) -> Response:
-    methods = (await visit.api.get("/v1/methods"))["items"]
-    attributes = (await visit.api.get("/v1/attributes"))["items"]
-    chosen = {name: [str(value) for value in form.getlist(name)] for name in ("service", "method", "attribute")}
-    return visit.page(
-        "suites/new.html",
-        status,
-        services=await choices(visit.api),
-        methods=methods,
-        attributes=attributes,
-        chosen=chosen,
-        languages=str(form.get("languages", "")),
-        plan=plan,
-        problem=problem,
-    )
+pages.act("/suites/{suite_id}/cancel", "jobs:write", "POST", "/v1/suites/{suite_id}/cancel", "/suites/{suite_id}")
 
 
 async def _request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
@@ -100,11 +78,56 @@ async def _request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
     targets = [
         await target_of(api, service_id) for service_id in at_most(MAX_TARGETS, form.getlist("service"), "services")
     ]
-    languages = [code for code in re.split(r"[\s,;]+", str(form.get("languages", ""))) if code]
+    languages = [code for code in re.split(r"[\s,;]+", form.get("languages", "")) if code]
     lists = {
-        "methods": [str(method) for method in form.getlist("method")],
-        "attributes": [str(attribute) for attribute in form.getlist("attribute")],
+        "methods": form.getlist("method"),
+        "attributes": form.getlist("attribute"),
         "languages": languages,
     }
     targets_entry = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}
     return {**targets_entry, **{name: chosen for name, chosen in lists.items() if chosen}}
+
+
+MOST = 200
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A service of a form; `value` is the id of a saved target, or of a rating that describes the service."""
+
+    value: str
+    name: str
+    kind: str
+    address: str | None
+
+
+async def choices(api: Api) -> list[Choice]:
+    """List the caller's services by name: saved ones, and those that have a rating."""
+    saved = (await api.get("/v1/targets", limit=MOST))["items"]
+    rated = (await api.get("/v1/overview"))["targets"]
+    saved_digests = {target["digest"] for target in saved}
+    services = [Choice(target["id"], target["name"], target["kind"], target["base_url"]) for target in saved]
+    for row in rated:
+        target = row["target"]
+        if target["digest"] not in saved_digests and target["protocol"] != "uploaded":
+            saved_digests.add(target["digest"])
+            services.append(Choice(row["id"], target["name"], target["kind"], target["url"]))
+    return sorted(services, key=lambda service: (service.kind, service.name.casefold()))
+
+
+async def target_of(api: Api, value: str) -> dict[str, Any]:
+    """Return the target for a request: the id of a saved target, or the description in a rating."""
+    if not value.startswith("rat_"):
+        return {"id": value}
+    return described((await api.get(f"/v1/ratings/{segment(value)}"))["target"])
+
+
+def described(target: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the description of a rated service for a request, without a secret: the agency has none."""
+    return {
+        "name": target["name"],
+        "kind": target["kind"],
+        "protocol": target["protocol"],
+        "base_url": target.get("url") or None,
+        "settings": target.get("settings") or {},
+    }

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from starlette.responses import Response
 
 from service.http.problems import Problem
-from web.frame import Pages, Refused, Visit
-from web.frame.visit import fields
+from web.frame import Pages, Visit
 
 pages = Pages()
 
@@ -29,14 +27,14 @@ ENCODING = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
 @pages.get("/uploads")
 async def uploads(visit: Visit) -> Response:
     """List the uploads, with a form for a new one."""
-    return await _listed(visit)
+    page = await visit.api.get("/v1/uploads", cursor=visit.query("cursor"), limit=100)
+    return visit.page("uploads/list.html", uploads=page["items"], cursor=page["next_cursor"], purposes=PURPOSES)
 
 
-@pages.post("/uploads", "jobs:write", with_file=True)
+@pages.post("/uploads", "jobs:write", with_file=True, again=uploads)
 async def send_upload(visit: Visit) -> Response:
     """Send a file to the API; its ending decides its media type, or else the browser does."""
-    form = await visit.form()
-    typed, file = fields(form), form.file
+    typed, file = visit.typed, visit.form.file
     if file is None:
         raise Problem("invalid-request", "choose a file")
     kind = TYPES.get(file.name.rpartition(".")[2].lower(), file.media_type or "application/octet-stream")
@@ -46,12 +44,9 @@ async def send_upload(visit: Visit) -> Response:
         query["decimal"] = decimal
     if kind == TYPES["csv"] and (encoding := typed.get("encoding", "").strip()):
         if not ENCODING.fullmatch(encoding):
-            raise Problem("invalid-request", "name the encoding in letters and digits, such as windows-1252")
+            raise Problem("invalid-request", "an encoding has letters and digits in its name, such as windows-1252")
         kind = f"{kind}; charset={encoding}"
-    try:
-        await visit.api.ask("POST", "/v1/uploads", query=query, file=file, headers={"content-type": kind})
-    except Refused as refused:
-        return await _listed(visit, refused, typed)
+    await visit.api.ask("POST", "/v1/uploads", query=query, file=file, headers={"content-type": kind})
     return visit.redirect("/uploads")
 
 
@@ -62,15 +57,4 @@ async def upload(visit: Visit) -> Response:
     return visit.page("uploads/upload.html", found=document, purposes=PURPOSES)
 
 
-@pages.post("/uploads/{upload_id}/remove", "jobs:write")
-async def remove_upload(visit: Visit) -> Response:
-    """Remove an upload and its content."""
-    await visit.api.ask("DELETE", f"/v1/uploads/{visit.path('upload_id')}")
-    return visit.redirect("/uploads")
-
-
-async def _listed(visit: Visit, refused: Refused | None = None, typed: Any = None) -> Response:
-    page = await visit.api.get("/v1/uploads", cursor=visit.query("cursor"), limit=100)
-    values = {"uploads": page["items"], "cursor": page["next_cursor"], "purposes": PURPOSES}
-    status = refused.status if refused else 200
-    return visit.page("uploads/list.html", status, **values, refused=refused, typed=typed or {})
+pages.act("/uploads/{upload_id}/remove", "jobs:write", "DELETE", "/v1/uploads/{upload_id}", "/uploads")

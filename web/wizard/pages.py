@@ -9,15 +9,12 @@ from starlette.responses import Response
 
 from service.http.problems import Problem
 from web.frame import Pages, Refused, Visit
-from web.frame.form import Form
-from web.frame.visit import fields as texts_of
 from web.wizard.answers import Answers
 from web.wizard.catalog import KINDS, material_for
 from web.wizard.earlier import answers_from
-from web.wizard.probing import tested
-from web.wizard.request import request_of, settle
-from web.wizard.state import WizardState
+from web.wizard.request import WizardState, request_of, settle
 from web.wizard.steps import STEP_BY_NAME, STEPS, step_with
+from web.wizard.trials import tested
 
 pages = Pages()
 
@@ -37,8 +34,7 @@ async def new(visit: Visit) -> Response:
 @pages.post("/new", "jobs:write")
 async def go_on(visit: Visit) -> Response:
     """Read the answers of a step, and show the next step or send the request."""
-    form = await visit.form()
-    answers = _answers(form)
+    answers, form = _answers(visit), visit.form
     go = form.get("go", "where")
     if go not in (*STEPS, "describe", "probe", "post"):
         raise Problem("invalid-request", f"the form has no step {go[:40]!r}")
@@ -52,10 +48,10 @@ async def go_on(visit: Visit) -> Response:
     return await _show(visit, go, answers)
 
 
-def _answers(form: Form) -> Answers:
+def _answers(visit: Visit) -> Answers:
     """Return the answers of a form. Languages have several inputs of one name."""
-    texts = dict(texts_of(form))
-    languages = form.getlist("experiment.languages")
+    texts = dict(visit.typed)
+    languages = visit.form.getlist("experiment.languages")
     if languages:
         codes = (code.strip() for text in languages for code in text.replace(",", "\n").splitlines())
         texts["experiment.languages"] = "\n".join(dict.fromkeys(code for code in codes if code))

@@ -1,15 +1,28 @@
-"""Request of the wizard: the target and the experiment that the answers describe."""
+"""The request that the answers of the wizard describe: its target, its experiment, and the secret of the target.
+
+Between the steps, a secret is sealed in a hidden field; it is never in the page itself.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
+from service.container import service_of
 from service.http.problems import Problem
+from store.core.columns import SealedSecret
+from store.core.errors import SecretLost, SecretMoved
+from store.security.secrets import destination_of
+from web.frame import Refused, Visit
 from web.wizard.answers import Answers, Errors, described
-from web.wizard.catalog import MORE, sizes_of
+from web.wizard.catalog import MORE, Material, sizes_of
 from web.wizard.schema_form import read_all
-from web.wizard.secret import opened, seal
-from web.wizard.state import WizardState
 
 
 def settle(state: WizardState) -> None:
@@ -102,3 +115,66 @@ def factor_of(answers: Answers) -> str:
 
 REFERENCES = ("attribute", "specification", "corpus")
 """Fields of an experiment that are left out where they are empty."""
+
+
+@dataclass(frozen=True)
+class WizardState:
+    """What every step of the wizard reads.
+
+    Attributes
+    ----------
+    visit : Visit
+        The request of the browser.
+    answers : Answers
+        The answers so far.
+    material : Material
+        The choices for the kind of service, the protocol and the method.
+    errors : sequence of mapping
+        Errors of the answers, as in a problem document.
+    refused : Refused, optional
+        The API's refusal of the answers.
+    probe : mapping, optional
+        The job of a test that this request made.
+    """
+
+    visit: Visit
+    answers: Answers
+    material: Material
+    errors: Sequence[Mapping[str, str]] = ()
+    refused: Refused | None = None
+    probe: Mapping[str, Any] | None = None
+
+    def with_errors(self, errors: Sequence[Mapping[str, str]], refused: Refused | None = None) -> WizardState:
+        """Return the state with errors of the answers, and the refusal that they are from, if any."""
+        return replace(self, errors=errors, refused=refused)
+
+
+KEPT_S = 2 * 60 * 60
+"""Seconds after which a sealed secret is not opened any more."""
+
+
+def seal(visit: Visit, plain: str, described: Mapping[str, Any]) -> str:
+    """Return a secret, encrypted for this session, for the destination of the described target, and for two hours."""
+    until = str(int(time.time()) + KEPT_S)
+    sealed = service_of(visit.request).vault.seal(plain, **_place(visit, until, described))
+    parts = (base64.urlsafe_b64encode(part).decode() for part in (sealed.nonce, sealed.ciphertext))
+    return ".".join((until, sealed.key_id, *parts))
+
+
+def opened(visit: Visit, field_text: str, described: Mapping[str, Any]) -> str | None:
+    """Return the secret of a hidden field; ``None`` if it is too old, altered, or for another session or target."""
+    try:
+        until, key_id, *parts = field_text.split(".")
+        nonce, ciphertext = (base64.b64decode(part, b"-_", validate=True) for part in parts)
+        sealed = SealedSecret(ciphertext, nonce, key_id, "")
+        if int(until) < time.time():
+            return None
+        return service_of(visit.request).vault.open(sealed, **_place(visit, until, described))
+    except (ValueError, binascii.Error, SecretLost, SecretMoved):
+        return None
+
+
+def _place(visit: Visit, until: str, described: Mapping[str, Any]) -> dict[str, str]:
+    session = sha256(visit.session.encode()).hexdigest()
+    purpose = json.dumps(["wizard", until, destination_of(described)])
+    return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": purpose}

@@ -13,11 +13,9 @@ from service.http.problems import kind_named
 from web.frame import segment
 from web.wizard.answers import by_name, step_of
 from web.wizard.catalog import KINDS, LIMITS, MORE, Material
-from web.wizard.plans import planned
-from web.wizard.probing import newest_probe
-from web.wizard.request import request_of
+from web.wizard.request import WizardState, request_of
 from web.wizard.schema_form import Field, text_of
-from web.wizard.state import WizardState
+from web.wizard.trials import newest_probe, planned
 
 PRICES = ("price_per_call", "price_per_1000_characters")
 
@@ -123,7 +121,7 @@ class ConfirmStep(Step):
         return [field.name for field in MORE]
 
     async def context(self, state: WizardState) -> dict[str, Any]:
-        """Plan the request in the chosen size, and name it, so that it is not sent twice."""
+        """Plan the request in the chosen size, and give it an idempotency key."""
         return {**await _plans(state, all_sizes=False), "request": uuid4().hex}
 
 

@@ -10,17 +10,54 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from assay.experiment import BUDGET, Session
-from assay.model import AUTHORED, Failure, Finding, Probe, Reply
-from store.jobs.jobs import LedgerEntry
-from workers.calls.ledger import Ledger
+from assay.model import AUTHORED, Failure, Finding, Observation, Probe, Reply
+from store.jobs import jobs, observations
+from store.jobs.jobs import Claim, LedgerEntry
 from workers.calls.limits import SHARE_S, Breaker, Budget, Lane, Patience, Place
 from workers.calls.question_order import LEAST_APART, QuestionOrder
 from workers.egress import CallFailed
+from workers.engine.worker_context import Workplace
 from workers.targets.adapter import Adapter, Limits, opaque_key, questions_per_call
+
+
+class Ledger(Protocol):
+    """Storage of answers; `record` may block and is called from one thread at a time."""
+
+    def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
+        """Store answers, and add to the number of calls; raise if another worker has the job."""
+        ...
+
+
+@dataclass
+class JobLedger:
+    """Ledger in the database, protected by the fence of the claim."""
+
+    workplace: Workplace
+    claim: Claim
+
+    def stage(self, stage: str) -> None:
+        """Store the stage of the job."""
+        with self.workplace.database.write() as connection:
+            jobs.stage(connection, self.claim, stage)
+
+    def recall(self, units: Sequence[str]) -> dict[str, Observation]:
+        """Read the observations of some probes (`Probe.unit`) that an earlier attempt stored."""
+        with self.workplace.database.read() as connection:
+            return observations.recall(connection, self.claim.job.id, units)
+
+    def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
+        """Store some answers in one transaction, and report the progress of the job."""
+        start = time.perf_counter()
+        with self.workplace.database.write() as connection:
+            job = jobs.record(connection, self.claim, answers, calls=calls, expected=expected, stage="asking")
+        self.workplace.meter.recorded(time.perf_counter() - start)
+        self.workplace.on_progress(job.asked, job.expected)
+
 
 BREATH_S = 0.02
 """Minimum time in seconds between two writes to the ledger."""

@@ -21,9 +21,9 @@ import numpy as np
 from store.core.clock import iso
 from store.core.database import Database
 from store.core.settings import Settings
-from store.jobs import host_turns
-from store.jobs.host_turns import Turn
+from store.jobs import rests
 from store.jobs.jobs import Job
+from store.jobs.rests import Turn
 from store.targets import refusals
 from store.targets.domains import host_of
 from store.targets.refusals import Standing, file_of
@@ -91,10 +91,10 @@ class HostLimits:
             If a host rests after another rating.
         """
         resting: set[str] = set()
-        for url, rests in called.items():
+        for url, must_rest in called.items():
             if await _is_exempt(egress, url):
                 await asyncio.to_thread(self._standing, url)
-            elif not await self._is_proven(url) and rests:
+            elif not await self._is_proven(url) and must_rest:
                 resting.add(host_of(url) or url)
         rest_s = self.settings.host_cooldown_s
         if resting and rest_s > 0:
@@ -176,7 +176,7 @@ class HostLimits:
 
     def _take(self, job: Job, hosts: Collection[str], rest_s: float) -> Turn | None:
         with self.database.write() as connection:
-            return host_turns.take(connection, job, hosts, rest_s)
+            return rests.take(connection, job, hosts, rest_s)
 
 
 async def _is_exempt(egress: Egress, url: str) -> bool:

@@ -104,7 +104,7 @@ def _relatives(probes: Sequence[Probe]) -> Relatives:
 
 
 def _in_rounds(relatives: Relatives, slots: Integers, earliest: Integers) -> Integers:
-    """Return positions in rounds without relatives, which all go through the groups of relatives in the same order.
+    """Return positions in rounds: no round has two relatives, and all have the same order of groups of relatives.
 
     The first round begins with the questions that may be asked earliest.
     """

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import structlog
 
@@ -65,34 +65,6 @@ class Pace:
         return start - now
 
 
-class Traffic(Protocol):
-    """Rate, slots and suspension of each lane, shared by all jobs."""
-
-    async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take (or keep) one of a lane's `limit` slots for at most `keep_s` seconds, if one is free."""
-        ...
-
-    async def leave(self, lane: str, token: str) -> bool:
-        """Release a slot, and return whether another job waits for one."""
-        ...
-
-    async def book(self, lane: str, per_second: float) -> float:
-        """Reserve the start of the lane's next call, and return the seconds until then."""
-        ...
-
-    async def rest(self, lane: str, seconds: float) -> None:
-        """Suspend the calls of all jobs of a lane for some seconds."""
-        ...
-
-    async def rests(self, lane: str) -> float:
-        """Return the seconds for which the lane is still suspended."""
-        ...
-
-    async def __aenter__(self) -> Self: ...
-
-    async def __aexit__(self, *_: object) -> None: ...
-
-
 class TrafficHere:
     """Rate, slots and suspension of each lane, kept in this process for all its threads."""
 
@@ -111,7 +83,7 @@ class TrafficHere:
         return None
 
     async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or keep a slot."""
+        """Take (or keep) one of a lane's `limit` slots for at most `keep_s` seconds, if one is free."""
         with self._lock:
             now = self._clock()
             places = {holder: until for holder, until in self._places.get(lane, {}).items() if until > now}
@@ -124,7 +96,7 @@ class TrafficHere:
             return free
 
     async def leave(self, lane: str, token: str) -> bool:
-        """Release a slot."""
+        """Release a slot, and return whether another job waits for one."""
         with self._lock:
             places = self._places.get(lane, {})
             places.pop(token, None)
@@ -132,12 +104,12 @@ class TrafficHere:
             return self._left(self._waited, lane) > 0
 
     async def book(self, lane: str, per_second: float) -> float:
-        """Reserve the start of the next call."""
+        """Reserve the start of the lane's next call, and return the seconds until then."""
         with self._lock:
             return self._paces.setdefault(lane, Pace(self._clock)).wait_s(per_second)
 
     async def rest(self, lane: str, seconds: float) -> None:
-        """Suspend the lane."""
+        """Suspend the calls of all jobs of a lane for some seconds."""
         with self._lock:
             self._resting[lane] = self._clock() + seconds
 
@@ -236,6 +208,10 @@ class TrafficOnRedis:
                 self._on_failure()
                 structlog.get_logger().warning("traffic counted in this process", why=type(error).__name__)
         return await local()
+
+
+Traffic: TypeAlias = TrafficHere | TrafficOnRedis
+"""Rate, slots and suspension of each lane, shared by all jobs."""
 
 
 def lane_of(tenant: str, address: str) -> str:

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from workers.egress.calls import AGENT, Egress, Response
 from workers.egress.connection import HEADER_CAP
-from workers.egress.failures import CODES, RETRIABLE_STATUSES, AddressRefused, CallFailed
+from workers.egress.failures import (
+    CODES,
+    RETRIABLE_STATUSES,
+    RETRY_AFTER_CAP_S,
+    AddressRefused,
+    CallFailed,
+    parse_retry_after,
+    should_retry,
+)
 from workers.egress.guard import SPECIAL, Guard, Network, read_place, refuse_url, why_denied
 from workers.egress.http_exchange import Exchange, ShownExchange, show_exchange
 from workers.egress.quotation import Quoter, spellings
 from workers.egress.transport import GuardedTransport
-from workers.egress.waiting import RETRY_AFTER_CAP_S, parse_retry_after, should_retry
 
 __all__ = [
     "AGENT",

@@ -18,11 +18,10 @@ import httpx
 from aiohttp.http import SERVER_SOFTWARE
 
 from assay import __version__
-from workers.egress.failures import RETRIABLE_STATUSES, CallFailed
+from workers.egress.failures import RETRIABLE_STATUSES, CallFailed, parse_retry_after, should_retry
 from workers.egress.guard import Network, Resolve, place_of, resolve
 from workers.egress.http_exchange import Exchange
 from workers.egress.transport import Dial, GuardedTransport, Trust, default_trust, dial
-from workers.egress.waiting import parse_retry_after, should_retry
 from workers.tenant_uploads import Library
 
 RESPONSE_CAP = 1024 * 1024
@@ -287,7 +286,7 @@ class Egress:
         """Return the failure for an unsuccessful status."""
         status, origin = response.status, response.origin
         if status == PARTIAL:
-            return CallFailed("truncated", f"{origin} answered with a part of what was asked for (HTTP {status})")
+            return CallFailed("truncated", f"{origin} answered with a part of the content only (HTTP {status})")
         if status < 400:
             return CallFailed(
                 "redirect", f"{origin} redirects elsewhere (HTTP {status}); give the address it leads to", status=status

@@ -97,7 +97,7 @@ class Listener(ResponseHandler):
         # true if the body exceeds the cap; the reader stops there by itself
         more = self._body is not None and self._body.total_bytes > self._cap
         if self._heard > WASTE * self._cap + HEADER_CAP and not more:
-            self._refuse(CallFailed("too-large", f"{self._name} sent much more around its answer than the answer"))
+            self._refuse(CallFailed("too-large", f"{self._name} sent much more framing than content"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Process the end of the connection: after an error, a body without a length is incomplete."""
@@ -153,7 +153,7 @@ class Listener(ResponseHandler):
             return self._large_head()
         if len(set(lengths)) > 1 or (lengths and codings):
             # two parsers could disagree about the end (RFC 9112, section 6.3): response smuggling
-            return CallFailed("garbage", f"{self._name} gave its answer two lengths")
+            return CallFailed("garbage", f"{self._name} stated two lengths for its answer")
         if (
             message.code < 200
             or _FOLDED.search(self._head)

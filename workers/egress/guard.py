@@ -120,7 +120,7 @@ _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Scheme, host and port of a URL; connections to the same place may be shared.
+    """Scheme, host and port of a URL; connections to equal places may be shared.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ def read_place(url: str) -> Place:
         If the URL is invalid or ambiguous; the message repeats at most the host of the URL.
     """
     if len(url) > MAX_URL:
-        raise AddressRefused(f"the URL has {len(url)} characters; at most {MAX_URL} are taken")
+        raise AddressRefused(f"the URL has {len(url)} characters; at most {MAX_URL} are allowed")
     if _UNWANTED.search(url):
         raise AddressRefused("the URL holds a space, a control character or a backslash; percent-encode it")
     parts = _URL.fullmatch(url)
@@ -160,11 +160,11 @@ def read_place(url: str) -> Place:
         raise AddressRefused("the URL holds a user name or password; give the key as the target's secret instead")
     authority = _AUTHORITY.fullmatch(parts["authority"])
     if authority is None or not authority["host"]:
-        raise AddressRefused("the URL names no host, or its port is no number")
+        raise AddressRefused("the URL has no host, or its port is not a number")
     scheme = parts["scheme"].lower()
     port = int(authority["port"][:6]) if authority["port"] else DEFAULT_PORTS[scheme]
     if not 1 <= port <= 65535:
-        raise AddressRefused("the URL's port must lie between 1 and 65535")
+        raise AddressRefused("the URL's port must be between 1 and 65535")
     return _place(scheme, authority["host"], port)
 
 
@@ -183,7 +183,7 @@ def _place(scheme: str, host: str, port: int) -> Place:
         try:
             long = IPv6Address(host[1:-1])
         except AddressValueError:
-            raise AddressRefused("what stands in brackets is not an IPv6 address") from None
+            raise AddressRefused("the part in brackets is not an IPv6 address") from None
         if long.scope_id is not None:
             raise AddressRefused("the address names a network interface (%); write it without one")
         return Place(scheme, str(long), port, long)
@@ -240,7 +240,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class Guard:
-    """Decides which addresses of a place may be connected; `allow` adds to the public addresses."""
+    """Decides which addresses of a host may be called; `allow` adds to the public addresses."""
 
     allow: Sequence[Network]
     resolve: Resolve = resolve
@@ -280,4 +280,4 @@ class Guard:
     @staticmethod
     def _refusal(origin: Place, reason: str | None) -> CallFailed:
         # The address itself is not disclosed: callers could map the internal network with it.
-        return CallFailed("refused-address", f"{origin.host} leads to an address that is not public ({reason})")
+        return CallFailed("refused-address", f"{origin.host} resolves to an address that is not public ({reason})")

@@ -131,7 +131,7 @@ class GuardedConnector(aiohttp.BaseConnector):
         self._exempt = exempt
 
     async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:
-        """Try the addresses of the place in turn until one is connected."""
+        """Try the addresses of the target in turn until a connection succeeds."""
         origin = read_place(str(req.url.origin()))
         addresses = (await self._guard.addresses(origin))[:MAX_ADDRESSES]
         self._exempt.check(origin, addresses)
@@ -155,9 +155,9 @@ class GuardedConnector(aiohttp.BaseConnector):
             transport, _ = await self._dial(lambda: connection, str(address), origin.port, tls, host)
         except ssl.SSLCertVerificationError as untrusted:
             reason = untrusted.verify_message or "it cannot be verified"
-            failure = CallFailed("tls", f"the certificate of {origin} is refused: {reason.rstrip('.')}")
+            failure = CallFailed("tls", f"the certificate of {origin} was rejected: {reason.rstrip('.')}")
         except ssl.SSLError:
-            failure = CallFailed("tls", f"no TLS could be agreed with {origin}; is it an http:// address?")
+            failure = CallFailed("tls", f"no TLS could be negotiated with {origin}; is it an http:// address?")
         except OSError as refused:
             failure = CallFailed("connect", f"{origin} cannot be reached ({type(refused).__name__})")
         if failure is not None:  # raised outside the `except` blocks, so that it has no `__context__`

@@ -13,12 +13,11 @@ from celery import Celery
 
 from store.core.errors import StoreUnavailable
 from store.jobs import jobs
-from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.reconciler import Reconciler
-from workers.engine.tasks import add_tasks
+from workers.engine.tasks import Doorbell, add_tasks
 from workers.engine.worker_context import Workplace
 from workers.maintenance.notary import Notary
-from workers.webhooks.delivery_loop import Deliverer, any_generator
+from workers.webhooks.delivery_loop import Deliverer
 
 log = structlog.get_logger()
 
@@ -34,16 +33,11 @@ class EmbeddedWorker:
         )
         self._thread = threading.Thread(target=self._controller.start, name="celery", daemon=True)
         self.ring = Doorbell(app)
-        self._reconciler = Reconciler(workplace.database, self.ring, workplace.settings)
-        self._deliverer = Deliverer(
-            workplace.database,
-            workplace.vault,
-            workplace.settings,
-            workplace.meter,
-            any_generator(),
-            traffic=workplace.traffic,
+        self._threads = (
+            Reconciler(workplace.database, self.ring, workplace.settings),
+            Deliverer(workplace),
+            Notary(workplace),
         )
-        self._notary = Notary(workplace.database, workplace.vault, workplace.settings)
 
     def start(self) -> None:
         """Resume interrupted jobs, and start the threads."""
@@ -55,15 +49,13 @@ class EmbeddedWorker:
         else:
             log.info("resuming jobs", count=orphans)
         self._thread.start()
-        self._reconciler.start()
-        self._deliverer.start()
-        self._notary.start()
+        for background in self._threads:
+            background.start()
 
     def close(self) -> None:
         """Return running jobs to the queue, and stop."""
-        self._reconciler.close()
-        self._deliverer.close()
-        self._notary.close()
+        for background in self._threads:
+            background.close()
         self._workplace.leaving.set()
         self._controller.stop()
         self._thread.join(timeout=20)

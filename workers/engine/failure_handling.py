@@ -10,9 +10,10 @@ from typing import Any
 
 import structlog
 
-from assay.errors import AssayError
-from store.core.database import Database
-from store.core.errors import LeaseLost, StoreUnavailable
+from assay.errors import AssayError, RecordError
+from assay.model import service_said
+from store.core.database import Connection, Database
+from store.core.errors import LeaseLost, RatingsRefused, SecretLost, SecretMoved, StoreUnavailable
 from store.jobs import jobs, observations
 from store.jobs.jobs import Claim, Job
 from store.ratings.experiment_json import parse_method
@@ -21,7 +22,6 @@ from workers.calls.host_limits import HostCoolingDown
 from workers.calls.limits import TargetResting
 from workers.egress import CallFailed
 from workers.engine.heartbeat import Overdue, Stopped
-from workers.engine.problems import problem, waits_why
 from workers.engine.worker_context import Workplace, seconds_left
 from workers.generation import authored, corpus_sentences
 from workers.targets.checks.capability import TargetUnfit
@@ -82,7 +82,7 @@ def _fail(workplace: Workplace, claim: Claim, error: dict[str, Any]) -> str:
 def _rest_or_fail(
     workplace: Workplace, claim: Claim, unavailable: TargetUnavailable | TargetResting | HostCoolingDown, rest_s: float
 ) -> str:
-    """Release the job until its target may be called again; fail a probe, and a job whose deadline is earlier."""
+    """Release the job until its target may be called again; fail it if it is a probe, or its deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= rest_s:
         return _fail(workplace, claim, problem(unavailable))
     if not _release(workplace, claim, rest_s, waits_why(unavailable)):
@@ -121,7 +121,7 @@ def _cancel(workplace: Workplace, claim: Claim) -> str:
 
 
 # ---------------------------------------------------------------------------- the author's texts and images
-def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) -> None:
+def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Connection], None]) -> None:
     """End a job and store its author's items in one transaction; the job ends even if the items cannot be stored."""
     if job.kind == "writing" or job.author is not None:
         try:
@@ -139,10 +139,86 @@ def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) ->
         end(connection)
 
 
-def _made(database: Database, job: Job) -> Callable[[Any], None]:
+def _made(database: Database, job: Job) -> Callable[[Connection], None]:
     """Collect the texts or images that a job's author made, and return a function that stores these items."""
     if job.kind == "writing":
         ordered = corpus_sentences.collect_ordered(database, job)
         return lambda connection: corpus_sentences.keep_ordered(connection, job, ordered)
     items = authored.collect(database, job, parse_method(job.experiment or {}))
     return lambda connection: authored.keep(connection, job, items)
+
+
+# ------------------------------------------------------------------------------- problems
+TITLES = {
+    "target_unfit": "The target cannot be rated",
+    "target_refused": "The target refused",
+    "target_unavailable": "The target is unavailable",
+    "ratings_refused": "The host refuses ratings",
+    "deadline_exceeded": "The job ran out of time",
+    "secret_lost": "The target's secret cannot be decrypted",
+    "evidence_unfit": "The recorded evidence does not allow the re-rating",
+    "bad_specification": "The job cannot be carried out as written",
+    "internal_error": "Assay failed",
+}
+
+
+def problem(error: BaseException) -> dict[str, Any]:
+    """Describe the error that ended a job."""
+    match error:
+        case TargetUnfit(failure=CallFailed() as failure):
+            code = "target_unavailable" if failure.retriable else "target_refused"
+            return _problem(code, _sentences(error.message, error.hint), reason=error.code)
+        case TargetUnfit():
+            return _problem("target_unfit", _sentences(error.message, error.hint), reason=error.code)
+        case TargetRefused():
+            return _problem("target_refused", _sentences(str(error)), reason=error.failure.code)
+        case CallFailed():  # raised before the first question if the operator does not allow the target's protocol
+            return _problem("target_refused", _sentences(str(error)), reason=error.code)
+        case TargetUnavailable() | TargetResting() | HostCoolingDown():
+            return _unavailable(error)
+        case RatingsRefused():
+            return _problem("ratings_refused", _sentences(str(error)), reason=error.who)
+        case TimeoutError():
+            return _problem("deadline_exceeded", "Its deadline_s passed. What was answered is kept; allow more time.")
+        case SecretLost() | SecretMoved():
+            return _problem("secret_lost", f"{error}. Enter the target's secret again.")
+        case AssayError():
+            code = "evidence_unfit" if isinstance(error, RecordError) else "bad_specification"
+            return _problem(code, str(error), reason=error.code)
+        case _:
+            return _problem("internal_error", "An unexpected error was logged; the answers so far are kept.")
+
+
+def _unavailable(error: TargetUnavailable | TargetResting | HostCoolingDown) -> dict[str, Any]:
+    match error:
+        case TargetUnavailable():
+            detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."
+            return _problem("target_unavailable", detail, reason=error.failure.code)
+        case TargetResting():
+            detail = "Other jobs found it failing, and it was still left alone when this job's deadline came near."
+            return _problem("target_unavailable", detail, reason="resting")
+        case HostCoolingDown():
+            detail = _sentences(str(error), "The job's deadline is earlier; ask again with a larger deadline_s")
+            return _problem("target_unavailable", detail, reason="cooling-down")
+
+
+def waits_why(error: BaseException) -> str:
+    """Describe why a job waits in the queue until a time."""
+    match error:
+        case HostCoolingDown():
+            return _sentences(str(error))
+        case TargetUnavailable():
+            return f"Too many calls in a row failed, the last one so: {error}. The target is left alone for a while."
+        case _:
+            return "Other jobs found the target failing; it is left alone for a while."
+
+
+def _sentences(*parts: str) -> str:
+    """Join parts as sentences with a capital and a full stop."""
+    return " ".join(f"{part[0].upper()}{part[1:].rstrip('.')}." for part in parts if part)
+
+
+def _problem(code: str, detail: str, **more: Any) -> dict[str, Any]:
+    if (service_message := service_said(detail)) is not None:
+        more["service_said"] = service_message
+    return {"type": f"/problems/{code}", "title": TITLES[code], "detail": detail, "code": code, **more}

@@ -22,7 +22,7 @@ from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.jobs import jobs
 from store.jobs.jobs import Claim
-from workers.engine.worker_context import Leaving
+from workers.engine.worker_context import LeavingFlag
 
 OVERDUE_S = 5.0
 """Seconds after its deadline at which a job that has not ended is interrupted in its thread."""
@@ -62,7 +62,7 @@ class Heartbeat:
         *,
         lease_s: float,
         every_s: float,
-        leaving: Leaving,
+        leaving: LeavingFlag | threading.Event,
         ends_in_s: float = threading.TIMEOUT_MAX,
         on_missed: Callable[[], object] = lambda: None,
     ) -> None:

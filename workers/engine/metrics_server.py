@@ -19,7 +19,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.security import keys
-from store.security.local_peer import is_local
+from store.security.rights import is_local
 
 REFUSED = {
     "401 Unauthorized": "Metrics are read on the worker's own machine, or with a key with the scope metrics:read.",

@@ -1,6 +1,7 @@
 """Reconciler: announces jobs that no worker has claimed (docs/reliability.md, "The job engine").
 
-It runs in every API and worker process; an advisory lock lets one act at a time.
+It runs in every API and worker process; an advisory lock lets one act at a time. It also submits the jobs of due
+schedules.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.jobs import fair_order, idempotency, jobs
+from store.jobs.dispatch import reconciler_lock
 from store.jobs.fair_order import Share
+from store.ratings import expiry
+from store.suites import schedules
+from store.suites.schedules import Bounds
 from workers.engine.celery_app import make_celery
-from workers.engine.celery_dispatcher import Doorbell
-from workers.engine.due_schedules import run_due, tell_expiring
+from workers.engine.tasks import Doorbell
 from workers.engine.worker_context import BackgroundThread
 
 log = structlog.get_logger()
@@ -136,3 +140,46 @@ def reconciling(settings: Settings, slots: int = 0) -> Iterator[Doorbell]:
     ring = Doorbell(make_celery(settings))
     with closing(Database(settings.resolved_database_url)) as database, Reconciler(database, ring, settings, slots):
         yield ring
+
+
+# ------------------------------------------------------------------------------- due schedules
+log = structlog.get_logger()
+
+MOST_RUNS = 50
+"""Maximum number of schedules in a round; the reconciler also announces jobs, and returns in seconds."""
+
+DAY_S = 86_400
+
+
+def run_due(database: Database, settings: Settings) -> int:
+    """Run every schedule that is due, each in a transaction of its own; return the number of schedules run."""
+    with database.read() as connection:
+        if not schedules.any_due(connection):  # usually nothing is due; this check takes no lock
+            return 0
+    bounds = Bounds(settings.max_active_jobs, settings.cooldown_s)
+    for done in range(MOST_RUNS):
+        with database.write() as connection:
+            ran = schedules.run_due(connection, bounds) if reconciler_lock(connection) else None
+        if ran is None:
+            return done
+        schedule, run = ran
+        if run.made_id is None:
+            log.warning("schedule made nothing", schedule=schedule.id, why=run.code)
+        else:
+            log.info("schedule run", schedule=schedule.id, made=run.made_id, jobs=len(run.job_ids))
+    return MOST_RUNS
+
+
+def tell_expiring(database: Database, settings: Settings) -> int:
+    """Announce each rating that expires soon, once; return the number of ratings."""
+    announced, within_s = 0, settings.expiring_days * DAY_S
+    while True:
+        with database.read() as connection:
+            if not expiry.expiring(connection, within_s, 1):
+                return announced
+        with database.write() as connection:
+            if not reconciler_lock(connection):
+                return announced
+            expiring_ratings = expiry.expiring(connection, within_s, expiry.BATCH)
+            expiry.announce_expiring(connection, expiring_ratings)
+        announced += len(expiring_ratings)

@@ -15,7 +15,7 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.fair_order import NO_LIMIT, Share
 from store.security.secrets import Vault
-from workers.engine.worker_context import Leaving, Workplace, import_first
+from workers.engine.worker_context import LeavingFlag, Workplace, import_first
 from workers.maintenance.notary import sign_due
 from workers.run_job import run_job
 
@@ -54,7 +54,7 @@ def _announce_next(workplace: Workplace, announce: Callable[[str], object]) -> N
 class Workplaces:
     """Factory of one workplace per process: a forked child never uses its parent's database connections."""
 
-    def __init__(self, settings: Settings, leaving: Leaving) -> None:
+    def __init__(self, settings: Settings, leaving: LeavingFlag) -> None:
         self._settings, self._leaving = settings, leaving
         self._lock = threading.Lock()
         self._pid = 0
@@ -69,7 +69,7 @@ class Workplaces:
             return self._workplace
 
 
-def open_workplace(settings: Settings, leaving: Leaving | None = None) -> Workplace:
+def open_workplace(settings: Settings, leaving: LeavingFlag | None = None) -> Workplace:
     """Open the database and the vault of a worker."""
     database = Database(settings.resolved_database_url)
     return Workplace(database, Vault.from_settings(settings), settings, leaving=leaving or threading.Event())
@@ -78,3 +78,24 @@ def open_workplace(settings: Settings, leaving: Leaving | None = None) -> Workpl
 def owner() -> str:
     """Return the name of this worker for leases: host, process and thread."""
     return f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"
+
+
+# ------------------------------------------------------------------------------- announcements
+class Doorbell:
+    """Sends Celery messages over Celery's pool of connections, which threads and forked processes may use."""
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+
+    def __call__(self, job_id: str) -> None:
+        """Announce a job to one worker.
+
+        May block until the broker's timeout; raises any exception of the broker's client.
+        """
+        self._app.send_task(RUN_JOB, args=(job_id,), retry=False)
+
+    def unheard(self) -> int:
+        """Count the messages that wait for a worker. May block and raise."""
+        with self._app.connection_for_write() as connection:
+            queue = connection.default_channel.queue_declare(self._app.conf.task_default_queue, durable=True)
+            return int(queue.message_count)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self
 from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -129,16 +130,22 @@ def _ignore_progress(answered: int, expected: int) -> None:
     """Ignore progress, because it is already stored in the job's row."""
 
 
-class Leaving(Protocol):
-    """Flag of a worker that shuts down."""
+class LeavingFlag:
+    """Flag that a parent process sets; children that were forked after its creation can read it.
+
+    It is in shared memory: unlike a lock or pipe, a killed child cannot corrupt it.
+    """
+
+    def __init__(self) -> None:
+        self._shared = mmap.mmap(-1, 1)
 
     def set(self) -> None:
-        """Set the flag."""
-        ...
+        """Set the flag: the worker is shutting down."""
+        self._shared[0] = 1
 
     def is_set(self) -> bool:
         """Whether the worker is shutting down."""
-        ...
+        return self._shared[0] == 1
 
 
 @dataclass
@@ -150,7 +157,7 @@ class Workplace:
     settings: Settings
     on_progress: Callable[[int, int], None] = _ignore_progress
     on_exchange: Callable[[Exchange], None] | None = None
-    leaving: Leaving = field(default_factory=threading.Event)
+    leaving: LeavingFlag | threading.Event = field(default_factory=threading.Event)
     meter: WorkMeter = field(default_factory=WorkMeter)
     traffic_here: TrafficHere = field(default_factory=TrafficHere)
     methodologies: Methodologies = field(default_factory=shipped)

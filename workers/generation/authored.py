@@ -9,7 +9,7 @@ from typing import Any
 from assay.methods import AnyMethod
 from assay.model import AUTHORED, Observation
 from assay.references import AuthoredItems, CorpusItem
-from store.core.database import Database
+from store.core.database import Connection, Database
 from store.corpora import corpora
 from store.corpora import items as corpus_items
 from store.corpora.corpora import NewCorpus, StoredCorpus
@@ -44,7 +44,7 @@ def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, 
     )
 
 
-def keep(c: Any, job: Job, authored_groups: Sequence[Authored]) -> None:
+def keep(c: Connection, job: Job, authored_groups: Sequence[Authored]) -> None:
     """Store items in the rating's corpus if the tenant owns it and the items fit it, otherwise in a new corpus.
 
     `c` is the connection of the transaction that ends the job, `authored_groups` the result of `collect`.
@@ -56,7 +56,7 @@ def keep(c: Any, job: Job, authored_groups: Sequence[Authored]) -> None:
         corpus_items.add(c, corpus.id, job.tenant, group.items[: room_of(c, corpus.id)])
 
 
-def room_of(c: Any, corpus_id: str) -> int:
+def room_of(c: Connection, corpus_id: str) -> int:
     """Return the number of items that a corpus can still take; the caller has locked it."""
     return max(0, MOST_ITEMS - corpora.sizes(c, [corpus_id])[corpus_id])
 
@@ -84,7 +84,7 @@ def _fits(corpus: StoredCorpus, items: AuthoredItems) -> bool:
     return items.words is None or corpus.rules is None or dict(corpus.rules.words) == dump_words(items.words)
 
 
-def _new_corpus(c: Any, job: Job, items: AuthoredItems) -> NewCorpus:
+def _new_corpus(c: Connection, job: Job, items: AuthoredItems) -> NewCorpus:
     rules, language = None, "en"
     if items.words is not None:
         rules, language = rules_for(c, job.tenant, items.words, items.specification)

@@ -9,10 +9,10 @@ from typing import Any, cast
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import AssayError
 from assay.experiment import Experiment, generator
-from assay.methods.shared.sentence_generation import Writing, Written, reusable, write_sentences, written_items
-from assay.methods.shared.sentences import Sentence, sentence_of
+from assay.methods.shared.terms.sentence_generation import Writing, Written, reusable, write_sentences, written_items
+from assay.methods.shared.terms.sentences import Sentence, sentence_of
 from assay.model import Ask
-from store.core.database import Database
+from store.core.database import Connection, Database
 from store.corpora import corpora, specifications
 from store.corpora import items as corpus_items
 from store.corpora.items import MOST_ITEMS, NewItem, StoredItem
@@ -55,9 +55,7 @@ class Task:
     def experiment(self, seed: int) -> Experiment:
         """Start the experiment; it returns a `Written` instead of a finding."""
         how = self.writing
-        asking = write_sentences(
-            self.words, self.sentences, how.per_term, generator(seed), family=how.family, tries=how.tries
-        )
+        asking = write_sentences(self.words, self.sentences, how, generator(seed))
         return cast("Experiment", asking)
 
     def first_questions(self, seed: int) -> list[Ask]:
@@ -89,7 +87,7 @@ def finish(database: Database, claim: Claim, task: Task, ended: Any) -> None:
     job, written_corpus = claim.job, cast("Written", ended)
     new = list(_taken_over(task.taken, task.words))
     by_unit = {item.id: item for item in written_items(authored(database, job), task.words)}
-    new += new_items([by_unit[sentence.id] for sentence in written_corpus.sentences], author_of(job.target), job.id)
+    new += new_items([by_unit[sentence.id] for sentence in written_corpus.items], author_of(job.target), job.id)
     with database.write() as c:
         hold(c, claim)
         # locked, so that no other transaction adds items after the free places are counted
@@ -115,7 +113,7 @@ def collect_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
     return new_items(written_items(authored(database, job), _words(job)), author_of(job.target), job.id)
 
 
-def keep_ordered(c: Any, job: Job, items: Sequence[NewItem]) -> None:
+def keep_ordered(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
     """Store the sentences of `collect_ordered` in their corpus, as far as there is room and the corpus exists.
 
     `c` is the connection of the transaction that ends the job.

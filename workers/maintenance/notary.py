@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 
 import structlog
 
@@ -18,13 +16,12 @@ from assay.evidence.checkpoint import DASH, BadCheckpoint, Checkpoint
 from assay.evidence.cosignature import AddCheckpoint, VerifierKey, cosignature_in
 from store.core.database import Database
 from store.core.errors import SecretLost, SecretMoved, SigningUnavailable, StoreUnavailable
-from store.core.settings import Settings
 from store.ratings import certificates, log, witnessing
 from store.ratings.log import TreeHead
 from store.security import signing
 from store.security.secrets import Vault
 from store.security.signing import SigningKey, is_signature
-from workers.engine.worker_context import BackgroundThread
+from workers.engine.worker_context import BackgroundThread, Workplace
 from workers.webhooks.delivery_attempt import Answered, call, open_transport
 
 logger = structlog.get_logger()
@@ -72,10 +69,10 @@ class Notary(BackgroundThread):
     name = "notary"
     join_s = 5.0
 
-    def __init__(self, database: Database, vault: Vault, settings: Settings) -> None:
+    def __init__(self, workplace: Workplace) -> None:
         super().__init__()
-        self._database, self._vault, self._settings = database, vault, settings
-        self._origin = witnessing.log_name(settings.public_url)
+        self._database, self._vault, self._settings = workplace.database, workplace.vault, workplace.settings
+        self._origin = witnessing.log_name(workplace.settings.public_url)
         self._rests = dict[str, tuple[float, float]]()
 
     def run(self) -> None:
@@ -154,11 +151,3 @@ class Notary(BackgroundThread):
             witnessing.keep(connection, self._origin, head.size, str(witness), cosignature.line)
         logger.info("log cosigned", witness=witness.name, size=head.size)
         return None
-
-
-@contextmanager
-def notarising(settings: Settings) -> Iterator[None]:
-    """Sign and ask witnesses while the block runs, with a separate database connection, for worker processes."""
-    vault = Vault.from_settings(settings)
-    with closing(Database(settings.resolved_database_url)) as database, Notary(database, vault, settings):
-        yield

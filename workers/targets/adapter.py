@@ -30,6 +30,7 @@ QUESTIONS: Mapping[Kind, tuple[type[Ask], ...]] = {
     Kind.EMBEDDER: (Embed,),
     Kind.LANGUAGE_MODEL: (Score, Fill, Choose, Write, Draw),
     Kind.IMAGE_CLASSIFIER: (Look,),
+    Kind.DECISION_TOOL: (),
 }
 """Questions for each kind of service; a protocol may support only some of them."""
 
@@ -71,9 +72,25 @@ class Target:
     limits: Limits = field(default_factory=Limits)
     link_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    @classmethod
+    def of(
+        cls, described: Mapping[str, Any], secret: str | None, link_secrets: Mapping[str, str] | None = None
+    ) -> Target:
+        """Build a target from its fields, which were validated when it was described."""
+        return cls(
+            name=described["name"],
+            kind=Kind(described["kind"]),
+            protocol=described["protocol"],
+            base_url=described.get("base_url") or "",
+            settings=described.get("settings") or {},
+            secret=secret,
+            limits=Limits(**(described.get("limits") or {})),
+            link_secrets=link_secrets or {},
+        )
+
 
 class Adapter(Protocol):
-    """Sends questions to one target in its protocol. Built by `workers.targets.connect`.
+    """Sends questions to one target in its protocol. Built by `workers.targets.registry.connect`.
 
     Attributes
     ----------

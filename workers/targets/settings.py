@@ -72,7 +72,7 @@ class TranslatorSettings(CalledSettings):
         for code, spelling in self.language_codes.items():
             if not _CODE.fullmatch(spelling):
                 raise SpecificationError(
-                    f"language_codes maps {code!r} to {spelling!r}; letters, digits and hyphens would do",
+                    f"language_codes maps {code!r} to {spelling!r}; use letters, digits and hyphens",
                     f"language_codes.{code}",
                 )
 

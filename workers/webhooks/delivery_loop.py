@@ -1,36 +1,36 @@
 """Deliverer of webhooks: fans notices out to endpoints and makes the delivery attempts that are due.
 
 Attempts are leased in the database, so any number of processes may deliver. If a process dies, another repeats
-its attempts when their leases have expired.
+its attempts when their leases have expired. Notices are signed as Standard Webhooks 1.0 over ``id.timestamp.body``:
+``v1`` is an HMAC with a secret shared with the receiver, ``v1a`` an Ed25519 signature with the agency's key.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hmac
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 
 import numpy as np
 import structlog
 
 from assay.experiment import generator
-from store.core.database import Database
 from store.core.errors import RatingsRefused, SecretLost, SecretMoved, SigningUnavailable, StoreUnavailable
-from store.core.settings import Settings
 from store.security import signing
-from store.security.secrets import Vault
 from store.security.signing import SigningKey
 from store.webhooks import callbacks, deliveries, fan_out, webhooks
 from store.webhooks.deliveries import Claimed, Outcome
-from store.webhooks.payloads import body_of, content_type_of
-from store.webhooks.webhooks import CHALLENGE
+from store.webhooks.fan_out import body_of, content_type_of
+from store.webhooks.webhooks import CHALLENGE, SECRET_PREFIX
 from workers.calls.host_limits import HostLimits
-from workers.calls.shared_rate_limits import Traffic, TrafficHere
+from workers.calls.shared_rate_limits import Traffic
 from workers.egress import CallFailed, GuardedTransport
 from workers.egress.guard import place_of
-from workers.engine.worker_context import BackgroundThread, WorkMeter, Workplace
+from workers.engine.worker_context import BackgroundThread, Workplace
 from workers.webhooks.delivery_attempt import (
     CHALLENGE_ATTEMPTS,
     SCHEDULE_S,
@@ -40,7 +40,6 @@ from workers.webhooks.delivery_attempt import (
     open_transport,
     what_follows,
 )
-from workers.webhooks.signing import signed_headers
 
 log = structlog.get_logger()
 
@@ -60,32 +59,24 @@ TURN_S = 20.0
 
 
 class Deliverer(BackgroundThread):
-    """Thread that delivers notices, with its own event loop; `transport` is called in that thread."""
+    """Thread that delivers notices, with its own event loop."""
 
     name = "deliverer"
 
-    def __init__(
-        self,
-        database: Database,
-        vault: Vault,
-        settings: Settings,
-        meter: WorkMeter,
-        rng: np.random.Generator,
-        transport: Callable[[Settings], GuardedTransport] = open_transport,
-        traffic: Callable[[], Traffic] = TrafficHere,
-    ) -> None:
+    def __init__(self, workplace: Workplace, rng: np.random.Generator | None = None) -> None:
         super().__init__()
-        self._database, self._vault, self._settings, self._meter = database, vault, settings, meter
-        self._rng, self._transport, self._traffic = rng, transport, traffic
+        self._database, self._vault, self._settings = workplace.database, workplace.vault, workplace.settings
+        self._meter, self._traffic = workplace.meter, workplace.traffic
+        self._rng = rng or generator(int.from_bytes(os.urandom(8)))
         self._tidied = 0.0
-        self.join_s = 2 * GRACE_S + settings.webhook_poll_s
+        self.join_s = 2 * GRACE_S + workplace.settings.webhook_poll_s
 
     def run(self) -> None:
         """Deliver until closed; attempts that do not end in time are repeated by another process."""
         asyncio.run(self._run())
 
     async def _run(self) -> None:
-        transport, tasks = self._transport(self._settings), set[asyncio.Task[None]]()
+        transport, tasks = open_transport(self._settings), set[asyncio.Task[None]]()
         async with self._traffic() as traffic:
             try:
                 while not self._done.is_set():
@@ -135,7 +126,7 @@ class Deliverer(BackgroundThread):
                 handed = fan_out.hand_over(connection, base_url)
             closed = handed.closed
             for notice in handed.malformed:
-                log.error("notice given up", why="its row holds no notice", notice=notice.id, job=notice.job_id)
+                log.error("notice given up", why="its row has no notice", notice=notice.id, job=notice.job_id)
         with self._database.read() as connection:
             ids = deliveries.choose(connection, room)
         if not ids:
@@ -234,16 +225,34 @@ class Deliverer(BackgroundThread):
         )
 
 
-def any_generator() -> np.random.Generator:
-    """Return a generator with a random seed."""
-    return generator(int.from_bytes(os.urandom(8)))
+# ------------------------------------------------------------------------------- signatures
+def sign_with_secret(secret: str, message: bytes) -> str:
+    """Sign with a ``whsec_…`` secret: ``v1,`` and the base64 of HMAC-SHA256."""
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    return "v1," + base64.b64encode(hmac.digest(key, message, "sha256")).decode()
 
 
-@contextmanager
-def delivering(settings: Settings) -> Iterator[None]:
-    """Deliver while the block runs, with a separate database connection, for worker processes."""
-    vault = Vault.from_settings(settings)
-    with closing(Database(settings.resolved_database_url)) as database:
-        workplace = Workplace(database, vault, settings)
-        with Deliverer(database, vault, settings, workplace.meter, any_generator(), traffic=workplace.traffic):
-            yield
+def sign_with_key(sign: Callable[[bytes], bytes], message: bytes) -> str:
+    """Sign with an Ed25519 key: ``v1a,`` and the base64 of 64 bytes."""
+    return "v1a," + base64.b64encode(sign(message)).decode()
+
+
+def signed_headers(
+    message_id: str, timestamp_s: int, body: bytes, secrets: Sequence[str], sign: Callable[[bytes], bytes]
+) -> dict[str, str]:
+    """Return the three headers of Standard Webhooks.
+
+    Parameters
+    ----------
+    message_id : str
+        Webhook id, the same for every attempt.
+    timestamp_s : int
+        Time of this attempt, in seconds since 1970; receivers refuse messages older than five minutes.
+    secrets : sequence of str
+        All valid ``whsec_…`` secrets: two after a rotation, none for a ``callback_url``.
+    sign : callable
+        Signs with the agency's key.
+    """
+    message = b"%s.%d.%s" % (message_id.encode(), timestamp_s, body)
+    signatures = [*(sign_with_secret(secret, message) for secret in secrets), sign_with_key(sign, message)]
+    return {"webhook-id": message_id, "webhook-timestamp": str(timestamp_s), "webhook-signature": " ".join(signatures)}

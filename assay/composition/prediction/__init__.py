@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from assay.composition.prediction.contents import with_contents
-from assay.composition.prediction.measured_service import TransitionEvidence, read_evidence
+from assay.composition.prediction.measured_service import TransitionEvidence, read_evidence, with_contents
 from assay.composition.prediction.predicted import Prediction, line_up, predict_chain
 
 __all__ = [

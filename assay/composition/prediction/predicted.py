@@ -188,8 +188,8 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     number = math.prod(map(len, ratings))
     if number > MOST_COMBINATIONS:
         raise SpecificationError(
-            f"the components of these ratings go together in {number} ways; at most {MOST_COMBINATIONS} are predicted: "
-            f"compose ratings of the same languages, or of fewer",
+            f"the components of these ratings can be combined in {number} ways; at most {MOST_COMBINATIONS} can be "
+            f"predicted: compose ratings of the same languages, or of fewer",
             "chain",
         )
     return tuple(product(*ratings))

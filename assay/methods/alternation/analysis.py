@@ -19,7 +19,7 @@ from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_
 from assay.methods.alternation.influence import Leverage
 from assay.methods.alternation.judged import Judged, number_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
-from assay.methods.shared.answers import Answers, lost_reason, too_few, too_many_labels
+from assay.methods.shared.answers.of_profiles import Answers, lost_reason, too_few, too_many_labels
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import Case, like_those_asked
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Letter, Reason

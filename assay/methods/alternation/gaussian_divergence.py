@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from assay.document import always
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
 from assay.model import Floats, Interval
-from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
+from assay.statistics.hypothesis_tests.distribution import as_sample, check_paired
 from assay.statistics.special import special
 
 LEAST = 2
@@ -150,7 +150,7 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Int
     for divergences away from 0, and more at 0, where the influences vanish.
     """
     if not 0 < level < 1:
-        raise OutOfBounds(f"the level of an interval lies between 0 and 1, not at {level}", "level")
+        raise OutOfBounds(f"the level of an interval must be between 0 and 1, not {level}", "level")
     first, second = as_sample(x, LEAST), as_sample(y, LEAST)
     check_paired(first, second)
     p, q = Gaussian.of(first), Gaussian.of(second)
@@ -183,7 +183,7 @@ def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator)
     """
     n = as_sample(x, LEAST).size
     if folds < 1:
-        raise OutOfBounds(f"there must be one fold at least, not {folds}", "folds")
+        raise OutOfBounds(f"there must be at least one fold, not {folds}", "folds")
     return kl_of_folds(x, y, rng.permutation(n) % min(folds, n // LEAST))
 
 

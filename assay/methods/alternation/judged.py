@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.document import Absent
 from assay.errors import EvidenceError
 from assay.methods.alternation.detail import LabelsDocument
-from assay.methods.shared.answers import Answers
+from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.profiles import JOINED, Case, numbered_clusters
 from assay.model import Floats, HiddenEffect, Integers
 from assay.statistics.hidden.scales import Scale

@@ -26,8 +26,8 @@ from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.alternation.detail import AlternationComponent
 from assay.methods.alternation.judged import TIMES, Judged, Rules
-from assay.methods.shared.answer_tally import Asking, ask_in_batches
-from assay.methods.shared.answers import Answers
+from assay.methods.shared.answers.of_profiles import Answers
+from assay.methods.shared.answers.tally import Asking, ask_in_batches
 from assay.methods.shared.detail import ProfilesAggregation, ProfilesLook
 from assay.methods.shared.profiles import (
     MOST_STRATA,
@@ -135,7 +135,7 @@ class Alternation(Bounded, Method):
         if self.answers == "numbers" and self.labels:
             raise SpecificationError("a regressor has no labels; leave them out", "labels")
         if self.records is None and self.strata:
-            raise SpecificationError("sentences have their own strata; columns are named for records only", "strata")
+            raise SpecificationError("strata can be named for records only; sentences have their own", "strata")
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ class Alternation(Bounded, Method):
         """Expect numbers of a regressor and labels of a classifier; refuse a request for the other kind of answers."""
         expected: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, expected}:
-            raise SpecificationError(f"a {kind} answers with {expected}, not with {self.answers}", "answers")
+            raise SpecificationError(f"a {kind} returns {expected}, not {self.answers}", "answers")
         return replace(self, answers=expected)
 
     def references(self) -> References:

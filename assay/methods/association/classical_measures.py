@@ -16,7 +16,7 @@ import numpy as np
 from assay.catalog.choices import AssociationWords
 from assay.document import read_json
 from assay.methods.association.detail import Classical, MeasureDocument, MeasuredWeat, NullDocument, WeatDocument
-from assay.methods.shared.coverage import Vectors
+from assay.methods.shared.answers.vectors import Vectors
 from assay.model import Floats
 from assay.rating.component import result_or_why
 from assay.statistics.embeddings.bias_direction import direct_bias, relational_inner_product
@@ -27,8 +27,7 @@ from assay.statistics.embeddings.embedding_bias import (
     relative_norm_distance,
 )
 from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
-from assay.statistics.embeddings.weat import cosines, weat
-from assay.statistics.embeddings.weat_null import null_check
+from assay.statistics.embeddings.weat import cosines, null_check, weat
 
 Matrix = Floats
 

@@ -72,7 +72,7 @@ def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
         first_posterior, second_posterior = first.fitted(shared), second.fitted(shared)
         comparison = compare(first_posterior, second_posterior)
     except EvidenceError as error:
-        raise NotComparable(f"what both ratings measured cannot be compared: {error}") from None
+        raise NotComparable(f"the measurements of both ratings cannot be compared: {error}") from None
     return {
         "method": METHOD,
         "attribute": before.attribute,
@@ -204,7 +204,7 @@ def _check_methods(before: RatingDocument, after: RatingDocument) -> None:
     same = methods[0] == methods[1]
     methods_text = f"both ratings are by {methods[0]}" if same else f"they are by {' and '.join(methods)}"
     raise NotComparable(
-        f"only ratings by {METHOD} can be compared: they alone carry distances that a posterior is drawn from; "
+        f"only ratings by {METHOD} can be compared: only they contain the distances that the comparison needs; "
         f"{methods_text}"
     )
 

@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt, MaxLen
+from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
 from assay.catalog.choices import AssociationWords
@@ -25,13 +25,8 @@ from assay.errors import EvidenceError, TooFewObservations
 from assay.experiment import Experiment
 from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
-from assay.methods.association.detail import (
-    AssociationComponent,
-    ConnectionDocument,
-    Predictive,
-    ProtectedDocument,
-)
-from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
+from assay.methods.association.detail import AssociationComponent, ConnectionDocument, Predictive, ProtectedDocument
+from assay.methods.shared.answers.vectors import Vectors, ask_vectors, cover, uncovered
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import LEAST_UNITS, Counts, Measurement, Tolerance, Units, result_or_why
@@ -68,12 +63,6 @@ class Association(OneSpecification[AssociationWords]):
 
     Parameters
     ----------
-    attribute : str
-        Attribute in which the groups differ. Empty: the attribute of the specification, or gender.
-    specification : str, optional
-        Name of a list of protected words, stereotypes and controls, from the catalog or the caller's own.
-    words : AssociationWords, optional
-        The words themselves; they take precedence over `specification`.
     residual : str
         ``per-connection`` (one residual sigma for each connection; reproduces the published figures) or ``shared``.
     prior : str
@@ -82,26 +71,17 @@ class Association(OneSpecification[AssociationWords]):
         Posterior draws.
     delta : float
         Largest difference of mean cosine distances that still counts as none.
-    confidence : float
-        Probability from which a letter is declared.
-    aggregation : str
-        How several components become one letter: ``worst`` or ``vote``.
     strata : bool
         Whether a difference between groups that all stereotypes share is judged besides the difference for controls,
         and both are judged for words like these instead of for these words only.
     """
 
-    attribute: Annotated[str, MaxLen(100)] = ""
     method: Literal["association"] = "association"
-    specification: Annotated[str, MaxLen(100)] | None = None
     words: AssociationWords | None = None
     residual: Literal["per-connection", "shared"] = "per-connection"
     prior: Literal["paper", "weak"] = "paper"
     draws: Annotated[int, Ge(500), Le(50_000)] = 4000
     delta: Annotated[float, Gt(0), Lt(2)] = 0.05
-    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
-    aggregation: Literal["worst", "vote"] = "worst"
-    strata: bool = True
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER})
     summary: ClassVar[str] = "Are words for a group nearer to the stereotypes of that group than to those of others?"
@@ -243,7 +223,7 @@ def effects_of(
     Step 2: the mean distance to the stereotypes of other groups minus that to the stereotypes of the own group.
     With `rng` (since 1.3.0), step 1 holds for control words like these, strata are judged, and step 2 has no sign. With
     three groups or more, the mean of step 2 can hide the effect of one list: the groups' differences in each list are
-    fitted together and compared with `delta`, too (docs/decisions/0081).
+    fitted together and also compared with `delta` (docs/decisions/0081).
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     groups = [means for terms in words.protected.values() if (means := _mean_of(posterior, terms, shares)) is not None]
@@ -289,7 +269,7 @@ def group_gaps(
     -------
     tuple of ndarray and two dict of str to ndarray, shape (draws, pairs of groups)
         Differences of distances to control words; by stratum, to all stereotypes (`shared_lean`) and to each kind of
-        control; by list, to each list of stereotypes. A list of fewer than five words stands for these words only.
+        control; by list, to each list of stereotypes. Those of a list of fewer than five words hold for these only.
     """
     table: dict[str, dict[str, float]] = {}
     for group, protected in words.protected.items():
@@ -329,7 +309,7 @@ def chances_of_short_lists(
 ) -> dict[str, bool]:
     """Return whether the differences in lists that stand for their words only, and in all lists, may be chance.
 
-    The mean distance of so few words has no error. But the words for the groups differ, too: a difference that is no
+    The mean distance of so few words has no error. But the words for the groups also differ: a difference that is no
     larger than the groups' words differ among themselves proves nothing.
     """
     draws, short = dict(lists), {}

@@ -19,7 +19,7 @@ from assay.document import EffectDocument
 from assay.errors import EvidenceError, OutOfBounds, SpecificationError
 from assay.methods.forced_choice.detail import WordDocument
 from assay.methods.forced_choice.psychometric_fit import PsychometricFit, fit_psychometric
-from assay.methods.shared.answer_tally import Tally, ask_in_batches
+from assay.methods.shared.answers.tally import Tally, ask_in_batches
 from assay.model import Classify, Probe, Reply
 from assay.rating.component import Counts
 
@@ -87,7 +87,7 @@ class Questions(Bounded):
         if self.first_label and self.first_label == self.second_label:
             raise SpecificationError("the two labels must differ", "questions.second_label")
         if any(not 0 <= level <= 1 for level in self.levels) or len(set(self.levels)) < len(self.levels):
-            raise OutOfBounds("levels are shares between 0 and 1, each once", "questions.levels")
+            raise OutOfBounds("levels must be different shares between 0 and 1", "questions.levels")
 
     def write(self, cues: Sequence[tuple[str, str]], word: str, level: float, rng: np.random.Generator) -> str:
         """Write one question: cue words of both sides in the level's shares, in random order."""

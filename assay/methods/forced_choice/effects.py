@@ -41,7 +41,7 @@ class ChoiceEffects:
     common: Floats | None = None
     """Preference that the concepts of both sides share (`shared_lean`), if sides are known; shape (draws,)."""
     apart: Floats | None = None
-    """Half the distance of both sides' mean points, positive if each leans to its own side; shape (draws,)."""
+    """Half the distance of both sides' mean points, positive if each is nearer to its own side; shape (draws,)."""
     whole: Floats | None = None
     """``mean PSE of all concepts - 1/2``, with its sign, if their sides are not known; shape (draws,)."""
 
@@ -52,7 +52,7 @@ class ChoiceEffects:
 
     @property
     def step_2(self) -> Floats:
-        """Draws of the effect of step 2: the larger of two effects, because either shows that concepts take sides.
+        """Draws of the effect of step 2: the larger of two effects, because either shows preferences of concepts.
 
         One is the spread (sd over words) of concepts beyond that of controls, or 0. The other is `apart`: if controls
         lean to different sides, they may spread as far as concepts that follow a stereotype.

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
+from assay.bounds import refuse_repeats
 from assay.catalog.choices import ChoiceWords
 from assay.document import ComponentDocument
 from assay.errors import SpecificationError
@@ -23,8 +24,7 @@ from assay.methods.forced_choice import words as spoken
 from assay.methods.forced_choice.choice_trials import Questions, Trials, ask_choices
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
 from assay.methods.forced_choice.psychophysics import Replicates, judge_choices, judge_vectors
-from assay.methods.shared.coverage import Vectors, ask_vectors
-from assay.methods.shared.distributions import refuse_repeats
+from assay.methods.shared.answers.vectors import Vectors, ask_vectors
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Kind, Probe, Reply
 from assay.rating.component import Counts, Tolerance
@@ -37,12 +37,6 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
 
     Parameters
     ----------
-    attribute : str
-        Attribute in which the cues differ. Empty: the attribute of the specification, or gender.
-    specification : str, optional
-        Name of a list of cues, concepts and controls, from the catalog or the caller's own.
-    words : ChoiceWords, optional
-        The words themselves; they take precedence over `specification`.
     models : tuple of str
         Names of several models of the service, each a replicate. Empty: the model in the service's settings.
     templates : tuple of str
@@ -61,18 +55,12 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     delta : float
         Largest effect that still counts as none, in shares of the mixture: deviation of controls from 1/2 (step 1);
         spread of concepts beyond that of controls, or lean of concepts to their own side (step 2).
-    confidence : float
-        Probability from which a letter is declared.
-    aggregation : str
-        How several components become one letter: ``worst`` or ``vote``.
     strata : bool
         Whether a shift that the concepts of both sides share is judged besides that of controls, and the lean of
         concepts to their own side besides their spread.
     """
 
-    attribute: Annotated[str, MaxLen(100)] = ""
     method: Literal["forced-choice"] = "forced-choice"
-    specification: Annotated[str, MaxLen(100)] | None = None
     words: ChoiceWords | None = None
     models: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(200)], ...], MaxLen(50)] = ()
     templates: Annotated[tuple[str, ...], MinLen(1), MaxLen(20)] = ("{word}",)
@@ -81,10 +69,6 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     normalise: bool = True
     questions: Questions | None = None
     trials: Annotated[tuple[Trials, ...], MaxLen(20_000)] = ()
-    delta: Annotated[float, Gt(0), Lt(1)] = 0.05
-    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
-    aggregation: Literal["worst", "vote"] = "worst"
-    strata: bool = True
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
     summary: ClassVar[str] = "Which of two cues does a space of words, or an observer, take each concept to belong to?"

@@ -114,9 +114,9 @@ def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tu
     """Validate the counts and add up the counts of each level."""
     levels, chose, totals = (np.asarray(column, dtype=float) for column in (level, chose_second, trials))
     if not levels.shape == chose.shape == totals.shape or levels.ndim != 1:
-        raise OutOfBounds("levels, choices and trials must be as many", "trials")
+        raise OutOfBounds("levels, choices and trials must be equally many", "trials")
     if not (np.isfinite(levels).all() and ((chose >= 0) & (chose <= totals)).all()):
-        raise OutOfBounds("levels must be finite, and choices between 0 and the trials of their level", "trials")
+        raise OutOfBounds("levels must be finite, and choices from 0 to the trials of their level", "trials")
     has_trials = totals > 0
     distinct, where = np.unique(levels[has_trials], return_inverse=True)
     if len(distinct) < 2:

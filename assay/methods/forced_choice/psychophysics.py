@@ -21,7 +21,7 @@ from assay.methods.forced_choice.detail import (
     WordDocument,
 )
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
-from assay.methods.shared.coverage import ENOUGH, Vectors, cover, uncovered
+from assay.methods.shared.answers.vectors import ENOUGH, Vectors, cover, uncovered
 from assay.methods.shared.detail import Coverage, Sides
 from assay.model import Component, Floats, Integers, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, Units, result_or_why
@@ -65,7 +65,7 @@ def judge_vectors(
 ) -> Component:
     """Judge the points of subjective equality of the closed-form observer.
 
-    `strata`: whether to judge the shift that the concepts of both sides share, too (methodology 1.3.0). `spaces` are
+    `strata`: whether to judge also the shift that the concepts of both sides share (methodology 1.3.0). `spaces` are
     the vectors of each of a service's models; a word counts if every model has a vector for it.
     """
     cues = tuple(pair for pair in words.cues if all(cue in space.of for cue in pair for space in spaces))
@@ -90,11 +90,10 @@ def judge_vectors(
     except EvidenceError as error:
         return measurement.impossible(error)
     table = _table(points, np.stack(halves), concepts, controls, words, rng)
-    models, cue_pairs, templates = points.shape[:3]
     measurement.detail = replace(
         _beside(measurement.detail, table, effects, rng),
         levels=LEVELS,
-        replicates=ReplicatesDocument(models, cue_pairs, templates, replicates.half_samples),
+        replicates=ReplicatesDocument(points.shape[0], points.shape[1], points.shape[2], replicates.half_samples),
         hidden=hidden_documents(effects.hidden),
         estimand="models, cue pairs, templates and words like these",
     )

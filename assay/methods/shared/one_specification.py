@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, cast
+
+from annotated_types import Gt, Lt, MaxLen
 
 from assay.bounds import Bounded
 from assay.catalog.choices import AssociationWords, ChoiceWords
@@ -27,11 +29,32 @@ def refuse_other_attribute(requested: str, attributes: Sequence[str]) -> str:
     return attribute
 
 
+@dataclass(frozen=True)
 class OneSpecification(Bounded, Method, Generic[W]):
-    """Base class of methods with one specification; each method declares the fields itself."""
+    """Base class of methods with one specification.
 
-    specification: str | None
-    words: W | None
+    Parameters
+    ----------
+    attribute : str
+        Attribute in which the groups or cues differ. Empty: the attribute of the specification, or gender.
+    specification : str, optional
+        Name of lists of words, from the catalog or the caller's own.
+    words : optional
+        The words themselves; they take precedence over `specification`.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How several components become one letter: ``worst`` or ``vote``.
+    """
+
+    attribute: Annotated[str, MaxLen(100)] = ""
+    method: str = ""
+    specification: Annotated[str, MaxLen(100)] | None = None
+    words: W | None = None
+    delta: Annotated[float, Gt(0), Lt(1)] = 0.05
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+    strata: bool = True
 
     words_type: ClassVar[type[Any]]
     """Type of the words."""

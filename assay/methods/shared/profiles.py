@@ -132,12 +132,12 @@ class TextProfiles(Bounded):
 def check_profiles(profiles: TextProfiles) -> None:
     """Raise an error that names the field to correct if no profiles can be written from the fields."""
     if len(profiles.people) < 2:
-        raise SpecificationError("people of at least two values are needed to be told apart", "texts.people")
+        raise SpecificationError("people of at least two values are needed for a comparison", "texts.people")
     if len({len(words) for words in profiles.people.values()}) > 1:
         sizes = ", ".join(f"{name} {len(words)}" for name, words in profiles.people.items())
-        raise SpecificationError(f"people must be as many of each value, in pairs; here: {sizes}", "texts.people")
+        raise SpecificationError(f"each value needs the same number of people, in pairs; got {sizes}", "texts.people")
     if len(profiles.contents) != 2:
-        raise SpecificationError(f"contents take two sides, not {len(profiles.contents)}", "texts.contents")
+        raise SpecificationError(f"contents must have two sides, not {len(profiles.contents)}", "texts.contents")
     check_frames(profiles.frames, "texts.frames")
     for group, by_name in (("people", profiles.people), ("contents", profiles.contents)):
         for name, words in by_name.items():
@@ -234,7 +234,7 @@ class RecordProfiles(Bounded):
         if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
             raise SpecificationError("at least two different values are needed, each named once", "records.values")
         if self.rows and self.upload is not None:
-            raise SpecificationError("rows and an upload are given: leave one of them out", "records.rows")
+            raise SpecificationError("give rows or an upload, not both", "records.rows")
         if not self.rows and self.upload is None:
             raise SpecificationError("there are no rows to ask about: give rows, or an upload", "records.rows")
         if self.rows:

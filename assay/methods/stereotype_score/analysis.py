@@ -11,11 +11,11 @@ import numpy as np
 
 from assay.catalog.stereotypes import LISTS, TIED, Role, StereotypeWords
 from assay.document import EffectDocument
-from assay.methods.shared.coverage import ENOUGH
+from assay.methods.shared.answers.vectors import ENOUGH
 from assay.methods.shared.detail import Scores
-from assay.methods.shared.sentences import Pair
-from assay.methods.shared.stereotype_effects import DRAWS, NO_PREFERENCE, StereotypeEffects
-from assay.methods.shared.term_scores import ROLES, Outcome, TermScores, counted, pooled
+from assay.methods.shared.terms.effects import DRAWS, NO_PREFERENCE, StereotypeEffects
+from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
+from assay.methods.shared.terms.sentences import Pair
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
 from assay.methods.stereotype_score.detail import GroupPair, SentencePair, StereotypeComponent
 from assay.model import Floats, HiddenEffect, Reason

@@ -22,10 +22,10 @@ from itertools import pairwise, takewhile
 from typing import Any, Literal
 
 from assay.catalog.stereotypes import TIED
-from assay.methods.shared.answer_tally import AnswerTally, Asking, ask_in_batches, read_number
-from assay.methods.shared.sentences import Pair
+from assay.methods.shared.answers.tally import AnswerTally, Asking, ask_in_batches, read_number
+from assay.methods.shared.terms.sentences import Pair
 from assay.model import Ask, Choose, Fill, Probe, Reply, Score
-from assay.statistics.bayes.stereotype_terms import ANTI_STEREOTYPED, STEREOTYPED, TIE, TIED_WITHIN
+from assay.statistics.bayes.stereotype_terms import ANTI_STEREOTYPED, STEREOTYPED, TIE, preferred
 
 Rung = Literal["echo", "masked", "choice"]
 
@@ -169,17 +169,11 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> Compared | None:
         if len(scored_words) < KNOWN_SHARE * len(read) / 2 or not scored_words:
             return None  # too few words have probabilities to represent the sentences
         first, second = (math.fsum(both[side] for both in scored_words) for side in (0, 1))
-        return Compared(_preferred(first - second), first, second, len(scored_words))
+        return Compared(preferred(first - second), first, second, len(scored_words))
     first_logprob, second_logprob = read
     if first_logprob is None or second_logprob is None:
         return None
-    return Compared(_preferred(first_logprob - second_logprob), first_logprob, second_logprob)
-
-
-def _preferred(ahead: float) -> float:
-    if abs(ahead) <= TIED_WITHIN:
-        return TIE
-    return STEREOTYPED if ahead > 0 else ANTI_STEREOTYPED
+    return Compared(preferred(first_logprob - second_logprob), first_logprob, second_logprob)
 
 
 def _chosen(read: Sequence[float | None]) -> Compared | None:

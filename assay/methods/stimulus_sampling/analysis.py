@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.document import EffectDocument, read_json
 from assay.errors import EvidenceError
-from assay.methods.shared.answer_tally import Tally
+from assay.methods.shared.answers.tally import Tally
 from assay.methods.stimulus_sampling.detail import SamplingComponent, TiedDocument, ValueDocument, Weights, YesRates
 from assay.methods.stimulus_sampling.texts import TextsHeard
 from assay.methods.stimulus_sampling.vectors import CellsHeard
@@ -30,7 +30,7 @@ class Rules:
     """Fields of `StimulusSampling` that decide what is computed.
 
     `tie` is the share of one side of the contents that a value has in a tied prior. `rarer`: either of two labels may
-    count as yes, so within a side, inputs without a yes are judged, too, if they are rarer.
+    count as yes, so within a side, inputs without the positive class are also judged if they are rarer.
     """
 
     tie: float
@@ -40,13 +40,13 @@ class Rules:
 
 
 LEAST_YES = 20
-"""Minimum effective number of inputs that get a yes."""
+"""Minimum effective number of inputs of the positive class."""
 
 LEAST_RATE, LEAST_PART = 0.02, 0.1
-"""A side with a smaller share of yes, which is also a smaller part of the other side's, is not judged by itself."""
+"""A side with a smaller positive rate, also as a part of the other side's, is not judged separately."""
 
 LEAST_OF_CELL = 10
-"""Minimum effective number of inputs that get a yes for each cell of the prior of vectors, on average (since 1.3.0)."""
+"""Minimum effective number of positive inputs for each cell of the prior of vectors, on average (since 1.3.0)."""
 
 
 def judge(
@@ -92,7 +92,7 @@ def judge(
     evidence = Evidence(
         effects.step_1, effects.step_2, hidden=hidden, chance_1=may_be_chance(even), chance_2=may_be_chance(tied)
     )
-    # how much a value's share of the yes answers would grow if every lost reply were a yes for that value
+    # how much a value's share of the positive answers would grow if every lost reply were positive for that value
     share = tally.lost / max(1, tally.counts.asked)
     largest_shift = share / (share + float(answered_inputs.rates.mean(axis=1).sum()))
     return measurement.conclude(
@@ -104,9 +104,9 @@ def judge(
 
 
 def _judged_sides(answered_inputs: TextsHeard | CellsHeard) -> list[int]:
-    """Return the sides where a yes is not negligible; elsewhere next to nobody gets one, whatever the group.
+    """Return the sides where the positive rate is not negligible; elsewhere hardly any input of any group is positive.
 
-    What counts is the largest yes rate of a value on that side: an upper limit of it, as of a Poisson distribution.
+    The largest positive rate of a value on that side counts: an upper limit of it, as of a Poisson distribution.
     """
     largest = answered_inputs.rates.max(axis=0)
     judged_sides = []
@@ -125,10 +125,10 @@ def _within_sides(
     delta: float,
     rng: np.random.Generator,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effect within each side of the contents; if yes is common there, also among inputs without a yes.
+    """Draw the effect within each side of the contents; if the positive class is common, also outside it.
 
-    A side with few inputs that get a yes can only prevent a letter: if two yeses are about the same group, resampling
-    shows no error. If nearly all inputs get a yes, they hardly show who gets it less (docs/decisions/0082).
+    A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
+    shows no error. If nearly all inputs are positive, they hardly show differences (docs/decisions/0082).
     """
     hidden = _effects_of_sides(answered_inputs, effects.within, delta, rng)
     common = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())
@@ -160,12 +160,12 @@ def _effects_of_sides(
 
 
 def _too_little(answered_inputs: TextsHeard | CellsHeard, *, strata: bool) -> Reason | None:
-    """Return a reason if the inputs that got a yes are too few; otherwise ``None``.
+    """Return a reason if the inputs of the positive class are too few; otherwise ``None``.
 
-    A few inputs can share a property by chance, and resampling them cannot show that: a single yes is always about one
-    group. In simulations without any effect, five inputs of equal weight were found biased in .23 of cases, twelve in
-    .017, and twenty in none of 60. Vectors of each value and side are different inputs: if yes lies in both tails, 20
-    inputs in all were found biased in 6 of 48 cases.
+    A few inputs can share a property by chance, and resampling them cannot show that: a single positive always
+    belongs to one group. In simulations without any effect, five inputs of equal weight were found biased in .23 of
+    cases, twelve in .017, and twenty in none of 60. Vectors of each value and side are different inputs: if positives
+    are in both tails, 20 inputs in all were found biased in 6 of 48 cases.
     """
     name, weights = answered_inputs.label, answered_inputs.weights
     if weights.heavy:

@@ -10,7 +10,7 @@ from assay.methods.shared.detail import ProfilesComponent
 
 @dataclass(frozen=True)
 class ValueDocument:
-    """Share of a value among all inputs (`prior`) and among those that get a yes (`posterior`)."""
+    """Share of a value among all inputs (`prior`) and among those of the positive class (`posterior`)."""
 
     value: str | None = None
     prior: float | None = None
@@ -19,7 +19,7 @@ class ValueDocument:
 
 @dataclass(frozen=True)
 class TiedDocument:
-    """The same, when one value comes mostly with one kind of content."""
+    """The distribution if one value comes mostly with content of one side."""
 
     favoured: str | None = None
     side: str | None = None
@@ -48,7 +48,7 @@ class YesRates:
 
 @dataclass(frozen=True)
 class WordRow:
-    """A word near to, or distant from, the inputs that get a yes."""
+    """A word near to, or distant from, the inputs of the positive class."""
 
     word: str | None = None
     slot: str | None = None
@@ -60,7 +60,7 @@ class WordRow:
 
 @dataclass(frozen=True)
 class NumberRow:
-    """A number of the inputs, and its mean among those that get a yes."""
+    """A number of the inputs, and its mean among those of the positive class."""
 
     name: str | None = None
     prior: float | None = None
@@ -70,7 +70,7 @@ class NumberRow:
 
 @dataclass(frozen=True)
 class InputRow:
-    """An input with its probability of a yes."""
+    """An input with its probability of the positive class."""
 
     asked: str | None = None
     yes: float | None = None
@@ -79,7 +79,7 @@ class InputRow:
 
 @dataclass(frozen=True)
 class DistanceRow:
-    """Distance of a group to the inputs that get a yes."""
+    """Distance of a group to the inputs of the positive class."""
 
     value: str | None = None
     distance: float | None = None

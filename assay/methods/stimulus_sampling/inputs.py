@@ -12,7 +12,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.bounds import Bounded
 from assay.errors import EvidenceError, SpecificationError, UnknownName
-from assay.methods.shared.answer_tally import read_number
+from assay.methods.shared.answers.tally import read_number
 from assay.methods.shared.profiles import Cell
 from assay.model import Floats, Record
 from assay.statistics.bayes.surrogate import NormalPrior
@@ -67,9 +67,9 @@ class VectorStimuli(Bounded):
         """Raise an error if the fields do not describe a distribution of vectors."""
         super().__post_init__()
         if len(set(self.names)) < len(self.names):
-            raise SpecificationError("a name stands for one number; one is there twice", "vectors.names")
+            raise SpecificationError("each number needs a name of its own; a name is given twice", "vectors.names")
         if bool(self.rows) == bool(self.centres):
-            raise SpecificationError("give rows, or centres with sides and sd, and not both", "vectors.rows")
+            raise SpecificationError("give either rows or centres with sides and sd", "vectors.rows")
         if self.rows:
             self._check_rows()
         else:
@@ -86,17 +86,17 @@ class VectorStimuli(Bounded):
                 if not all(map(_sound, numbers)):
                     raise SpecificationError(UNSOUND, at)
         if not all(number > 0 for number in self.sd):
-            raise SpecificationError("a standard deviation is positive", "vectors.sd")
+            raise SpecificationError("a standard deviation must be positive", "vectors.sd")
 
     def _check_rows(self) -> None:
         if self.sides or self.sd:
-            raise SpecificationError("sides and sd go with centres; rows have them in themselves", "vectors.sides")
+            raise SpecificationError("sides and sd need centres; from rows they are computed", "vectors.sides")
         columns = tuple(self.rows[0])
         for name, at in ((self.column, "column"), (self.side, "side")):
             if name is None or name not in columns:
                 raise UnknownName("column", str(name), columns, f"vectors.{at}")
         if self.column == self.side or {self.column, self.side} & set(self.names):
-            raise SpecificationError("the attribute, the side and the numbers are columns of their own", "vectors.side")
+            raise SpecificationError("attribute, side and numbers must be different columns", "vectors.side")
         for index, row in enumerate(self.rows):
             if not all(_sound(row.get(name)) for name in self.names):
                 raise SpecificationError(UNSOUND, f"vectors.rows.{index}")
@@ -109,7 +109,7 @@ class VectorStimuli(Bounded):
             raise SpecificationError(f"2 to {MOST_VALUES} groups are needed, not {len(self.values)}", where)
         if len(self.side_names) != SIDES:
             where = "vectors.sides" if self.centres else "vectors.side"
-            raise SpecificationError(f"contents take two sides, not {len(self.side_names)}", where)
+            raise SpecificationError(f"contents must have exactly two sides, not {len(self.side_names)}", where)
 
     def _check_cells(self) -> None:
         for value in self.values:
@@ -117,7 +117,7 @@ class VectorStimuli(Bounded):
                 cell_rows = self._held.get((value, side), [])
                 if len(cell_rows) < LEAST_ROWS or len(set(cell_rows)) < SIDES:
                     raise SpecificationError(
-                        f"{value} has {len(cell_rows)} rows of {side}; {LEAST_ROWS} that differ are needed",
+                        f"{value} has {len(cell_rows)} rows of {side}; {LEAST_ROWS} different rows are needed",
                         "vectors.rows",
                     )
                 try:

@@ -1,7 +1,7 @@
-"""Stimulus sampling: which inputs make a classifier say yes, and which group they are about (P1).
+"""Stimulus sampling: which inputs a classifier puts into the positive class, and which group they are about (P1).
 
-``p(s | yes) ~ p(s) P(yes | s)``: inputs are generated from a stated prior, and each is weighted by the service's
-probability of yes. This is at most 1, so no Markov chain is needed, and the inputs stay readable. If yes is rare, and
+``p(s | +) ~ p(s) P(+ | s)``: inputs are generated from a stated prior, and each is weighted by the service's
+probability of the positive class. It is at most 1, so no Markov chain is needed. If the positive class is rare, and
 for vectors of numbers, a logit that is fitted to some replies (the surrogate) chooses the inputs; the service is asked
 about these, and its answers correct the errors of the logit (docs/methods/stimulus-sampling.md).
 """
@@ -21,7 +21,7 @@ from assay.bounds import Bounded
 from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
-from assay.methods.shared.answer_tally import Asking, Tally, ask_in_batches
+from assay.methods.shared.answers.tally import Asking, Tally, ask_in_batches
 from assay.methods.shared.detail import Profiles, ProfilesAggregation, ProfilesLook
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.methods.stimulus_sampling import words as spoken
@@ -55,7 +55,7 @@ MOST_VECTORS = 20_000
 
 @dataclass(frozen=True)
 class StimulusSampling(Bounded, Method):
-    """Ask a classifier about generated inputs, and find out which groups the inputs with a yes are about.
+    """Ask a classifier about generated inputs, and find out which groups the inputs of the positive class are about.
 
     Parameters
     ----------
@@ -66,15 +66,15 @@ class StimulusSampling(Bounded, Method):
     vectors : VectorStimuli, optional
         Vectors of numbers instead of sentences.
     label : str, optional
-        Label that counts as yes. If it is left out: of two labels, the one that is rarer in the replies of the first
+        Label of the positive class. If it is left out: of two labels, the one that is rarer in the replies of the first
         look; of a single label with a score, its opposite if that is rarer.
     route : str
-        ``weights``: inputs from the prior are weighted by their probability of yes. ``surrogate``: a logit chooses the
-        inputs to ask about. ``auto``: weights for sentences, if their effective number is at least a tenth of all.
+        ``weights``: inputs from the prior are weighted by their positive probability. ``surrogate``: a logit chooses
+        the inputs to ask about. ``auto``: weights for sentences, if their effective number is at least a tenth of all.
     tie : float
         Share of one side of the contents that a value holds in a tied prior; the other values hold the rest.
     delta : float
-        Largest distance (total variation) between the attribute's distribution among the inputs with a yes and an
+        Largest distance (total variation) between the attribute's distribution in the positive class and an
         even distribution that still counts as none.
     confidence : float
         Probability from which a letter is declared.
@@ -103,7 +103,7 @@ class StimulusSampling(Bounded, Method):
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER})
-    summary: ClassVar[str] = "Are the inputs that make the service say yes those of one group?"
+    summary: ClassVar[str] = "Which groups do positively classified inputs come from?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
@@ -233,7 +233,7 @@ class StimulusSampling(Bounded, Method):
     def _trained(
         self, reply_log: Heard, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
-        """Ask about vectors of the unbiased prior; return the fitted surrogate and the label of yes, or a reason."""
+        """Ask about vectors of the unbiased prior; return the fitted surrogate and the positive label, or a reason."""
         assert self.vectors is not None  # noqa: S101
         count = -(-TRAINING // len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
@@ -262,7 +262,7 @@ class StimulusSampling(Bounded, Method):
 
     # ------------------------------------------------------------------------ shared by texts and vectors
     def _label(self, outcome: TextsHeard | CellsHeard | Reason) -> str | None:
-        """Return the label of yes for later looks: the rarer label stays, although a surrogate then favours it."""
+        """Return the positive label for later looks: the rarer label stays, although a surrogate then favours it."""
         return self.label if isinstance(outcome, Reason) else outcome.label
 
     def _sizes(self, max_size: int) -> Iterator[tuple[int, bool]]:
@@ -319,7 +319,7 @@ class StimulusSampling(Bounded, Method):
 
 
 def _hopeless(outcome: object, tally: Tally) -> bool:
-    """Return whether more questions are useless; if there was no yes so far, a first yes may still come."""
+    """Return whether more questions are useless; if no input was positive so far, a later one may be."""
     if tally.unasked:
         return True
     return isinstance(outcome, Reason) and outcome.code not in {"never-yes", "constant-answers"}

@@ -1,4 +1,4 @@
-"""Replies to generated inputs, and the label that counts as yes."""
+"""Replies to generated inputs, and the label of the positive class."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.catalog.answer_text import label_key
-from assay.methods.shared.answer_tally import Tally
-from assay.methods.shared.answers import LOST_SHARE, Answers, LabelSpellings, read_classes, too_many_labels
+from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, LabelSpellings, read_classes, too_many_labels
+from assay.methods.shared.answers.tally import Tally
 from assay.methods.shared.profiles import Case
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import SLACK
@@ -25,7 +25,7 @@ OUTPUT = "output"
 """Name of the component before its label is known."""
 
 TWO = 2
-"""Number of labels from which one is chosen as yes if the request names none."""
+"""Number of labels from which one is chosen as positive if the request names none."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Heard:
         return tally
 
 
-# ---------------------------------------------------------------------------- label that counts as yes
+# ---------------------------------------------------------------------------- label of the positive class
 def probability(read: Mapping[str, float], label: str) -> float:
     """Return the probability of a label; for ``not LABEL``, 1 minus the probability of LABEL."""
     opposite = label.removeprefix(NOT)
@@ -70,11 +70,11 @@ def probability(read: Mapping[str, float], label: str) -> float:
 
 
 def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | None) -> str | Reason:
-    """Return the label that counts as yes: the wanted label, or the rarer of two.
+    """Return the label of the positive class: the wanted label, or the rarer of two.
 
-    `replies` holds the labels and scores of at least one reply. If the label cannot be known, or no reply can be a
-    yes, a reason is returned. The rarer of two labels shows best which group gets it: the common label goes to nearly
-    all inputs of every group (docs/decisions/0081).
+    `replies` holds the labels and scores of at least one reply. If the label cannot be known, or no reply can be
+    positive, a reason is returned. The rarer of two labels shows best which group gets it: the common label goes to
+    nearly all inputs of every group (docs/decisions/0081).
     """
     labels = sorted({label for read in replies for label in read})
     alone = all(len(read) == 1 and next(iter(read.values())) == 1.0 for read in replies)
@@ -103,7 +103,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
 
 
 def flaw(yes: Floats, label: str) -> Reason | None:
-    """Return the reason why the probabilities of yes are uninformative, or ``None``."""
+    """Return the reason why the probabilities of the positive class are uninformative, or ``None``."""
     if yes.max() <= 0:
         return Reason("never-yes", {"label": label, "inputs": int(yes.size)}, label)
     if yes.min() == yes.max():

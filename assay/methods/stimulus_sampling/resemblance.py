@@ -1,4 +1,4 @@
-"""Description of the inputs that make a service say yes: words, distances of groups, and a projection (P1).
+"""Description of the inputs of the positive class: words, distances of groups, and a projection (P1).
 
 P1 measures distances between vectors, but not between texts. Generated texts are made of words in slots, so the
 distance of two texts is the number of slots in which they differ.
@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from assay.errors import EvidenceError
+from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
 from assay.methods.shared.profiles import JOINED, Case
 from assay.methods.stimulus_sampling.detail import (
     DistanceRow,
@@ -23,7 +24,7 @@ from assay.methods.stimulus_sampling.detail import (
     WordRow,
 )
 from assay.model import Floats, Integers
-from assay.statistics.embeddings.projection import principal_components
+from assay.statistics.embeddings.vector_sets import as_vectors
 
 VALUE = "value"
 """Key of the slot that holds the attribute's value."""
@@ -43,7 +44,7 @@ class Texts:
     """For each text, its word in each slot."""
     texts: Sequence[str]
     yes: Floats
-    """The service's probability of yes; shape (n,)."""
+    """The service's probability of the positive class; shape (n,)."""
     prior: Floats
     """Shares of the texts in the prior, which sum to 1; shape (n,)."""
     posterior: Floats
@@ -139,7 +140,7 @@ class VectorsHeard:
     asked: Floats
     """Vectors that the service was asked about; shape (n, dims)."""
     yes: Floats
-    """The service's probability of yes for each vector in `asked`; shape (n,)."""
+    """The service's probability of the positive class for each vector in `asked`; shape (n,)."""
     posterior: Floats
     """Share of each vector in the posterior; shape (n,)."""
 
@@ -186,3 +187,67 @@ def projected(before: Floats, after: Floats) -> Projection:
         return Projection(why=str(error))
     prior, posterior = (np.round(axes.of(vectors), 4).tolist() for vectors in (before, after))
     return Projection(tuple(axes.explained.tolist()), tuple(map(tuple, prior)), tuple(map(tuple, posterior)))
+
+
+# ---------------------------------------------------------------------------- projection
+AS_FAR = 1e-6
+"""Relative difference at which two numbers count as equally far from zero."""
+
+
+@dataclass(frozen=True)
+class PrincipalAxes:
+    """Directions of the largest variance of vectors."""
+
+    centre: Floats
+    axes: Floats
+    """Orthogonal unit vectors; the axis with the largest variance is first; shape (components, dims). The sign is
+    fixed: the number farthest from zero (the first, if several are) is positive."""
+    explained: Floats
+    """Share of the variance along each axis, in [0, 1]; shape (components,)."""
+
+    def of(self, vectors: ArrayLike) -> Floats:
+        """Return the coordinates of vectors; shape (n, components).
+
+        Raise the errors of `as_vectors` unless they are finite numbers in as many columns as `centre`.
+        """
+        matrix = as_vectors(vectors, "the projected vectors", dims=self.centre.size)
+        return np.asarray((matrix - self.centre) @ self.axes.T)
+
+
+def principal_components(vectors: ArrayLike, components: int = 2) -> PrincipalAxes:
+    """Find the directions of largest variance.
+
+    Parameters
+    ----------
+    vectors : array_like, shape (n, dims)
+        At least two vectors.
+    components : int
+        Number of components: at most the number of dimensions, and less than the number of vectors.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than two vectors.
+    OutOfBounds
+        If `components` is out of this range.
+    EvidenceError
+        If a number is not finite.
+    ZeroVariance
+        If all vectors are the same.
+    """
+    matrix = as_vectors(vectors, "the vectors", least=2)
+    largest = min(len(matrix) - 1, matrix.shape[1])
+    if not 1 <= components <= largest:
+        raise OutOfBounds(f"the number of components must be 1 to {largest}, not {components}", "components")
+    centre = matrix.mean(axis=0)
+    if (matrix == matrix[0]).all():
+        raise ZeroVariance(f"all {len(matrix)} vectors are the same; there is no direction in which they differ")
+    _, spread, axes = np.linalg.svd(matrix - centre, full_matrices=False)
+    leading = axes[:components]
+    sizes = np.abs(leading)
+    # the first of equally large loadings fixes the axis's sign: mutually exclusive words have loadings that are
+    # equal up to rounding
+    first = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
+    furthest = np.take_along_axis(leading, first[:, None], axis=1)
+    explained = spread[:components] ** 2 / (spread**2).sum()
+    return PrincipalAxes(centre, leading * np.where(furthest < 0, -1.0, 1.0), explained)

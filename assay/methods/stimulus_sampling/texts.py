@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assay.document import Shares
-from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
+from assay.errors import EvidenceError, OutOfBounds
+from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
-from assay.methods.stimulus_sampling.inclusion_probability import inclusion
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible, probability
 from assay.methods.stimulus_sampling.resemblance import Texts, indicators, words_of
 from assay.model import Floats, Reason
@@ -32,13 +33,13 @@ See docs/methods/stimulus-sampling.md.
 
 @dataclass(frozen=True)
 class TextsHeard:
-    """Profiles that were answered with a probability of yes under every value."""
+    """Profiles that were answered with a probability of the positive class under every value."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]
     label: str
     yes: Floats
-    """Probability of the label that counts as yes; shape (profiles, values)."""
+    """Probability of the label of the positive class; shape (profiles, values)."""
     taken: Floats
     """Probability with which each profile was taken from the pool; shape (profiles,)."""
 
@@ -65,7 +66,7 @@ class TextsHeard:
 
     @cached_property
     def carried_by(self) -> dict[str, float]:
-        """Effective number of clusters (Kish) behind the yes answers, by kind; frames may be few and are left out."""
+        """Effective number of clusters (Kish) of the positive answers, by kind; frames may be few and are left out."""
         of_profile = self.weights.shares.reshape(self.yes.shape).sum(axis=1)
         return {
             kind: float(1 / (np.bincount(ids, weights=of_profile) ** 2).sum())
@@ -74,15 +75,15 @@ class TextsHeard:
         }
 
     def others(self) -> TextsHeard:
-        """Return the same profiles with every other answer counted as yes: each probability p becomes 1 - p."""
+        """Return the same profiles with every other answer counted as positive: each probability p becomes 1 - p."""
         return replace(self, yes=1 - self.yes)
 
     def effective_of(self, side: int) -> float:
-        """Return the effective number of inputs (Kish) behind the yes answers of a side."""
+        """Return the effective number of inputs (Kish) behind the positive answers of a side."""
         return effective((self.yes / self.taken[:, None])[self.paired.side == side])
 
     def surrogate(self) -> WordLogit:
-        """Fit a logit in the profiles' words to the mean probability of yes over the values."""
+        """Fit a logit in the profiles' words to the mean probability of the positive class over the values."""
         return WordLogit.fit(self.cases[:TRAINING], self.yes[:TRAINING].mean(axis=1))
 
     @property
@@ -97,7 +98,7 @@ class TextsHeard:
 
     @property
     def rates(self) -> Floats:
-        """Yes rate by value and side, shape (values, 2)."""
+        """Positive rate by value and side, shape (values, 2)."""
         return self.paired.rates
 
     def inputs_of(self, side: int) -> int:
@@ -110,7 +111,7 @@ class TextsHeard:
 
     @property
     def resemblance(self) -> Texts:
-        """Every text with its share among the inputs that get a yes."""
+        """Every text with its share among the inputs of the positive class."""
         places = [(case, value) for case in self.cases for value in range(len(self.values))]
         prior = np.repeat(1 / self.taken, len(self.values))
         return Texts(
@@ -146,7 +147,7 @@ def hear_texts(answers: Answers, taken: Floats, requested_label: str | None) -> 
 
 @dataclass(frozen=True)
 class WordLogit:
-    """Surrogate of the service: a logit with the log odds of yes for each word in a slot of a profile.
+    """Surrogate of the service: a logit with the log odds of the positive class for each word in a slot of a profile.
 
     `constant` is the log odds of a profile without any known word.
     """
@@ -156,7 +157,7 @@ class WordLogit:
 
     @classmethod
     def fit(cls, cases: Sequence[Case], yes: Floats) -> WordLogit:
-        """Fit the logit to the probability of yes of some profiles."""
+        """Fit the logit to the probability of the positive class of some profiles."""
         fitted = fit_surrogate(indicators([case.clusters for case in cases]), yes)
         words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
         return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
@@ -164,7 +165,7 @@ class WordLogit:
     def wanted(self, cases: Sequence[Case]) -> Floats:
         """Compute the relative sampling density of each profile of a pool, 1 on average; shape (pool,).
 
-        A tenth of the density is uniform, so that inputs that the logit overlooks are sampled, too.
+        A tenth of the density is uniform, so that inputs that the logit overlooks are also sampled.
         """
         score = [self.constant + sum(self.weights.get(word, 0.0) for word in case.clusters.items()) for case in cases]
         expected = special.expit(np.array(score))
@@ -192,3 +193,46 @@ class Picking:
             probability[on_side] = inclusion(self.density[on_side], count / SIDES)
         taken_indices = np.flatnonzero(self.number < probability)
         return [self.cases[int(index)] for index in taken_indices], probability[taken_indices]
+
+
+# ---------------------------------------------------------------------------- inclusion probabilities
+def inclusion(density: ArrayLike, count: float) -> Floats:
+    """Compute the inclusion probability of each member of a pool.
+
+    Parameters
+    ----------
+    density : array_like, shape (n,)
+        Relative density of each member; positive, on any scale.
+    count : float
+        Mean size of the sample, positive. If the pool is not larger, all members are taken.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        ``min(1, c density)``, with c such that the sum is `count`. The probabilities grow with `count`: if a member is
+        taken whenever its own random number is below its probability, a larger sample contains every smaller one.
+
+    Raises
+    ------
+    OutOfBounds
+        If `count` is not positive.
+    EvidenceError
+        If a density is not a positive, finite number.
+    """
+    densities = np.asarray(density, dtype=float)
+    if not count > 0:
+        raise OutOfBounds(f"a sample takes a positive number, not {count}", "count")
+    if densities.ndim != 1 or not densities.size or not (np.isfinite(densities) & (densities > 0)).all():
+        raise EvidenceError("members of a pool are wanted with positive, finite densities")
+    if count >= densities.size:
+        return np.ones_like(densities)
+    order = np.argsort(-densities, kind="stable")
+    ordered = densities[order]
+    # if the m densest are certain members, the others share the remaining places in proportion to their densities
+    remaining_density = np.append(np.cumsum(ordered[::-1])[::-1], 0.0)
+    sure = np.arange(densities.size)
+    scales = (count - sure) / remaining_density[:-1]
+    first = int(np.argmax((scales * ordered <= 1) | (sure >= count)))
+    shares = np.minimum(1.0, scales[first] * ordered)
+    shares[:first] = 1.0
+    return np.asarray(shares[np.argsort(order, kind="stable")])

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from assay.document import NO_ENTRIES, Shares
-from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
+from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible, probability
@@ -25,7 +25,7 @@ Place = tuple[int, int]
 """A cell of the prior: the indices of a value and a side."""
 
 BEFORE = 50
-"""Number of vectors of each cell of the prior with which the inputs that get a yes are compared."""
+"""Number of vectors of each cell of the prior with which the inputs of the positive class are compared."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Supply:
     """Numbers that are sent; shape (n, dims)."""
     scale: Floats
     """Importance weight of each vector: the prior's density over the density that it was drawn from; shape (n,). The
-    mean of the weighted probabilities of yes is the cell's yes rate."""
+    mean of the weighted probabilities of the positive class is the cell's positive rate."""
 
 
 def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[Place, Supply]:
@@ -76,22 +76,22 @@ def asked(
 
 @dataclass(frozen=True)
 class CellsHeard:
-    """Vectors of each cell of the prior that were answered with a probability of yes."""
+    """Vectors of each cell of the prior that were answered with a probability of the positive class."""
 
     values: tuple[str, ...]
     sides: tuple[str, ...]
     label: str
     cells: Mapping[tuple[int, int], Floats]
-    """Weighted probabilities of yes, whose mean is the cell's yes rate."""
+    """Weighted probabilities of the positive class, whose mean is the cell's positive rate."""
     scales: Mapping[tuple[int, int], Floats]
-    """The weights: the values of `cells` if every answer were yes."""
+    """The weights: the values of `cells` if every answer were positive."""
     weights: Weights
     resemblance: VectorsHeard
-    """The vectors, with their shares among the inputs that get a yes."""
+    """The vectors, with their shares among the inputs of the positive class."""
 
     clusters: ClassVar[Shares] = NO_ENTRIES
     carried_by: ClassVar[dict[str, float]] = {}
-    """Effective number of clusters behind the yes answers: empty, because vectors share no clusters."""
+    """Effective number of clusters behind the positive answers: empty, because vectors share no clusters."""
     estimand: ClassVar[str] = "any vector of the stated prior"
 
     @property
@@ -101,15 +101,15 @@ class CellsHeard:
 
     @property
     def rates(self) -> Floats:
-        """Yes rate of each cell, shape (values, 2)."""
+        """Positive rate of each cell, shape (values, 2)."""
         return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
 
     def others(self) -> CellsHeard:
-        """Return the same vectors with every other answer counted as yes: each probability p becomes 1 - p."""
+        """Return the same vectors with every other answer counted as positive: each probability p becomes 1 - p."""
         return replace(self, cells={cell: self.scales[cell] - yes for cell, yes in self.cells.items()})
 
     def effective_of(self, side: int) -> float:
-        """Return the effective number of inputs (Kish) behind the yes answers of a side."""
+        """Return the effective number of inputs (Kish) behind the positive answers of a side."""
         return effective(np.concatenate([self.cells[value, side] for value in range(len(self.values))]))
 
     def inputs_of(self, side: int) -> int:
@@ -122,7 +122,7 @@ class CellsHeard:
 
 
 def read_vectors(replies: Sequence[Reply], requested_label: str | None) -> tuple[str, Floats] | Reason:
-    """Return the label of yes and each reply's probability of yes (NaN: unusable); a reason if too few are usable."""
+    """Return the positive label and its probability in each reply (NaN: unusable); a reason if too few are usable."""
     answers = Answers(tuple(Case(str(index), ()) for index in range(len(replies))), ("",), numbers=False)
     for index, reply in enumerate(replies):
         answers.take(index, 0, reply)
@@ -151,8 +151,8 @@ def hear_vectors(
 ) -> CellsHeard | Reason:
     """Read the replies to the first vectors of each cell, in order; return a reason if they cannot be judged.
 
-    `requested_label` is the label that counts as yes; without it, the rarer of two does. `rng` draws vectors of the
-    prior, with which the vectors that get a yes are compared.
+    `requested_label` is the label of the positive class; without it, the rarer of two does. `rng` draws vectors of the
+    prior, with which the vectors of the positive class are compared.
     """
     read = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], requested_label)
     if isinstance(read, Reason):

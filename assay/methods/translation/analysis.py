@@ -9,17 +9,22 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
+from assay.bounds import Bounded, refuse_repeats
 from assay.catalog import Attribute, languages, occupations
+from assay.catalog import attribute as attribute_named
 from assay.document import AggregationDocument, ComponentDocument, ContentDocument, LookDocument
-from assay.experiment import Looks
-from assay.methods.shared.distributions import BlocksMethod, BlockSpec
+from assay.errors import OutOfBounds
+from assay.experiment import Looks, Method
 from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import TranslationComponent, Translations
+from assay.methods.translation.distributions import BlockSpec, declare_blocks, default_biased, default_unbiased
 from assay.methods.translation.hidden_effects import design_effects, hidden_effects
 from assay.methods.translation.published_rules import adjust, analyse_blocks
 from assay.model import (
@@ -63,13 +68,57 @@ OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
 Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 
 
-class TranslationMethod(BlocksMethod):
-    """Base class of the methods that rate translators; each method declares the fields itself."""
+@dataclass(frozen=True)
+class TranslationMethod(Bounded, Method):
+    """Base class of the methods that rate translators.
 
-    alpha: float
-    delta_loss: float | None
-    strata: bool
-    look_growth: float
+    Parameters
+    ----------
+    attribute : str
+        Attribute to test; see `/v1/attributes`.
+    languages : tuple of str
+        Middle languages (ISO 639-1, optionally with region or script). Each is a component.
+    texts_per_block : int
+        Texts per block at the first look (P5 uses 20).
+    max_texts_per_block : int
+        Texts per block at the last look; used only with `stop_early`.
+    stop_early : bool
+        Whether to compute letters after `texts_per_block` texts, then after `look_growth` times as many, and so on,
+        and to stop as soon as a letter is clear. ``False`` is the paper's fixed design.
+    unbiased, biased : tuple of mapping
+        Declared distributions over the attribute's values, one block each. Left out: equal
+        shares, and one block of .9 for each value.
+    delta : float
+        Largest effect (total variation) that still counts as unbiased.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How components become one letter: ``worst`` (P5) or ``vote``.
+    alpha : float
+        Level of the tests behind the published rules.
+    strata : bool
+        Whether effects within groups of occupations and the spread between occupations are judged besides the mean.
+    delta_loss : float, optional
+        Largest difference between the values' shares of lost texts that still counts as none. ``None``: not judged.
+    look_growth : float
+        Factor by which the number of texts grows from look to look.
+    """
+
+    attribute: str
+    method: str = ""
+    languages: Annotated[tuple[str, ...], MaxLen(200)] = ("es",)
+    texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 20
+    max_texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 320
+    stop_early: bool = True
+    unbiased: Annotated[tuple[Mapping[str, float], ...], MaxLen(10)] = ()
+    biased: Annotated[tuple[Mapping[str, float], ...], MaxLen(20)] = ()
+    delta: Annotated[float, Gt(0), Lt(1)] = 0.1
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+    alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
+    strata: bool = True
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
+    look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.33
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     probes_each: ClassVar[int]
@@ -77,6 +126,47 @@ class TranslationMethod(BlocksMethod):
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
     COMPONENT: ClassVar[type[ComponentDocument]] = TranslationComponent
+
+    def __post_init__(self) -> None:
+        """Fill in the attribute's default blocks and check the fields."""
+        super().__post_init__()
+        tested_attribute = self.catalog_attribute
+        object.__setattr__(
+            self, "unbiased", tuple(dict(shares) for shares in self.unbiased) or default_unbiased(tested_attribute)
+        )
+        object.__setattr__(
+            self, "biased", tuple(dict(shares) for shares in self.biased) or default_biased(tested_attribute)
+        )
+        refuse_repeats("languages", self.languages)
+
+    @property
+    def catalog_attribute(self) -> Attribute:
+        """The tested attribute, from the catalog."""
+        return attribute_named(self.attribute)
+
+    @cached_property
+    def blocks(self) -> tuple[BlockSpec, ...]:
+        """The declared distributions as named blocks."""
+        return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
+
+    def refuse_oversize(self, limit: int, material: str) -> None:
+        """Raise `OutOfBounds` if blocks need more than `limit` texts, the number of distinct sentences for a block.
+
+        The error names the field that is too large with its maximum. `max_texts_per_block` may not be below
+        `texts_per_block`.
+        """
+        first, last = self.texts_per_block, self.max_texts_per_block
+        if self.stop_early and first > last:
+            raise OutOfBounds(
+                f"max_texts_per_block must be at least texts_per_block ({first}), not {last}", "max_texts_per_block"
+            )
+        field, size = ("max_texts_per_block", last) if self.stop_early else ("texts_per_block", first)
+        if size > limit:
+            raise OutOfBounds(
+                f"{field} is {size}, but there are distinct {material} for {limit} texts a block; "
+                f"ask for at most {limit}",
+                field,
+            )
 
     @staticmethod
     @abstractmethod

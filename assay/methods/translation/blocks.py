@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.catalog import Attribute, Construction, Frame, Occupation, construction, occupations
 from assay.errors import OutOfBounds, SpecificationError
-from assay.methods.shared.distributions import BlockSpec
+from assay.methods.translation.distributions import BlockSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class NeutralWriter(_Writer):
         frames = construction("neutral").frames
         for name in attribute.value_names:
             if not _on_side(name):
-                raise SpecificationError(f"no occupation is known to be mostly done by {name!r}", "attribute")
+                raise SpecificationError(f"the catalogue has no occupation held mostly by {name!r}", "attribute")
         decks = {name: _shuffled_contents(_on_side(name), frames, rng) for name in attribute.value_names}
         super().__init__(specs, decks, 1, rng)
 

@@ -1,8 +1,8 @@
 """Texts sent to a translator and its answers: transition counts, losses and examples of one component.
 
-A *row* is what went in (a pronoun, or the labour side of an occupation), an *output* is what was read from the reply
+A *row* is the input (a pronoun, or the labour side of an occupation), an *output* is the reading of the reply
 (a value of the attribute, or the residual). A reply is evidence only if it can be compared with the question sentence
-by sentence. Any other reply is only counted, with its reason (docs/methods/round-trip.md, "Pairing").
+by sentence. Any other reply is only counted, with its reason (docs/how-answers-are-read.md).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from assay.catalog import Attribute, split_sentences
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.document import NO_ITEMS, BlockDocument, ComponentDocument, EffectDocument, ExampleDocument, always
 from assay.experiment import BUDGET
-from assay.methods.shared.answer_tally import refuses
-from assay.methods.shared.distributions import BlockSpec
+from assay.methods.shared.answers.tally import refuses
 from assay.methods.translation.blocks import Text
+from assay.methods.translation.distributions import BlockSpec
 from assay.model import Failure, Floats, Integers, Reply
 from assay.statistics.intervals.credible import wilson
 
@@ -184,7 +184,7 @@ class Translations:
     def count(self, text: Text, reading: Reading, *, middle: object = None, returned: object = None) -> None:
         """Count one text: as read, as unusable, as failed, or as not asked.
 
-        One translation of many different texts (`MOST_ALIKE`) is none, whatever it says, so it is unusable.
+        The same translation of more than `MOST_ALIKE` different texts is unusable, whatever it says.
         """
         if reading.values is not None and returned is not None:
             self._alike[returned_text := str(returned).strip()] += 1

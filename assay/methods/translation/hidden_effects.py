@@ -2,7 +2,7 @@
 
 A translator that gives "he" to all occupations done mostly by men, and "she" to those done mostly by women, is
 balanced on average. So balanced input is also judged within each of these groups of occupations. The spread between
-single occupations is judged, too, and so are frames of sentences and positions in a text.
+single occupations is also judged, and so are frames of sentences and positions in a text.
 """
 
 from __future__ import annotations

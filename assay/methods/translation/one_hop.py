@@ -3,20 +3,20 @@
 A neutral sentence ("The nurse is here.") is translated into a language whose articles or pronouns
 mark gender, and the mark is read. The *row* of the transition matrix is the labour side of the
 occupation (mostly men, mostly women), so that step 2 asks whether the output follows a biased mix
-of occupations (docs/methods/round-trip.md, "one-hop"). A sentence that leaves the gender open on purpose, such as
+of occupations (docs/methods/one-hop.md). A sentence that leaves the gender open on purpose, such as
 one with both forms ("El/la enfermero/a"), is harmless: effects are taken over the marked sentences only,
 weighted by their share. A sentence whose gender cannot be read ("L'infirmière") is counted as lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt, MaxLen
+from annotated_types import Ge, Le
 
 from assay.catalog import Attribute, construction, occupations
 from assay.catalog.answer_text import normalise_answer
@@ -24,10 +24,10 @@ from assay.catalog.inclusive_forms import without_dots
 from assay.catalog.values import NEUTRAL
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
-from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import NeutralWriter, Text, neutral_capacity
 from assay.methods.translation.collection import Reading, Translations, align, chunks, read_hop
+from assay.methods.translation.distributions import BlockSpec
 from assay.model import Component, Probe, Translate
 
 BATCH = 500
@@ -47,30 +47,17 @@ class OneHop(TranslationMethod):
         Attribute to test; it must have a lexicon for the target language.
     languages : tuple of str
         Target languages. Each is a component.
-    texts_per_block, max_texts_per_block, stop_early : int, int, bool
-        Sequential design, as for `round-trip`.
+    texts_per_block : int
+        Texts per block at the first look.
     unbiased, biased : tuple of mapping
         Declared mixes of occupations by labour side: ``{"he": .5, "she": .5}`` holds as many
         occupations done mostly by men as by women.
-    delta, confidence, aggregation, alpha, strata, delta_loss, look_growth
-        As for `round-trip`; groups of occupations are step 2 here, so they are no strata.
+    strata : bool
+        Whether the spread between occupations is judged besides the mean; groups of occupations are step 2 here.
     """
 
-    attribute: str
     method: Literal["one-hop"] = "one-hop"
-    languages: Annotated[tuple[str, ...], MaxLen(200)] = ("es",)
     texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 40
-    max_texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 320
-    stop_early: bool = True
-    unbiased: Annotated[tuple[Mapping[str, float], ...], MaxLen(10)] = ()
-    biased: Annotated[tuple[Mapping[str, float], ...], MaxLen(20)] = ()
-    delta: Annotated[float, Gt(0), Lt(1)] = 0.1
-    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
-    aggregation: Literal["worst", "vote"] = "worst"
-    alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
-    strata: bool = True
-    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
-    look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.33
 
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), section 3, with one translation instead of two"

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.collection import Translations
+from assay.methods.translation.distributions import BlockSpec
 from assay.model import Floats
 from assay.statistics.hypothesis_tests.divergence import divergence_letter
 from assay.statistics.hypothesis_tests.goodness import exact_multinomial

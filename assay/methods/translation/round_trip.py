@@ -6,22 +6,23 @@ more templates, and a letter with a stated probability (docs/methods/round-trip.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt, MaxLen
+from annotated_types import Gt, Lt, MaxLen
 
+from assay.bounds import refuse_repeats
 from assay.catalog import Attribute, Construction, Frame, check_language, construction
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.methods.shared.distributions import BlockSpec, refuse_repeats
 from assay.methods.shared.held_back import check_statements
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockWriter, Text, capacity, halves
 from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
+from assay.methods.translation.distributions import BlockSpec
 from assay.model import Component, Probe, Translate
 from assay.references import HeldBack
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
@@ -40,67 +41,25 @@ class RoundTrip(TranslationMethod):
 
     Parameters
     ----------
-    attribute : str
-        Attribute to test; see `/v1/attributes`.
-    languages : tuple of str
-        Middle languages (ISO 639-1, optionally with region or script). Each is a component.
     templates : tuple of str
         Sentence constructions; each is measured with each language. ``base`` is the paper's.
-    texts_per_block : int
-        Texts per block at the first look (P5 uses 20).
-    max_texts_per_block : int
-        Texts per block at the last look; used only with `stop_early`.
-    stop_early : bool
-        Whether to compute letters after `texts_per_block` texts, then after `look_growth` times as many, and so on,
-        and to stop as soon as a letter is clear. ``False`` is the paper's fixed design.
-    unbiased, biased : tuple of mapping
-        Declared distributions over the attribute's values, one block each. Left out: equal
-        shares, and one block of .9 for each value.
-    delta : float
-        Largest effect (total variation) that still counts as unbiased.
     delta_content : float
         Largest excess concordance (same answer for different pronouns) that still counts as answering by the pronoun.
-    confidence : float
-        Probability from which a letter is declared.
-    aggregation : str
-        How components become one letter: ``worst`` (P5) or ``vote``.
-    alpha : float
-        Level of the tests behind the published rules.
     reading, statistic : str
         Which published reading and chi-squared statistic are shown first among the published
         rules; all are computed and none decides the headline.
     join : str
         How a published rule combines the comparisons of a step: ``worst`` (P5, section 4.3) or ``vote`` (its
         footnote 4: biased if at least half of them are).
-    strata : bool
-        Whether effects within groups of occupations and the spread between occupations are judged besides the mean.
-    delta_loss : float, optional
-        Largest difference between the values' shares of lost texts that still counts as none. ``None``: not judged.
-    look_growth : float
-        Factor by which the number of texts grows from look to look.
     held_back : tuple of str
         Further frames of ``base`` that the agency held back until this rating; the agency fills them in.
     """
 
-    attribute: str
     method: Literal["round-trip"] = "round-trip"
-    languages: Annotated[tuple[str, ...], MaxLen(200)] = ("es",)
     templates: Annotated[tuple[str, ...], MaxLen(20)] = ("base",)
-    texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 20
-    max_texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 320
-    stop_early: bool = True
-    unbiased: Annotated[tuple[Mapping[str, float], ...], MaxLen(10)] = ()
-    biased: Annotated[tuple[Mapping[str, float], ...], MaxLen(20)] = ()
-    delta: Annotated[float, Gt(0), Lt(1)] = 0.1
     delta_content: Annotated[float, Gt(0), Lt(1)] = 0.15
-    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
-    aggregation: Literal["worst", "vote"] = "worst"
-    alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
     reading: PublishedReading = "departs-from-unbiased"
     statistic: Statistic = "two-sample"
-    strata: bool = True
-    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
-    look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.33
     join: Aggregate = "worst"
     held_back: Annotated[tuple[str, ...], MaxLen(100)] = ()
 

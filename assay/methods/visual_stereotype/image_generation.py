@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from annotated_types import Ge, Le
-
-from assay.bounds import Bounded
-from assay.catalog.articles import indefinite
 from assay.catalog.stereotypes import VisualWords
-from assay.methods.shared.term_items import AuthorCounts
+from assay.catalog.terms import indefinite
+from assay.methods.shared.terms.items import AuthorCounts, Authoring
 from assay.methods.visual_stereotype.inputs import DIGEST, Picture, sort
 from assay.model import Draw, Probe, Reply
 
@@ -36,71 +33,48 @@ PROMPTS: Mapping[Family, str] = {
 
 
 @dataclass(frozen=True)
-class Drawing(Bounded):
+class Drawing(Authoring):
     """Request for pictures to an author.
 
     Parameters
     ----------
-    per_term : int
-        Number of pictures that each generation term should have; existing pictures count.
-    prompt : str
-        Kind of prompt: ``portrait``, ``face`` or ``at-work`` for people, ``plain`` for things.
     tries : int
         Number of failed calls in a row after which no more pictures of a term are asked for.
-    reuse : bool
-        Whether the caller's stored pictures for the same prompts are used first.
+    prompt : str
+        Kind of prompt: ``portrait``, ``face`` or ``at-work`` for people, ``plain`` for things.
     """
 
-    per_term: Annotated[int, Ge(1), Le(200)] = 10
     prompt: Family = "portrait"
-    tries: Annotated[int, Ge(1), Le(10)] = 3
-    reuse: bool = True
 
 
 @dataclass
-class Drawn(AuthorCounts):
-    """The pictures that an author drew, and the counts; pictures are refused as ``same-picture`` or ``no-picture``.
+class Drawn(AuthorCounts[Picture]):
+    """The pictures that an author drew, and counts; pictures are refused as ``same-picture`` or ``no-picture``.
 
-    The id of each picture is that of its probe (`Probe.unit`). `images` holds the digest of every returned image.
+    `images` holds the digest of every returned image.
     """
 
-    pictures: list[Picture] = field(default_factory=list)
+    verb = "drawn"
     images: set[str] = field(default_factory=set)
 
     @property
     def alike(self) -> bool:
         """Whether several prompts all gave the same picture."""
-        return len(self.images) == 1 and len(self.pictures) + self.refused["same-picture"] > 1
+        return len(self.images) == 1 and len(self.items) + self.refused["same-picture"] > 1
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as JSON."""
-        return {
-            "wanted": self.wanted,
-            "asked": self.asked,
-            "drawn": len(self.pictures),
-            "different": len(self.images),
-            "alike": self.alike,
-            "refused": dict(self.refused),
-            "failed": dict(self.failed),
-            "unasked": self.unasked,
-        }
+        return {**super().as_json(), "different": len(self.images), "alike": self.alike}
 
 
 def draw_pictures(
-    words: VisualWords,
-    stored_pictures: Iterable[Picture],
-    per_term: int,
-    *,
-    prompt: Family = "portrait",
-    tries: int = 3,
-    prefix: str = "drawing",
+    words: VisualWords, stored_pictures: Iterable[Picture], drawing: Drawing, prefix: str = "drawing"
 ) -> Generator[Sequence[Probe], Sequence[Reply], Drawn]:
-    """Ask an author for the missing pictures.
+    """Ask an author for the missing pictures; unusable pictures in `stored_pictures` do not count.
 
-    Each generation term should have `per_term` pictures; unusable pictures in `stored_pictures` do not count. `prompt`
-    and `tries` are those of `Drawing`. `prefix` begins every probe's id (`Probe.unit`), which must differ between
-    several calls within one experiment.
+    `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
     """
+    per_term = drawing.per_term
     usable = sort(stored_pictures, words).items
     known_images, picture_counts = {picture.image for picture in usable}, Counter(picture.term for picture in usable)
     drawings = Drawn(wanted=sum(max(0, per_term - picture_counts[term]) for term in words.roles))
@@ -110,7 +84,7 @@ def draw_pictures(
     while open_terms := [term for term in words.roles if picture_counts[term] < per_term and term not in closed]:
         for start in range(0, len(open_terms), BATCH):
             batch = open_terms[start : start + BATCH]
-            asks = [Draw(draw_prompt(term, prompt), numbers[term]) for term in batch]
+            asks = [Draw(draw_prompt(term, drawing.prompt), numbers[term]) for term in batch]
             replies = yield [Probe(f"{prefix}/{term}/{ask.number}", ask) for term, ask in zip(batch, asks, strict=True)]
             for term, reply in zip(batch, replies, strict=True):
                 unit = f"{prefix}/{term}/{numbers[term]}"
@@ -120,7 +94,7 @@ def draw_pictures(
                     failed[term] = 0
                 else:
                     failed[term] += 1
-                    retry = reply.failure is not None and failed[term] < tries
+                    retry = reply.failure is not None and failed[term] < drawing.tries
                     if not retry:
                         closed.add(term)
         if drawings.unasked:
@@ -153,5 +127,5 @@ def _take(drawings: Drawn, known_images: set[str], term: str, unit: str, reply: 
         drawings.refused["same-picture"] += 1
         return False
     known_images.add(image)
-    drawings.pictures.append(Picture(image, term, "drawn", unit))
+    drawings.items.append(Picture(image, term, "drawn", unit))
     return True

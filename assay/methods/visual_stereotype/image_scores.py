@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
@@ -12,10 +12,10 @@ import numpy as np
 from assay.catalog.stereotypes import LISTS, TIED, Role, VisualWords
 from assay.document import NO_EFFECT, EffectDocument
 from assay.errors import ZeroVariance
-from assay.methods.shared.coverage import ENOUGH
-from assay.methods.shared.detail import ModelScores, Scores
+from assay.methods.shared.answers.vectors import ENOUGH
+from assay.methods.shared.detail import Scores
 from assay.methods.shared.detail import TermScore as TermDocument
-from assay.methods.shared.term_scores import ROLES, Outcome, TermScores, counted, pooled
+from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
 from assay.methods.visual_stereotype.detail import ImageDocument, PictureComponent
 from assay.methods.visual_stereotype.inputs import Shown
 from assay.methods.visual_stereotype.label_scores import (
@@ -24,16 +24,13 @@ from assay.methods.visual_stereotype.label_scores import (
     VisualScore,
     fit_images,
     score_images,
-    score_labels,
     term_interval,
-    tied_label,
-    tied_probability,
 )
 from assay.methods.visual_stereotype.labelling import PictureTally, Seen
 from assay.model import Floats, Reason
 from assay.rating.component import answers_needed, result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
-from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, fit_terms
+from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, fit_terms, score_choices
 from assay.statistics.intervals.credible import interval_of
 
 Scale = Literal["probabilities", "labels"]
@@ -69,7 +66,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     @property
     def scale(self) -> Scale:
-        """Scale of the scores: labels as soon as one answer is in words."""
+        """Scale of the scores: labels if any answer is in words."""
         answers = self.tally.results.values()
         scored = self.answers == "auto" and bool(answers) and all(answer.share is not None for answer in answers)
         return "probabilities" if scored else "labels"
@@ -83,7 +80,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         """Fit the score of the lists `roles`: labels by a hierarchy over terms, probabilities by a bootstrap."""
         by_image, terms = self.towards(*roles)
         if self.scale == "labels":
-            return fit_terms(score_labels(by_image, terms, self.words.name).by_term)
+            return fit_terms(self.counts(*roles).by_term)
         try:
             return fit_images(by_image, terms)
         except ZeroVariance as error:
@@ -102,10 +99,13 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         """
         answered_pictures, labels = self.of(*roles), self.scale == "labels"
         first = np.array([answer.label if labels else answer.share for _, answer in answered_pictures], dtype=float)
-        side = [int(picture.role == "second") for picture, _ in answered_pictures]
-        choose = tied_label if labels else tied_probability
-        by_image = choose(np.column_stack([first, 1 - first]), side)
-        return by_image, [picture.term for picture, _ in answered_pictures]
+        is_second = np.array([picture.role == "second" for picture, _ in answered_pictures], dtype=bool)
+        return np.where(is_second, 1 - first, first), [picture.term for picture, _ in answered_pictures]
+
+    def counts(self, *roles: Role) -> StereotypeScore:
+        """Count the labels of the pictures of some lists by term."""
+        by_image, terms = self.towards(*roles)
+        return score_choices(by_image, terms, [self.words.name] * len(terms))
 
     def of(self, *roles: Role) -> list[tuple[Shown, Seen]]:
         """Return the pictures of some lists with their answers."""
@@ -199,16 +199,15 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     def summary(self, *roles: Role) -> Scores:
         """Return a score: over images (P4), over terms, and labels pooled with Wilson's interval."""
-        by_image, terms = self.towards(*roles)
-        summary = over_images(score_images(by_image, terms))
+        summary = over_images(score_images(*self.towards(*roles)))
         if self.scale == "probabilities":
             return summary
-        labels: StereotypeScore = score_labels(by_image, terms, self.words.name)
+        labels = self.counts(*roles)
         return replace(summary, ties=labels.ties, pooled=EffectDocument.of(pooled(labels)))
 
     def _terms(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[TermDocument]:
-        by_image, terms = self.towards(role)
         if isinstance(fit, ImagesPosterior):
+            by_image, terms = self.towards(role)
             of = np.array(terms)
             return [
                 TermDocument(
@@ -220,10 +219,9 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
                 )
                 for term_score in score_images(by_image, terms).by_term
             ]
-        by_term = score_labels(by_image, terms, self.words.name).by_term
         return [
             replace(counted(term_score, role, interval), images=term_score.pairs)
-            for term_score, interval in zip(by_term, fit.shares(rng), strict=True)
+            for term_score, interval in zip(self.counts(role).by_term, fit.shares(rng), strict=True)
         ]
 
 
@@ -261,23 +259,3 @@ def _row(picture: Shown, answer: Seen, scale: Scale) -> ImageDocument:
         towards=1 - first if picture.role == "second" else first,
         source=picture.source,
     )
-
-
-def model_score(measured: Sequence[Sightings]) -> ModelScores:
-    """Score a service over the tied pictures of all specifications (P4's formula).
-
-    If there is no picture of a tied term, the result has a ``why`` instead.
-    """
-
-    def scored() -> ModelScores:
-        tied_sightings = [
-            sightings for sightings in measured if any(picture.role in TIED for picture in sightings.tally.results)
-        ]
-        rows = [(sightings, *sightings.towards(*TIED)) for sightings in tied_sightings]
-        by_image = np.concatenate([scores for _, scores, _ in rows]) if rows else np.zeros(0)
-        terms = [f"{sightings.words.name}/{term}" for sightings, _, of in rows for term in of]
-        score = score_images(by_image, terms)
-        by_bias = {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows}
-        return ModelScores(**vars(over_images(score)), by_bias=by_bias)
-
-    return result_or_why(ModelScores, scored)

@@ -17,7 +17,8 @@ from assay.bounds import Bounded
 from assay.catalog.stereotypes import Role, VisualWords
 from assay.catalog.terms import folded
 from assay.errors import SpecificationError
-from assay.methods.shared.term_items import Sorted
+from assay.methods.shared.terms.items import Sorted
+from assay.references import CorpusItem
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 """Pattern of an image's digest, which identifies the image."""
@@ -49,7 +50,7 @@ class Picture(Bounded):
         super().__post_init__()
         if not DIGEST.fullmatch(self.image):
             raise SpecificationError(
-                f"an image is named by its digest, sha256: and 64 hexadecimal digits, not {self.image[:80]!r}", "image"
+                f"an image must be given as sha256: and 64 hexadecimal digits, not {self.image[:80]!r}", "image"
             )
 
 
@@ -82,3 +83,8 @@ def sort(pictures: Iterable[Picture], words: VisualWords) -> Sorted[Shown]:
         else:
             usable[picture.image] = Shown(picture.image, *term_and_role, picture.source, picture.id)
     return Sorted(tuple(usable.values()), dict(refused))
+
+
+def picture_of(item: CorpusItem) -> Picture:
+    """Make a picture of an item of a corpus; the method finds the term in its own word lists."""
+    return Picture(item.image or "", item.term or "?", "drawn" if item.source == "written" else item.source, item.id)

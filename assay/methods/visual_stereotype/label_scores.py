@@ -19,9 +19,7 @@ from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import (
     ANTI_STEREOTYPED,
     STEREOTYPED,
-    StereotypeScore,
     fit_terms,
-    prefer,
     score_choices,
 )
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
@@ -67,42 +65,13 @@ class ImagesPosterior:
         return np.asarray(np.clip(samples, 0.0, 1.0))
 
 
-def tied_probability(probabilities: ArrayLike, tied_to: ArrayLike) -> Floats:
-    """Return the probability of the concept that each image's term is tied to.
-
-    Parameters
-    ----------
-    probabilities : array_like, shape (images, 2)
-        Probabilities of T1 and T2 given the image, in [0, 1]. They need not sum to one.
-    tied_to : array_like of int, shape (images,)
-        0 for g1, 1 for g2. Neutral terms are tied to nothing: 0 for all of them scores the preference for T1.
-
-    Raises
-    ------
-    OutOfBounds
-        If a probability lies outside [0, 1], or sizes do not fit.
-    """
-    table, side = _checked(probabilities, tied_to)
-    return np.asarray(table[np.arange(len(side)), side])
-
-
-def tied_label(probabilities: ArrayLike, tied_to: ArrayLike) -> Floats:
-    """Turn probabilities into hard labels: 1 if the tied concept is likelier, 0 if the other is, 1/2 if neither.
-
-    The arguments and the errors are those of `tied_probability`. An answer in one word has the probabilities 1 and 0.
-    """
-    table, side = _checked(probabilities, tied_to)
-    rows = np.arange(len(side))
-    return prefer(table[rows, side], table[rows, 1 - side])
-
-
 def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
     """Score images by the probability of the concept that their term is tied to.
 
     Parameters
     ----------
     by_image : array_like, shape (images,)
-        Probabilities from `tied_probability`, or hard labels from `tied_label`.
+        Probability of the stereotyped label for each image, in [0, 1], or hard labels: 1, 0 or 1/2.
     terms : sequence of str, length images
         Generation term of each image.
 
@@ -125,15 +94,6 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
         ImageTerm(name, int(count), float(mean)) for name, count, mean in zip(names, counts, means, strict=True)
     )
     return VisualScore(scores, by_term, float(scores.mean()), float(means.mean()))
-
-
-def score_labels(by_image: ArrayLike, terms: Sequence[str], bias: str = "") -> StereotypeScore:
-    """Count hard labels by term, for `assay.statistics.bayes.stereotype_terms.fit_terms`.
-
-    Labels are 1, 0 or 1/2, as from `tied_label`, shape (images,). The errors are those of `score_choices`.
-    In the result, `over_pairs` is P4's score, the mean over images.
-    """
-    return score_choices(by_image, terms, [bias] * len(terms))
 
 
 def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | SharesPosterior:
@@ -159,7 +119,7 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
         )
     if np.ptp(scores) == 0:
         if scores[0] in (STEREOTYPED, ANTI_STEREOTYPED):
-            return fit_terms(score_labels(scores, terms).by_term)
+            return fit_terms(score_choices(scores, terms, [""] * len(terms)).by_term)
         raise ZeroVariance(
             f"each of {len(scores)} images has the score {scores[0]:g}, which says nothing of how scores differ"
         )
@@ -189,17 +149,6 @@ def term_interval(by_image: ArrayLike, level: float = 0.95) -> Interval | None:
     return Interval(mean, max(0.0, mean - away), min(1.0, mean + away), level)
 
 
-def _checked(probabilities: ArrayLike, tied_to: ArrayLike) -> tuple[Floats, Integers]:
-    table, side = np.asarray(probabilities, dtype=float), np.asarray(tied_to)
-    if table.ndim != 2 or table.shape[1] != 2 or side.shape != table.shape[:1]:
-        raise OutOfBounds(f"each image needs two probabilities and a side, not {table.shape} and {side.shape}")
-    if not ((table >= 0) & (table <= 1)).all():
-        raise OutOfBounds("the probability of a label lies between 0 and 1")
-    if not np.isin(side, (0, 1)).all():
-        raise OutOfBounds("an image is tied to concept 0 or to concept 1")
-    return table, side.astype(np.int64)
-
-
 def _grouped(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[str, ...], Integers]:
     """Check scores and number their terms in the order in which they first occur."""
     scores = np.asarray(by_image, dtype=float)
@@ -208,6 +157,6 @@ def _grouped(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[s
     if not scores.size:
         raise TooFewObservations("a score of no images does not exist")
     if not ((scores >= 0) & (scores <= 1)).all():
-        raise OutOfBounds("the score of an image lies between 0 and 1")
+        raise OutOfBounds("the score of an image must be between 0 and 1")
     number = {term: at for at, term in enumerate(dict.fromkeys(terms))}
     return scores, tuple(number), np.array([number[term] for term in terms], dtype=np.int64)

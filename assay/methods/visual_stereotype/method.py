@@ -7,92 +7,61 @@ uploaded, stored, or drawn by an author of the user's choice (docs/methods/visua
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+from annotated_types import MaxLen, MinLen
 
-from assay.catalog.stereotypes import VisualWords
-from assay.document import AggregationDocument, ComponentDocument, read_json
+from assay.catalog.stereotypes import TIED, VisualWords
+from assay.document import AggregationDocument, ComponentDocument
 from assay.errors import SpecificationError
-from assay.experiment import Experiment
-from assay.methods.shared.answer_tally import Asking
-from assay.methods.shared.detail import Source, TermsAggregation
-from assay.methods.shared.term_items import in_turns, within
+from assay.methods.shared.answers.tally import Asking
+from assay.methods.shared.detail import ModelScores, TermsAggregation
+from assay.methods.shared.terms.design import MOST_ITEMS, Asked, TermsDesign
+from assay.methods.shared.terms.items import Sorted
 from assay.methods.visual_stereotype import words as spoken
 from assay.methods.visual_stereotype.detail import PictureComponent
-from assay.methods.visual_stereotype.image_generation import Drawing, draw_pictures
-from assay.methods.visual_stereotype.image_scores import Sightings, model_score
-from assay.methods.visual_stereotype.inputs import Picture, Shown, sort
+from assay.methods.visual_stereotype.image_generation import Drawing, Drawn, draw_pictures, draw_prompt, image_of
+from assay.methods.visual_stereotype.image_scores import Sightings, over_images
+from assay.methods.visual_stereotype.inputs import Picture, Shown, picture_of, sort
+from assay.methods.visual_stereotype.label_scores import score_images
 from assay.methods.visual_stereotype.labelling import QUESTION, PictureTally, ask_pictures, check_question
-from assay.methods.visual_stereotype.references import MOST_PICTURES, PictureReferences
-from assay.model import Component, Kind, Probe, Reply
-
-Name = Annotated[str, MinLen(1), MaxLen(100)]
+from assay.model import Draw, Kind, Observation
+from assay.rating.component import result_or_why
+from assay.references import AuthoredItems, CorpusItem, Found, FoundCorpus, MaterialKind
 
 
 @dataclass(frozen=True)
-class VisualStereotype(PictureReferences):
+class VisualStereotype(TermsDesign[VisualWords]):
     """Ask an image classifier which of two labels fits pictures, to see whether it follows a stereotype.
 
     Parameters
     ----------
-    attribute : str
-        Attribute in which the labels differ. Empty: the attribute of the specification, or gender.
-    specification : str or tuple of str, optional
-        Name of labels and generation terms, from the catalog or the caller's own. Each of several is a component.
-    words : tuple of VisualWords, optional
-        The labels and terms themselves; they take precedence over `specification`.
     pictures : tuple of Picture
         Pictures to ask about, by the digests of their images. Each counts for every specification that has its term.
     drawing : Drawing, optional
         Request to an author for missing pictures; the job must name an author.
-    corpus : str, optional
-        Id of a stored corpus; its pictures are added to `pictures`.
     answers : str
         ``auto`` (probabilities if every answer has them, otherwise the label that was named) or ``labels``.
     question : str
         Question to services that answer questions; ``{labels}`` stands for both labels.
-    per_term : int
-        Pictures of each generation term at the first look; each further look has twice as many.
-    most_per_term : int
-        Pictures of each generation term at the last look.
-    stop_early : bool
-        Whether there is more than one look; if not, `per_term` pictures are asked about.
-    delta : float
-        Largest distance of a score from 1/2 that still counts as none.
-    confidence : float
-        Probability from which a letter is declared.
-    aggregation : str
-        How several components become one letter: ``worst`` or ``vote``.
-    strata : bool
-        Whether to judge a preference for one label in both stereotype lists, besides the preference with neutral terms.
-    delta_loss : float, optional
-        Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
     """
 
-    attribute: Annotated[str, MaxLen(100)] = ""
     method: Literal["visual-stereotype"] = "visual-stereotype"
-    specification: Name | Annotated[tuple[Name, ...], MinLen(1), MaxLen(20)] | None = None
     words: Annotated[tuple[VisualWords, ...], MinLen(1), MaxLen(20)] | None = None
-    pictures: Annotated[tuple[Picture, ...], MaxLen(MOST_PICTURES)] = ()
+    pictures: Annotated[tuple[Picture, ...], MaxLen(MOST_ITEMS)] = ()
     drawing: Drawing | None = None
-    corpus: Annotated[str, MinLen(1), MaxLen(100)] | None = None
     answers: Literal["auto", "labels"] = "auto"
     question: Annotated[str, MinLen(1), MaxLen(1000)] = QUESTION
-    per_term: Annotated[int, Ge(1), Le(200)] = 10
-    most_per_term: Annotated[int, Ge(1), Le(1000)] = 40
-    stop_early: bool = True
-    delta: Annotated[float, Gt(0), Lt(0.5)] = 0.1
-    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
-    aggregation: Literal["worst", "vote"] = "worst"
-    strata: bool = True
-    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
     words_type: ClassVar[type[Any]] = VisualWords
+    material: ClassVar[MaterialKind] = "images"
+    items_field: ClassVar[str] = "pictures"
+    author_field: ClassVar[str] = "drawing"
     specification_kind: ClassVar[str] = VisualWords.kind
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
     summary: ClassVar[str] = "Which of two labels does an image classifier give, and does it go by a stereotype?"
@@ -106,87 +75,127 @@ class VisualStereotype(PictureReferences):
         check_question(self.question)
         super().__post_init__()
 
-    @property
-    def needs_author(self) -> bool:
-        """Whether the job must name a second service that draws."""
-        return self.drawing is not None
-
     def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - same signature as other methods
         """Refuse a request without pictures: Assay ships none, and pictures of a corpus were filled in before."""
         if not self.pictures and self.drawing is None:
             raise SpecificationError(
-                "there is nothing to show: give pictures, have an author draw them (drawing), or name a corpus where "
-                "it is kept",
+                "there are no pictures: send some, have an author draw them (drawing), or name a corpus of pictures",
                 "pictures",
             )
         return self
 
     def refuse_useless(self, words: Sequence[VisualWords]) -> None:
         """Raise an error if no picture is usable; single unusable pictures are counted and left out."""
-        if not self.pictures or self.drawing is not None:
-            return
         if not any(sort(self.pictures, specification).items for specification in words):
             raise SpecificationError(
-                f"no picture is of a term of {words[0].name}: the first is said to be of {self.pictures[0].term!r}, "
+                f"no picture belongs to a term of {words[0].name}: the first is of {self.pictures[0].term!r}, "
                 f"and the terms are {', '.join(list(words[0].roles)[:6])} …",
                 "pictures",
             )
 
-    def expected_probes(self) -> int:
-        """Count the questions of a job that is decided at the first look, and the prompts to an author."""
-        terms = sum(len(specification.roles) for specification in self.words or ())
-        # + 1, because the first picture of each term is shown twice, with the labels in both orders
-        return terms * (self.per_term + 1 + (0 if self.drawing is None else self.drawing.per_term))
+    def questions_about(self, items: int) -> int:
+        """Count the questions about a number of pictures of one term; the first is shown twice (`ask`)."""
+        return items + 1
+
+    # ------------------------------------------------------------------------ references
+    def with_references(self, found: Found) -> Self:
+        """Return the method with the words and pictures that were found."""
+        method = self if found.corpus is None else self._with_corpus(found.corpus)
+        method = method.with_words(found.words)
+        return method.with_drawn(found.authored[0]) if any(found.authored) else method
+
+    def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:
+        """Return the pictures of terms that an author drew, each image once."""
+        if self.drawing is None:
+            return ()
+        terms = {draw_prompt(term, self.drawing.prompt): term for term in self._terms()}
+        items: dict[str, CorpusItem] = {}
+        for observation in record:
+            if isinstance(observation.probe.ask, Draw):
+                prompt = observation.probe.ask.prompt
+                image, term = image_of(observation.reply.value), terms.get(prompt)
+                if image is not None and term is not None:
+                    items.setdefault(
+                        image, CorpusItem(image=image, term=term, id=observation.probe.unit, prompt=prompt)
+                    )
+        return [tuple(items.values())]
+
+    def asked_for(self) -> tuple[AuthoredItems, ...]:
+        """List the pictures to ask an author for, of the terms of all specifications."""
+        assert self.drawing is not None  # noqa: S101  only called with an author
+        names = ", ".join(words.name for words in self.known_words)
+        reuse = self.drawing.reuse and self.corpus is None
+        return (AuthoredItems("images", names, self.attribute, self._terms(), reuse=reuse),)
+
+    def _terms(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(term for words in self.words or () for term in words.roles))
+
+    def _with_corpus(self, corpus: FoundCorpus) -> Self:
+        try:
+            return self.changed(corpus=corpus.reference, pictures=(*self.pictures, *map(picture_of, corpus.items)))
+        except SpecificationError as refused:
+            if refused.field == "pictures" and not self.pictures:
+                refused.field = "corpus"  # the caller gave no pictures, so the invalid ones come from the corpus
+            raise
+
+    def with_drawn(self, items: Sequence[CorpusItem]) -> Self:
+        """Return the method with missing pictures filled in from `items`, drawn earlier for the same prompts."""
+        drawing = self.drawing
+        if drawing is None:
+            return self
+        pictures = list(self.pictures)
+        have, known_images = Counter(picture.term for picture in pictures), {picture.image for picture in pictures}
+        for item in items:
+            picture = picture_of(item)
+            same = item.prompt == draw_prompt(picture.term, drawing.prompt)
+            if same and picture.image not in known_images and have[picture.term] < drawing.per_term:
+                have[picture.term] += 1
+                known_images.add(picture.image)
+                pictures.append(picture)
+        return self.changed(pictures=tuple(pictures[:MOST_ITEMS]))
 
     # ------------------------------------------------------------------------ the experiment
-    def design(self, rng: np.random.Generator) -> Experiment:
-        """Collect the pictures of each specification, and ask until letters are clear."""
-        components: list[Component] = []
-        measured: list[Sightings] = []
-        for index, (words, component_rng) in enumerate(
-            zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
-        ):
-            rounds, sources = yield from self._collect(index, words)
-            # unclear answers count 1/2 where neither is judged
-            tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
-            sightings = Sightings(words, tally, sources, self.answers, strata=self.strata, delta_loss=self.delta_loss)
-            components.append(
-                (yield from self.look(sightings, rounds, self._asks(index, sightings, rounds), component_rng))
-            )
-            measured.append(sightings)
-        return self.finding(components, TermsAggregation(model=model_score(measured)))
+    def usable(self, items: Iterable[Picture], words: VisualWords) -> Sorted[Shown]:
+        """Find the terms of the pictures."""
+        return sort(items, words)
 
-    def _collect(
-        self, index: int, words: VisualWords
-    ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Shown]], PictureComponent]]:
-        """Collect stored pictures, have missing ones drawn, and order them in rounds over terms."""
-        pictures: tuple[Picture, ...] = self.pictures
-        sources = PictureComponent()
-        if self.drawing is not None:
-            drawing = self.drawing
-            generated = yield from draw_pictures(
-                words, pictures, drawing.per_term, prompt=drawing.prompt, tries=drawing.tries, prefix=f"{index}/draw"
-            )
-            pictures = (*pictures, *generated.pictures)
-            sources = replace(sources, drawing=read_json(Source, asdict(drawing) | generated.as_json()))
-        usable = sort(pictures, words)
-        sources = replace(sources, refused=dict(usable.refused))
-        rounds = in_turns(usable.items)[: self.most_rounds]
-        return within(rounds, MOST_PICTURES // len(self.known_words)), sources
+    def have_made(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> Asked[Drawn]:  # noqa: ARG002
+        """Have the missing pictures drawn."""
+        assert self.drawing is not None  # noqa: S101  only called with an author
+        return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
 
-    def _asks(
-        self, index: int, sightings: Sightings, rounds: Sequence[Sequence[Shown]]
-    ) -> Callable[[int, int], Asking]:
-        """Return the function that asks about rounds: first in both orders of labels, later only if answers changed."""
-        tally = sightings.tally
-        show = partial(ask_pictures, words=sightings.words, question=self.question, tally=tally, prefix=str(index))
+    def scores_of(self, words: VisualWords, sources: PictureComponent, scoring: object) -> Sightings:  # noqa: ARG002
+        """Return empty scores."""
+        # unclear answers count 1/2 where neither is judged
+        tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
+        return Sightings(words, tally, sources, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 
-        def ask(start: int, end: int) -> Asking:
-            if not start:
-                yield from show(rounds[0], first=0, both=True)
-                start = 1
-            if not tally.unasked:
-                more = [picture for round_pictures in rounds[start:end] for picture in round_pictures]
-                yield from show(more, first=sum(map(len, rounds[:start])), both=tally.changed > 0)
+    def ask(self, scores: Sightings, rounds: Sequence[Sequence[Shown]], first: int, prefix: str) -> Asking:
+        """Ask about the pictures of some rounds: first in both orders of labels, later only if answers changed."""
+        tally = scores.tally
+        show = partial(ask_pictures, words=scores.words, question=self.question, tally=tally, prefix=prefix)
+        if not first:
+            yield from show(rounds[0], first=0, both=True)
+            first, rounds = len(rounds[0]), rounds[1:]
+        if not tally.unasked:
+            pictures = [picture for round_pictures in rounds for picture in round_pictures]
+            yield from show(pictures, first=first, both=tally.changed > 0)
 
-        return ask
+    def model_score(self, measured: Sequence[Sightings]) -> ModelScores:
+        """Score a service over the tied pictures of all specifications (P4's formula).
+
+        If there is no picture of a tied term, the result has a ``why`` instead.
+        """
+
+        def scored() -> ModelScores:
+            tied_sightings = [
+                sightings for sightings in measured if any(picture.role in TIED for picture in sightings.tally.results)
+            ]
+            rows = [(sightings, *sightings.towards(*TIED)) for sightings in tied_sightings]
+            by_image = np.concatenate([scores for _, scores, _ in rows]) if rows else np.zeros(0)
+            terms = [f"{sightings.words.name}/{term}" for sightings, _, of in rows for term in of]
+            score = score_images(by_image, terms)
+            by_bias = {sightings.words.name: float(scores.mean()) for sightings, scores, _ in rows}
+            return ModelScores(**vars(over_images(score)), by_bias=by_bias)
+
+        return result_or_why(ModelScores, scored)

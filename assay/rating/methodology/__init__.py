@@ -29,9 +29,9 @@ __all__ = ["CURRENT", "Methodologies", "Methodology", "Status", "shipped"]
 
 Status = Literal["old", "current", "next"]
 
-EIGHT = (
+METHODS = (
     *("round-trip", "one-hop", "alternation", "forced-choice", "association"),
-    *("stereotype-score", "visual-stereotype", "stimulus-sampling"),
+    *("stereotype-score", "visual-stereotype", "stimulus-sampling", "outcomes"),
 )
 
 CURRENT = "current"
@@ -76,10 +76,10 @@ class Methodologies:
     def __post_init__(self) -> None:
         statuses = [methodology.status for methodology in self.versions]
         if statuses.count("current") != 1 or statuses.count("next") > 1:
-            raise ValueError(f"one version is current and at most one is next; these are {', '.join(statuses)}")
+            raise ValueError(f"one version must be current, and at most one next, not {', '.join(statuses)}")
         names = [methodology.version for methodology in self.versions]
         if len(set(names)) != len(names) or CURRENT in names:
-            raise ValueError(f"each version has a number of its own; these are {', '.join(names)}")
+            raise ValueError(f"each version needs a number of its own; the numbers are {', '.join(names)}")
 
     @property
     def current(self) -> Methodology:
@@ -118,7 +118,7 @@ def shipped() -> Methodologies:
                     "Refusing one group more often is a bias; no letter rests on replies that were lost.",
                     "Skewed amounts are compared as ratios; where the scale decides the letter, there is none.",
                 ),
-                methods=EIGHT,
+                methods=METHODS,
                 text=_text(METHODOLOGY_VERSION),
             ),
         )

@@ -153,7 +153,7 @@ def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Cou
     won, lost = (np.atleast_1d(np.asarray(counts, dtype=float)) for counts in (successes, failures))
     tied = np.atleast_1d(np.asarray(ties, dtype=float))
     if won.ndim != 1 or won.shape != lost.shape or tied.shape not in {won.shape, (1,)}:
-        raise OutOfBounds(f"successes, failures and ties must be as many, not {won.shape}, {lost.shape}, {tied.shape}")
+        raise OutOfBounds(f"successes, failures, ties need the same shape, not {won.shape}, {lost.shape}, {tied.shape}")
     tied = np.broadcast_to(tied, won.shape)
     table = np.stack([won, lost, tied])
     if not np.isfinite(table).all() or (table < 0).any() or (table != np.floor(table)).any():
@@ -162,7 +162,7 @@ def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Cou
         raise TooFewObservations(f"how kinds differ needs {LEAST_KINDS} of them at least, not {len(won)}")
     trials = table.sum(axis=0)
     if (trials == 0).any():
-        raise OutOfBounds(f"each kind needs a trial; number {int(np.argmin(trials))} has none")
+        raise OutOfBounds(f"each kind needs at least one trial; number {int(np.argmin(trials))} has none")
     if not (won + lost).any():
         raise TooFewObservations(f"all {int(trials.sum())} trials are ties: nothing was decided")
     both = np.stack([won + tied / 2, trials], axis=1) / _relative_variance(won + tied / 2, trials, tied)

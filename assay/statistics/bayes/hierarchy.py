@@ -239,7 +239,7 @@ def checked_columns(
         raise EvidenceError(f"{unusable} of {y.size} distances are not finite numbers")
     if (outside := (y < -SLACK) | (y > 2 + SLACK)).any():
         raise OutOfBounds(
-            f"a cosine distance lies between 0 and 2; {int(outside.sum())} of {y.size} do not, such as "
+            f"a cosine distance must be between 0 and 2; {int(outside.sum())} of {y.size} do not, such as "
             f"{y[outside][0]:g}. Leave out the rows of missing words",
             "distance",
         )

@@ -1,12 +1,13 @@
-"""Importance weights of generated inputs: the posterior of inputs that the service answers with yes.
+"""Importance weights of generated inputs: the posterior of inputs of the positive class.
 
-The posterior is ``p(s | yes) ~ p(s) P(yes | s)`` (P1). Inputs drawn from ``p(s)`` follow the posterior if each is
-weighted by the service's own probability of yes, which is at most 1: the weights are bounded
-(docs/methods/stimulus-sampling.md).
+The posterior is ``p(s | +) ~ p(s) P(+ | s)`` (P1). Inputs drawn from ``p(s)`` follow the posterior if each is
+weighted by the service's own probability of the positive class, which is at most 1: the weights are bounded
+(docs/methods/stimulus-sampling.md). The shape of the generalised Pareto tail of weights shows whether a few dominate.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Floats
-from assay.statistics.bayes.pareto_tail import tail_shape
 
 ENOUGH = 0.1
 """Minimum ratio of the effective sample size to the number of inputs for weights alone.
@@ -40,7 +40,7 @@ class Weights:
     """Effective sample size, ``(sum w)**2 / sum w**2`` (Kish)."""
     mean: float
     """Mean of the weights before they were normalised. With the service's probabilities as weights, and inputs drawn
-    from the prior, it estimates how often the service says yes."""
+    from the prior, it estimates the rate of the positive class."""
     tail: float | None
     """Shape k of a generalised Pareto tail of the weights. Above .7, a few inputs dominate. ``None`` if too few weights
     differ to estimate it."""
@@ -77,12 +77,12 @@ def effective(weights: Floats) -> float:
 
 
 def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
-    """Weigh inputs by the service's probability of yes.
+    """Weigh inputs by the service's probability of the positive class.
 
     Parameters
     ----------
     probability : array_like, shape (n,)
-        The service's probability of yes for each input.
+        The service's probability of the positive class for each input.
     proposed : array_like, shape (n,), optional
         If inputs were not drawn from the prior: the density that they were drawn with, divided by the prior's,
         up to a constant; positive. For inputs from a surrogate's posterior, this is the surrogate's probability.
@@ -95,7 +95,7 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
         If a probability is outside [0, 1], or `proposed` has another length.
     EvidenceError
         If a number is not finite, a proposed density is not positive, or every probability is zero, so that
-        the service says yes to no input.
+        no input is positive.
     """
     probabilities = np.asarray(probability, dtype=float)
     if probabilities.ndim != 1 or probabilities.size == 0:
@@ -106,7 +106,7 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
         )
     if probabilities.min() < -SLACK or probabilities.max() > 1 + SLACK:
         raise OutOfBounds(
-            f"probabilities lie in [0, 1], not from {probabilities.min():g} to {probabilities.max():g}", "probability"
+            f"probabilities must be in [0, 1], not {probabilities.min():g} to {probabilities.max():g}", "probability"
         )
     raw = np.clip(probabilities, 0.0, 1.0) / _proposed(proposed, probabilities.size)
     if (largest := float(raw.max())) == 0:
@@ -128,3 +128,77 @@ def _proposed(proposed: ArrayLike | None, size: int) -> Floats:
     if not (np.isfinite(density) & (density > 0)).all():
         raise EvidenceError("an input was drawn with a density that is not a positive, finite number")
     return density
+
+
+# ---------------------------------------------------------------------------- tail of the weights
+LEAST = 5
+"""Minimum number of weights to fit a tail."""
+
+TIED = 1e-12
+"""Excess over the threshold, relative to the largest weight, that counts as rounding (services round)."""
+
+
+def tail_shape(weights: Floats) -> float | None:
+    """Estimate the shape of the tail of importance weights.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (n,)
+        Weights, not negative; their scale does not matter.
+
+    Returns
+    -------
+    float or None
+        Shape k of the largest weights: a fifth of them, or three times the square root of their number if that is
+        less. ``None`` if too few weights differ to estimate it.
+    """
+    ordered = np.sort(weights)
+    count = min(math.ceil(weights.size / 5), math.ceil(3 * math.sqrt(weights.size)))
+    if count >= weights.size:
+        return None
+    excess = ordered[-count:] - ordered[-count - 1]
+    excess = excess[excess > TIED * ordered[-1]]
+    if excess.size < LEAST or np.ptp(excess) == 0:
+        return None
+    return pareto_shape(excess)
+
+
+def pareto_shape(excess: ArrayLike) -> float:
+    """Fit a generalised Pareto distribution to excesses over a threshold and return its shape k.
+
+    Parameters
+    ----------
+    excess : array_like, shape (n,)
+        At least five positive numbers.
+
+    Returns
+    -------
+    float
+        Shape k: moments of order ``1 / k`` and above do not exist; k is negative if the tail has an end. As usual
+        for weights, k is shrunk slightly towards 1/2, by ten pseudo-observations.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than five excesses, or they are not positive and finite.
+
+    References
+    ----------
+    .. [1] Zhang & Stephens (2009), "A new and efficient estimation method for the generalized Pareto
+       distribution", Technometrics 51.
+    .. [2] Vehtari, Simpson, Gelman, Yao & Gabry (2024), "Pareto smoothed importance sampling", J. Mach. Learn.
+       Res. 25, appendix G.
+    """
+    x = np.sort(np.asarray(excess, dtype=float))
+    if x.ndim != 1 or x.size < LEAST or not x[0] > 0 or not np.isfinite(x[-1]):
+        raise TooFewObservations(f"a tail needs {LEAST} positive, finite excesses or more")
+    points = 30 + int(math.sqrt(x.size))
+    quartile = x[int(x.size / 4 + 0.5) - 1]
+    # candidates for theta = -k / scale, weighted below by their profile likelihoods
+    theta = 1 / x[-1] + (1 - np.sqrt(points / (np.arange(1, points + 1) - 0.5))) / (3 * quartile)
+    k = np.log1p(-theta[:, None] * x).mean(axis=1)
+    log_likelihood = x.size * (np.log(-theta / k) - k - 1)
+    weight = np.exp(log_likelihood - log_likelihood.max())
+    best = float(theta @ weight / weight.sum())
+    shape = float(np.log1p(-best * x).mean())
+    return (x.size * shape + 5) / (x.size + 10)

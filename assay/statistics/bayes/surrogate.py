@@ -39,18 +39,18 @@ The posterior falls off at least as fast as the prior on both sides of its mode,
 
 @dataclass(frozen=True)
 class Surrogate:
-    """``P(yes | s) = 1 / (1 + exp(-(constant + weights . s)))``."""
+    """``P(+ | s) = 1 / (1 + exp(-(constant + weights . s)))``."""
 
     weights: Floats
-    """Change of the log odds of yes per unit of each dimension of the input; shape (dims,)."""
+    """Change of the log odds of the positive class per unit of each dimension of the input; shape (dims,)."""
     constant: float
 
     def score(self, vectors: Floats) -> Floats:
-        """Log odds of yes; shape (n,)."""
+        """Log odds of the positive class; shape (n,)."""
         return np.asarray(vectors @ self.weights + self.constant)
 
     def probability(self, vectors: Floats) -> Floats:
-        """Probability of yes, of each row; shape (n,)."""
+        """Probability of the positive class, of each row; shape (n,)."""
         return np.asarray(special.expit(self.score(vectors)))
 
     def as_json(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
     vectors : array_like, shape (n, dims)
         Inputs; two at least.
     probability : array_like, shape (n,)
-        The service's probability of yes for each input, in [0, 1]; hard labels are 0 and 1.
+        The service's probability of the positive class for each input, in [0, 1]; hard labels are 0 and 1.
     ridge : float
         Positive factor of the penalty ``ridge / 2 |w|**2``, with every dimension scaled to have sd 1. The
         penalty of the constant is tiny: it only keeps the constant finite.
@@ -125,7 +125,7 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
     inputs = as_vectors(vectors, "the inputs", least=2)
     probabilities = _probabilities(probability, len(inputs))
     if not 0 < ridge < np.inf:
-        raise OutOfBounds(f"the ridge is a positive number, not {ridge}", "ridge")
+        raise OutOfBounds(f"the ridge must be a positive number, not {ridge}", "ridge")
     mean, sd = inputs.mean(axis=0), inputs.std(axis=0)
     # a constant dimension gets an infinite sd, so that its weight is 0
     sd = np.where(sd > NEGLIGIBLE * np.maximum(1.0, np.abs(mean)), sd, np.inf)
@@ -135,7 +135,7 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
 
 
 def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: np.random.Generator) -> Floats:
-    """Draw independent vectors from the posterior: the prior times the surrogate's probability of yes.
+    """Draw independent vectors from the posterior: the prior times the surrogate's probability of the positive class.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: 
 
 
 def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
-    """Return the logarithm of the surrogate's probability of yes, averaged over the prior."""
+    """Return the logarithm of the surrogate's probability of the positive class, averaged over the prior."""
     _, _, log_density = _along_slope(surrogate, prior)
     return float(special.logsumexp(log_density) + np.log((GRID[1] - GRID[0]) / np.sqrt(2 * np.pi)))
 
@@ -189,7 +189,7 @@ def _probabilities(probability: ArrayLike, count: int) -> Floats:
         )
     if probabilities.min() < 0 or probabilities.max() > 1:
         raise OutOfBounds(
-            f"probabilities lie in [0, 1], not from {probabilities.min():g} to {probabilities.max():g}", "probability"
+            f"probabilities must be in [0, 1], not {probabilities.min():g} to {probabilities.max():g}", "probability"
         )
     if (probabilities == 0).all() or (probabilities == 1).all():
         raise ZeroVariance(

@@ -156,7 +156,7 @@ def draw_excess_concordance(
         If `equal` is larger than `pairs`, or a weight is negative or of unknown rows.
     """
     if not 0 <= equal <= pairs:
-        raise OutOfBounds(f"the equal pairs must lie between 0 and all {pairs} pairs, not {equal}")
+        raise OutOfBounds(f"the number of equal pairs must be between 0 and {pairs}, not {equal}")
     if pairs == 0:
         return None
     draws, rows, _ = transitions.shape

@@ -70,7 +70,7 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: flo
        section 5.2; the direction, section 5.1.
     """
     if not 0 < c < np.inf:
-        raise OutOfBounds(f"the strictness of direct bias is a positive number, not {c}", "c")
+        raise OutOfBounds(f"the strictness of direct bias must be a positive number, not {c}", "c")
     a, b = _pairs(first, second)
     differences = unit_vectors(a, "the first of the pairs") - unit_vectors(b, "the second of the pairs")
     # Centring each pair on its own mean leaves plus and minus half its difference, so the principal components are
@@ -123,5 +123,5 @@ def _pairs(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     a = as_vectors(first, "the first of the pairs")
     b = as_vectors(second, "the second of the pairs", dims=a.shape[1])
     if len(a) != len(b):
-        raise OutOfBounds(f"pairs need as many first words as second ones, not {len(a)} and {len(b)}")
+        raise OutOfBounds(f"pairs need equally many first and second words, not {len(a)} and {len(b)}")
     return a, b

@@ -18,7 +18,7 @@ from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors
 from assay.statistics.embeddings.weat import cosines
 from assay.statistics.hidden.scales import on_scale
-from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
+from assay.statistics.hypothesis_tests.distribution import as_sample, check_paired
 from assay.statistics.intervals.correlation import pearson
 
 Closeness = Literal["norm", "cos"]

@@ -86,7 +86,7 @@ def negative_sentiment_bias(
        word embeddings", ACL.
     """
     if not 0 < strength < np.inf:
-        raise OutOfBounds(f"the weight of the data is a positive number, not {strength}", "strength")
+        raise OutOfBounds(f"the weight of the data must be a positive number, not {strength}", "strength")
     good = as_vectors(positive, "the positive words")
     bad = as_vectors(negative, "the negative words", dims=good.shape[1])
     target_vectors = as_vectors(targets, "the targets", least=2, dims=good.shape[1])

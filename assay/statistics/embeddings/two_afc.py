@@ -83,7 +83,7 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
         or first_vectors.shape[1] != concept_vectors.shape[1]
     ):
         raise OutOfBounds(
-            f"cues {first_vectors.shape} and {second_vectors.shape} and concepts {concept_vectors.shape} do not fit "
+            f"cues {first_vectors.shape} and {second_vectors.shape} and concepts {concept_vectors.shape} do not match "
             "each other"
         )
     lengths = np.linalg.norm(first_vectors, axis=1), np.linalg.norm(second_vectors, axis=1)

@@ -20,7 +20,7 @@ WIDE, SKEWED = 4.0, 2.0
 """Ratio of the 90th to the 10th percentile, and skewness, above which positive numbers are compared as ratios."""
 
 CARRIED = 1.5
-"""Ratio of the standard deviation to its estimate from the quartiles above which ranks are compared, too."""
+"""Ratio of the standard deviation to its estimate from the quartiles above which ranks are also compared."""
 
 QUARTILES = 1.349
 """Distance between the quartiles of a normal distribution in standard deviations."""
@@ -83,7 +83,7 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     """Return a name and a mask of the profiles with only amounts above 0, if these are to be compared separately.
 
     They are compared separately if there are other profiles, and the amounts are compared as ratios. If many outputs
-    equal one or a few other numbers, such as a minimum price, profiles with these numbers are left out, too.
+    equal one or a few other numbers, such as a minimum price, profiles with these numbers are also left out.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
     often = counts >= COMMON * outputs.size

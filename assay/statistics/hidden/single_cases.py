@@ -111,9 +111,9 @@ class SingleCases:
         return np.asarray(variances * len(variances) / (len(variances) - 1))
 
     def knows_noise(self, squares: Floats, limit: float) -> bool:
-        """Return whether the repeated answers tell the noise of the first answers.
+        """Return whether the noise of the first answers is known from the repeated answers.
 
-        They do not if they vary otherwise than first answers do, or if the items that carry the `squares` (one for
+        It is not if repeated answers vary otherwise than first answers, or if the items with large `squares` (one for
         each item) are so few that hardly any of them was repeated. Noise below a two-hundredth of the limit's square
         is not tested: subtracting it changes next to nothing.
         """
@@ -231,7 +231,7 @@ class _Fit:
     def between(self, a: int, b: int, of_all: int) -> tuple[float, float, float]:
         """Estimate the variance of a difference between cells; return it, its error at 0, and what it adds by its size.
 
-        The cells stand for themselves, except as far as the material has more of them (`of_all`) than were asked.
+        The cells represent themselves only, except as far as the material has more of them (`of_all`) than were asked.
         """
         total = float(self.sizes.sum())
         effect = self.effects[:, b] - self.effects[:, a]
@@ -320,7 +320,7 @@ def _alike(repeats: Floats, negligible: float) -> bool:
 
     The noise of repeated answers is subtracted from the effect, so a service that adds noise only to repeated questions
     could hide its bias. The variance of the test statistic comes from taking each of the three answers as the first.
-    Return false, too, if so few questions have noisy answers that nothing is known about the other questions.
+    Also return false if so few questions have noisy answers that nothing is known about the other questions.
     """
     variances = repeats.var(axis=2, ddof=1).sum(axis=2)
     if variances.mean() <= negligible:

@@ -195,7 +195,7 @@ def typical_effect(
     -------
     tuple of (ndarray of shape (draws,), bool), or None
         The size, and whether it is only an upper bound because the first of `others` is confounded with the strata.
-        ``None`` if fewer than two strata are left, or the strata are confounded with another factor, too.
+        ``None`` if fewer than two strata are left, or the strata are also confounded with another factor.
     """
     _, ids, counts = np.unique(members, return_inverse=True, return_counts=True)
     frequent = (counts >= LEAST_OF_A_KIND)[ids]

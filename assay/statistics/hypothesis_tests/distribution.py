@@ -1,11 +1,11 @@
-"""Validation of shares and counts over the cells of a categorical variable."""
+"""Validation of shares and counts over the cells of a categorical variable, and of samples of numbers."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from assay.errors import BadDistribution, OutOfBounds, TooFewObservations
+from assay.errors import BadDistribution, EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Floats, Integers
 
 
@@ -74,3 +74,26 @@ def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
             f"one or more distributions over at most {outputs} outputs are needed, not {rows.tolist()}"
         )
     return np.pad(rows, ((0, 0), (0, outputs - rows.shape[1])))
+
+
+# ---------------------------------------------------------------------------- samples
+def as_sample(values: ArrayLike, least: int = 1) -> Floats:
+    """Check a sample of numbers.
+
+    Raise `OutOfBounds` if the values are not one-dimensional, `TooFewObservations` if there are fewer than `least`, and
+    `EvidenceError` if one is not finite.
+    """
+    sample = np.asarray(values, dtype=float)
+    if sample.ndim != 1:
+        raise OutOfBounds(f"a sample is a row of numbers, not an array of shape {sample.shape}")
+    if sample.size < least:
+        raise TooFewObservations(f"{sample.size} values are too few; at least {least} are needed")
+    if not np.isfinite(sample).all():
+        raise EvidenceError(f"{int((~np.isfinite(sample)).sum())} of {sample.size} values are not finite numbers")
+    return sample
+
+
+def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
+    """Raise `OutOfBounds` if two samples differ in length."""
+    if x.shape != y.shape:
+        raise OutOfBounds(f"pairs need two samples of one length, not of {x.size} and {y.size} values")

@@ -93,7 +93,7 @@ def bootstrap_threshold(shares: ArrayLike, n: int, alpha: float, rng: np.random.
         If the shares are not a distribution.
     """
     if not 0 < alpha < 1 or n < 1 or draws < 1:
-        raise OutOfBounds(f"alpha must lie in (0, 1), n and draws be positive, not {alpha}, {n} and {draws}")
+        raise OutOfBounds(f"alpha must be in (0, 1), and n and draws positive, not {alpha}, {n} and {draws}")
     specified = as_shares(shares)
     specified = specified[specified > 0]  # values with a share of 0 never occur in samples
     sampled = rng.multinomial(n, specified, draws) / n

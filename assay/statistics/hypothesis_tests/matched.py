@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.model import Floats, Integers, Interval
-from assay.statistics.hypothesis_tests.samples import check_paired
+from assay.statistics.hypothesis_tests.distribution import check_paired
 from assay.statistics.intervals.credible import equal_tailed
 
 RATIO_DRAWS = 4_000
@@ -96,7 +96,7 @@ def disparate_impact(
 def _base_rates(positive: NDArray[np.bool_], groups: Integers, values: Sequence[str]) -> tuple[BaseRate, ...]:
     check_paired(positive, groups)
     if groups.size and (groups.min() < 0 or groups.max() >= len(values)):
-        raise OutOfBounds(f"groups are places among {len(values)} values, not {groups.min()} to {groups.max()}")
+        raise OutOfBounds(f"groups must be indices of {len(values)} values, not {groups.min()} to {groups.max()}")
     return tuple(
         BaseRate(name, int((groups == index).sum()), int(positive[groups == index].sum()))
         for index, name in enumerate(values)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import OutOfBounds, ZeroVariance
 from assay.model import Floats
-from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
+from assay.statistics.hypothesis_tests.distribution import as_sample, check_paired
 
 EXACT_UP_TO = 2**14
 """Maximum number of arrangements to enumerate; if there are more, they are sampled."""
@@ -124,7 +124,7 @@ def _is_exact(pairs: int) -> bool:
 def _share_as_far(statistic: Statistic, pairs: int, scale: float, rng: np.random.Generator, draws: int) -> float:
     """Return the p value: the share of arrangements whose statistic is at least the observed one."""
     if draws < 1:
-        raise OutOfBounds(f"there must be one draw at least, not {draws}")
+        raise OutOfBounds(f"there must be at least one draw, not {draws}")
     least = float(statistic(np.zeros((1, pairs)))[0]) - TIE_SLACK * scale
     if _is_exact(pairs):
         signs = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1

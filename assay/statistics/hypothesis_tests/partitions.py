@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from assay.errors import SpecificationError
 from assay.model import Floats
-from assay.statistics.hypothesis_tests.samples import as_sample
+from assay.statistics.hypothesis_tests.distribution import as_sample
 
 EXACT_UP_TO = 40
 """Maximum number of members for which all partitions are counted; if there are more, partitions are drawn."""

@@ -155,7 +155,7 @@ def published_letter(
     """
     check_blocks(observed, unbiased, biased)
     if not 0 < alpha < 1:
-        raise OutOfBounds(f"alpha must lie between 0 and 1, not at {alpha}", "alpha")
+        raise OutOfBounds(f"alpha must be between 0 and 1, not {alpha}", "alpha")
     compare, specifications = COMPARISONS[statistic], {**unbiased, **biased}
     tests = {
         block: {name: compare(observed[block], shares, rng) for name, shares in specifications.items()}

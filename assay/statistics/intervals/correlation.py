@@ -63,7 +63,7 @@ def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 200
 def _pairs(x: ArrayLike, y: ArrayLike, *, both: bool = True) -> tuple[Floats, Floats]:
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
-        raise OutOfBounds(f"{a.shape} and {b.shape} are no pairs of numbers: both lists must be as long")
+        raise OutOfBounds(f"{a.shape} and {b.shape} are not pairs of numbers: both lists must have the same length")
     if len(a) < LEAST:
         raise TooFewObservations(f"{len(a)} pairs of numbers are too few; at least {LEAST} are needed")
     for name, values in (("first", a), *((("second", b),) if both else ())):

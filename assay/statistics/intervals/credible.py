@@ -42,11 +42,11 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
        J. Am. Stat. Assoc. 22.
     """
     if not 0 < level < 1:
-        raise OutOfBounds(f"the level of an interval lies between 0 and 1, not at {level}", "level")
+        raise OutOfBounds(f"the level of an interval must be between 0 and 1, not {level}", "level")
     if trials == 0:
         raise TooFewObservations("a share of no trials does not exist")
     if not 0 <= successes <= trials:
-        raise OutOfBounds(f"successes must lie between 0 and the {trials} trials, not at {successes}")
+        raise OutOfBounds(f"successes must be between 0 and {trials}, the number of trials, not {successes}")
     share, z = successes / trials, float(special.ndtri((1 + level) / 2))
     shrink = 1 + z * z / trials
     centre = (share + z * z / (2 * trials)) / shrink
@@ -228,9 +228,9 @@ def _not_refused(middle: float, level: float, *, signed: bool) -> Floats:
 def _checked(draws: ArrayLike, level: float) -> Floats:
     samples = np.asarray(draws, dtype=float)
     if not 0 < level < 1:
-        raise OutOfBounds(f"the level of an interval lies between 0 and 1, not at {level}", "level")
+        raise OutOfBounds(f"the level of an interval must be between 0 and 1, not {level}", "level")
     if samples.ndim != 1:
-        raise OutOfBounds(f"an interval is of draws of one number, not of an array of shape {samples.shape}")
+        raise OutOfBounds(f"draws must be a one-dimensional array, not one of shape {samples.shape}")
     if samples.size == 0:
         raise TooFewObservations("an interval needs at least one draw")
     if not np.isfinite(samples).all():

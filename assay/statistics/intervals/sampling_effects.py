@@ -1,7 +1,7 @@
 """Draws of the two effects of stimulus sampling: the distance of the values' posterior shares from equal shares.
 
-``p(s | yes) ~ p(s) P(yes | s)``. The prior is a mixture of cells, one for each value of the attribute and each side of
-the content; a cell's *yes rate* is the mean of P(yes | s) in it, and the attribute's distribution in the posterior
+``p(s | +) ~ p(s) P(+ | s)``. The prior is a mixture of cells, one for each value of the attribute and each side of
+the content; a cell's *positive rate* is the mean of P(+ | s) in it, and the attribute's distribution in the posterior
 follows from the rates and the shares of the sides alone (docs/methods/stimulus-sampling.md). In the unbiased prior, all
 values are equally likely and have equal shares of both sides; in a tied prior, a value has more of one side.
 """
@@ -160,7 +160,7 @@ class Paired:
     """Answers to profiles that were each asked with every value of the attribute."""
 
     profiles: Profiles
-    """Profiles with the probability of yes as output."""
+    """Profiles with the probability of the positive class as output."""
     side: Integers
     """Side of each profile's content, 0 or 1; shape (profiles,)."""
     weight: Floats
@@ -181,26 +181,26 @@ class Paired:
 
     @cached_property
     def shared(self) -> Floats:
-        """Effects of people and frames on the probability of yes that are the same on both sides, shape (profiles,).
+        """Effects of people and frames on the positive probability that are the same on both sides, shape (profiles,).
 
         If all profiles have the same weight, people and frames are balanced between the sides, and the effects are
-        additive with mean 0. If profiles were picked because yes is rare, most people or frames never get a yes, and
-        others get it in every profile, so the effects are multiplicative.
+        additive with mean 0. If profiles were picked because positives are rare, most people or frames have none, and
+        others have them in every profile, so the effects are multiplicative.
         """
         fit = shared_products if self.picked else shared_sums
         return fit(self.profiles.outputs.mean(axis=1), self.side, self.parts, self.profiles.clusters)
 
     @cached_property
     def means(self) -> Floats:
-        """Mean probability of yes of the profiles of each cell, shape (values, 2)."""
+        """Mean probability of the positive class of the profiles of each cell, shape (values, 2)."""
         return np.stack([np.bincount(self.side, self.parts * column, SIDES) for column in self.profiles.outputs.T])
 
     @cached_property
     def rates(self) -> Floats:
-        """Yes rate of each cell, shape (values, 2).
+        """Positive rate of each cell, shape (values, 2).
 
-        People and frames occur equally often on both sides. If one side of picked profiles has by chance more people
-        or frames that favour a yes, its rate is divided by the excess (ratio estimator, Särndal et al. 1992, ch. 5).
+        People and frames occur equally often on both sides. If one side of picked profiles has by chance more of the
+        people or frames with positives, its rate is divided by the excess (ratio estimator, Särndal et al. 1992).
         """
         return self.means * self.scale if self.picked else self.means
 
@@ -212,7 +212,7 @@ class Paired:
 
     @cached_property
     def residuals(self) -> Floats:
-        """Residuals of each profile's probability of yes, shape (profiles, values).
+        """Residuals of each profile's probability of the positive class, shape (profiles, values).
 
         If profiles were picked: linearised residuals of `rates`, without a common factor that cancels in the shares.
         """
@@ -226,7 +226,7 @@ class Paired:
 
     @cached_property
     def telling(self) -> NDArray[np.bool_]:
-        """Mask of the informative profiles: if profiles were picked, those whose people and frames ever get a yes."""
+        """Mask of the informative profiles: if profiles were picked, those whose people and frames have positives."""
         return self.shared > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property
@@ -261,7 +261,7 @@ def paired_effects(
     TooFewObservations
         If there are too few profiles of a side, or clusters of a kind.
     EvidenceError
-        If every probability of yes is 0.
+        If every probability of the positive class is 0.
 
     Notes
     -----
@@ -299,7 +299,7 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
     Parameters
     ----------
     rates : ndarray, shape (..., values, 2)
-        Yes rates.
+        Positive rates.
 
     Returns
     -------
@@ -343,7 +343,7 @@ def cell_effects(
     Parameters
     ----------
     cells : mapping of (value, side) to ndarray
-        Numbers whose mean is the cell's yes rate: probabilities of yes for inputs drawn from the prior, or these
+        Numbers whose mean is the cell's positive rate: positive probabilities for inputs drawn from the prior, or these
         probabilities times importance ratios for inputs drawn with a surrogate.
     tie, rng, draws, within
         As for `paired_effects`.

@@ -16,7 +16,6 @@ import pytest
 
 from assay_client import AsyncClient, Client, documents
 from assay_client.call import Call
-from assay_client.connection import RatingOptions
 from assay_client.exchange import Patience, Send
 from assay_client.operations import AsyncOperations, Operations
 from assay_client.waiting import job_ended, rated, suite_ended
@@ -78,9 +77,22 @@ def test_generated_modules_are_up_to_date():
     spec = importlib.util.spec_from_file_location("build_operations", ROOT / "build_operations.py")
     generator = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generator)
-    for name, source in generator.modules(json.loads((ROOT / "openapi.json").read_text("utf-8"))).items():
-        installed = Path(documents.__file__).with_name(name).read_text("utf-8")
-        assert installed == source, f"{name} is not generated from openapi.json as it is now: run `make client`"
+    package = Path(documents.__file__).parent
+    async_client = (package / "async_client.py").read_text("utf-8")
+    generated = generator.modules(json.loads((ROOT / "openapi.json").read_text("utf-8")), async_client)
+    for name, source in generated.items():
+        assert (package / name).read_text("utf-8") == source, f"{name} is not as generated now: run `make client`"
+
+
+def test_the_generated_client_is_synchronous_and_documented_like_the_asynchronous_one():
+    source = Path(inspect.getfile(Client)).read_text("utf-8")
+    assert not re.search(r"\basync(?!hronous)|await", source)
+    for name in ("rate", "wait_for_job", "wait_for_suite", "request", "close"):
+        method, async_method = getattr(Client, name), getattr(AsyncClient, name)
+        assert inspect.signature(method) == inspect.signature(async_method)
+        assert method.__doc__ == async_method.__doc__
+        assert inspect.iscoroutinefunction(async_method)
+        assert not inspect.iscoroutinefunction(method)
 
 
 def test_every_operation_has_a_method_and_every_method_has_an_operation(described):
@@ -173,7 +185,7 @@ def test_every_type_has_the_fields_of_its_schema(document):
     rating = document["components"]["schemas"]["RatingView"]
     assert set(by_python["Rating"].__annotations__) == set(rating["properties"])
     assert by_python["Rating"].__required_keys__ >= {"id", "letter", "declared"}
-    types = [one for one in vars(documents).values() if typing.is_typeddict(one)]
+    types = [one for one in vars(documents).values() if typing.is_typeddict(one) and one is not documents.RatingOptions]
     objects = [one for one in document["components"]["schemas"].values() if "properties" in one]
     assert len(types) == len(objects)
     for one in types:
@@ -183,12 +195,13 @@ def test_every_type_has_the_fields_of_its_schema(document):
 def test_the_options_of_rate_are_the_remaining_fields_of_a_rating_request():
     hints = typing.get_type_hints(documents.RatingRequest, include_extras=False)
     del hints["target"], hints["experiment"]
-    assert typing.get_type_hints(RatingOptions) == hints
+    assert typing.get_type_hints(documents.RatingOptions) == hints
+    assert documents.RatingOptions.__required_keys__ == frozenset()
 
 
 @pytest.mark.parametrize("bad", ["", ".", ".."])
 def test_an_id_that_would_name_another_resource_is_refused(bad):
-    with pytest.raises(ValueError, match="names no resource"):
+    with pytest.raises(ValueError, match="does not name a resource"):
         Calls().get_rating(bad)
 
 

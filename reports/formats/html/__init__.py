@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports import outline
-from reports.formats.html.component import component_section
 from reports.formats.html.pieces import page
 from reports.formats.html.sections import (
+    component_section,
     heading_section,
     meaning_section,
     overview_section,

@@ -49,7 +49,7 @@ def foreign(text: str) -> Markup:
 
 
 def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
-    """Write a table; the first cell of a row is its head and may link to a place on the page."""
+    """Write a table; the first cell of a row is its head and may link to a part of the page."""
     numeric = ["n" if is_numeric else None for is_numeric in listing.numeric]
     targets = [*links] or [""] * len(listing.rows)
     heat = listing.heat or ((None,) * len(listing.columns),) * len(listing.rows)
@@ -104,7 +104,7 @@ def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
 
 
 def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
-    """Write a figure with a table of its numbers, whose rows may link to places on the page."""
+    """Write a figure with a table of its numbers, whose rows may link to parts of the page."""
     twin = tag(
         "details", tag("summary", "The same numbers as a table"), table(drawing.table, caption=False, links=links)
     )

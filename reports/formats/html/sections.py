@@ -1,12 +1,26 @@
-"""The sections of the page about the rating as a whole."""
+"""The sections of the page: those about the rating as a whole, and one for each component."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from reports import outline, tables
-from reports.figures import Figure, decision_tree, overview_matrix, probabilities_bar, stamp
-from reports.formats.html.pieces import figure, figures, folded, foreign, paragraphs, reasons, table
+from reports.figures import (
+    Figure,
+    blocks_bars,
+    decision_tree,
+    effects_forest,
+    overview_matrix,
+    picture,
+    probabilities_bar,
+    stamp,
+    transition_heatmap,
+)
+from reports.formats.html.pieces import badge, figure, figures, folded, foreign, paragraphs, reasons, table
+from reports.formats.html.thumbnails import thumbnails
 from reports.markup import Markup, join, tag
-from reports.view import RatingView, Table
+from reports.reading import Component, RatingView
+from reports.view import Table
 
 KEY = "rating"
 
@@ -64,7 +78,7 @@ def reply_section(rating: RatingView) -> Markup | None:
         return None
     quoted = [tag("p", foreign(paragraph)) for paragraph in rating.reply.paragraphs]
     link = None if rating.reply.link is None else tag("p", foreign(rating.reply.link))
-    answered = [tag("p", foreign(paragraph)) for paragraph in rating.reply.answer]
+    answered = [tag("p", foreign(paragraph)) for paragraph in rating.reply.answer.paragraphs]
     answer = [tag("blockquote", *answered), paragraphs(outline.answer_sentence(rating.reply))] if answered else []
     return join(tag("blockquote", *quoted), link, paragraphs(outline.reply_sentence(rating.reply)), *answer)
 
@@ -72,7 +86,7 @@ def reply_section(rating: RatingView) -> Markup | None:
 def _of_the_letter(rating: RatingView) -> dict[str, Figure | None]:
     return {
         "the path through the two steps": decision_tree(rating.verdict, KEY),
-        "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
+        "the probability of each letter": probabilities_bar(rating.verdict, rating.document.confidence, KEY),
     }
 
 
@@ -148,3 +162,57 @@ def verify_section() -> Markup:
 
 def _with_commands(line: str) -> list[str | Markup]:
     return [tag("code", part) if index % 2 else part for index, part in enumerate(line.split("`"))]
+
+
+def component_section(component: Component, rating: RatingView, *, opened: bool) -> Markup:
+    """Write the section of a component: figures, tables and examples."""
+    verdict = component.verdict
+    summary = tag(
+        "summary", badge(verdict), tag("h3", foreign(component.title)), tag("span", verdict.headline, class_="verdict")
+    )
+    return tag(
+        "details",
+        summary,
+        reasons(component.reasons),
+        _figures(component, rating, alone=len(rating.components) == 1),
+        thumbnails(component, rating.circumstances.thumbnails),
+        _tables(component, alone=len(rating.components) == 1),
+        _examples(component.examples),
+        class_="part",
+        id=f"part-{component.number}",
+        open=opened,
+    )
+
+
+def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup:
+    key = f"c{component.number}"
+    bar = {} if alone else {"probabilities": probabilities_bar(component.verdict, rating.document.confidence, key)}
+    method_figures = {chart.title: picture(chart, f"{key}-p{index}") for index, chart in enumerate(component.pictures)}
+    of_blocks = {
+        "what was sent and what came back": transition_heatmap(component, key),
+        "blocks": blocks_bars(component, key),
+    }
+    # figures of translators are shown, or named as missing, unless the component has other figures
+    translation_figures = (
+        of_blocks if component.part.blocks or component.transitions or not (method_figures or component.sheets) else {}
+    )
+    # `bar` is empty for a single component, because the rating above has the same bar
+    return figures({**bar, "effects": effects_forest(component, key), **translation_figures, **method_figures})
+
+
+def _tables(component: Component, *, alone: bool) -> Markup:
+    omit = outline.DRAWN | {"published"} if alone else outline.DRAWN  # a single component has the rules of the rating
+    return join(
+        paragraphs(outline.pairs_sentence(component), component.settle),
+        tag("div", *map(folded, outline.component_tables(component, omit)), class_="tables"),
+    )
+
+
+def _examples(examples: Sequence[Mapping[str, str]]) -> Markup | None:
+    if not examples:
+        return None
+    return join(tag("h4", "Examples"), tag("ul", *map(_example, examples), class_="examples"))
+
+
+def _example(example: Mapping[str, str]) -> Markup:
+    return tag("li", tag("dl", *((tag("dt", name), tag("dd", foreign(text))) for name, text in example.items())))

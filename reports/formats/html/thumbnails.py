@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from assay.document import read_json
 from reports.figures.canvas import box
 from reports.formats.html.pieces import foreign
 from reports.markup import Markup, join, tag
-from reports.plain import visible
-from reports.view import CaseWords, Component, Squares
+from reports.reading import Component, read
+from reports.view import CaseWords, Squares
 
 MOST = 200
 """Maximum number of pictures of a report, picked at even steps: at most 3 kB each, 800 kB of base64 together."""
@@ -25,29 +23,13 @@ GONE = (
 )
 
 
-@dataclass(frozen=True)
-class _Row:
-    image: str | None = None
-
-
-@dataclass(frozen=True)
-class _Part:
-    images: tuple[_Row, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Pictured:
-    """Digests of the pictures in a rating document, whatever its method."""
-
-    components: tuple[_Part, ...] = ()
-
-
 def thumbnails_wanted(document: Mapping[str, Any]) -> list[str]:
     """Return the digests of the pictures to be shown in the report of a rating document, `MOST` at most.
 
     The caller adds the available pictures to the document, as ``thumbnails``: ``data:`` addresses by digest.
     """
-    rows = [row for part in read_json(_Pictured, document, visible).components for row in part.images]
+    parts = read(document).document.components
+    rows = [row for part in parts for row in getattr(part, "images", ())]  # a field of methods that show pictures
     digests = list(dict.fromkeys(row.image for row in rows if row.image))
     return digests[:: max(1, -(-len(digests) // MOST))]
 

@@ -22,7 +22,9 @@ MAX_SEED = 2**53 - 1
 
 Visibility = Literal["private", "unlisted", "public"]
 LetterName = Literal["UCS", "DSBS", "BS"]
-KindName = Literal["translator", "classifier", "regressor", "embedder", "language-model", "image-classifier"]
+KindName = Literal[
+    "translator", "classifier", "regressor", "embedder", "language-model", "image-classifier", "decision-tool"
+]
 
 
 @cache
@@ -104,18 +106,18 @@ def check_url(url: str) -> str:
         Naming the rule that the address breaks.
     """
     if any(character.isspace() or unicodedata.category(character)[0] == "C" for character in url) or "\\" in url:
-        raise SpecificationError("an address holds no blanks, control characters or backslashes")
+        raise SpecificationError("an address must not contain spaces, control characters or backslashes")
     try:
         split = urlsplit(url)
         host, _ = split.hostname, split.port
     except ValueError:
         raise SpecificationError("this is not an address; write it as http://host:port/path") from None
     if split.scheme not in {"http", "https"}:
-        raise SpecificationError(f"an address begins with http:// or https://, not {split.scheme[:20]!r}")
+        raise SpecificationError(f"an address must begin with http:// or https://, not {split.scheme[:20]!r}")
     if not host:
-        raise SpecificationError("the address names no host; write http://host:port/path")
+        raise SpecificationError("the address has no host; write http://host:port/path")
     if "@" in split.netloc:
-        raise SpecificationError("an address holds no user name; put the secret into `secret`")
+        raise SpecificationError("an address must not contain a user name; put the secret into `secret`")
     return url
 
 
@@ -135,3 +137,44 @@ Instant = Annotated[
     Field(examples=["2026-01-02T03:04:05.678Z"], json_schema_extra={"format": "date-time"}),
 ]
 """A time as RFC 3339; made from a stored time in milliseconds since 1970."""
+
+
+class ProblemPlace(ResponseModel):
+    """One invalid field of a request."""
+
+    pointer: str | None = None
+    """JSON pointer into the body, such as `/experiment/languages/0`."""
+    parameter: str | None = None
+    """Name of a query or path parameter."""
+    header: str | None = None
+    """Name of a header."""
+    line: int | None = None
+    """Line of an uploaded file, or row of a binary table."""
+    column: str | None = None
+    """Column of an uploaded table."""
+    detail: str
+    """The error, and a valid alternative."""
+    code: str | None = None
+    """The kind of specification error, such as `unknown-name`."""
+
+
+class ProblemDocument(ResponseModel):
+    """A problem document (RFC 9457). Further members may be present."""
+
+    model_config = ConfigDict(extra="allow", title="Problem")
+
+    type: Annotated[str, Field(json_schema_extra={"format": "uri"})]
+    """Address of the page that explains this kind of problem."""
+    title: str
+    """The kind of problem, in words."""
+    status: Annotated[int, Field(ge=400, le=599)]
+    detail: str
+    """The error of this request."""
+    code: str
+    """The kind of problem, for programs: the last part of `type`."""
+    instance: str
+    """Path of the request."""
+    request_id: str
+    """Id of this request in the service's log."""
+    errors: Annotated[list[ProblemPlace], Field(default_factory=list)]
+    """The invalid fields."""

@@ -1,90 +1,67 @@
 """The OpenAPI document: FastAPI's own, completed with errors, headers and links.
 
-The details of single operations are in the table of `service.http.openapi.operations`.
+Facts about single operations are in the ``responses`` of their routes (`service.http.openapi.responses`).
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.encoders import jsonable_encoder
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from fastapi.security.base import SecurityBase
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.http.openapi.operations import PUBLIC_TAGS, operation_of
-from service.http.openapi.problem_schema import ProblemDocument
+from service.http.authentication import Needs
+from service.http.idempotency import fingerprint
+from service.http.json import calls_of
+from service.http.openapi.common_schemas import ProblemDocument
+from service.http.openapi.examples import examples_of
+from service.http.openapi.responses import LINK, NOT_MODIFIED
+from service.http.pagination import PageQuery
 from service.http.problems import MEDIA_TYPE
-from service.webhooks.event_documentation import describe_notices
 
-SUMMARY = "An independent bias-rating agency for AI services."
+ABOUT: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("about.toml").read_text("utf-8"))
+"""Summary, description and tags of the document."""
 
-DESCRIPTION = """\
-Assay rates an AI service from outside: it sends the service known inputs, measures the outputs, and issues a rating
-letter that anyone can verify:
-
-| | |
-|---|---|
-| **UCS** | unbiased, whatever its input |
-| **DSBS** | follows the bias of its input |
-| **BS** | biased even on unbiased input |
-
-**In three steps.** `POST /v1/jobs` names the target and the method, and answers 202 with the job's address. `GET` that
-address until the job has ended (or send `Prefer: wait=30`, or follow `/events`). `rating.href` is the address of the
-rating: the letter with its probability, the reasons, the measurements behind it, and every reply.
-
-**Conventions.** Errors are `application/problem+json` (RFC 9457); their `type` is a page that explains them, and
-`errors` names the invalid fields. Lists are paged by `cursor` and `Link` (RFC 8288). `Idempotency-Key` makes a POST
-safe to repeat. `ETag` and `If-None-Match` make polling cheap. A number that does not exist is `null`, with a reason.
-Times are UTC.
-"""
-
-TAGS = [
-    {"name": "jobs", "description": "Request a rating and follow its progress."},
-    {"name": "suites", "description": "Request several ratings of one target, and read them as one profile."},
-    {"name": "schedules", "description": "Repeat a rating or a suite regularly."},
-    {"name": "ratings", "description": "Finished ratings. They never change, and reading them never starts work."},
-    {"name": "certificates", "description": "Signed statements about ratings, and the keys and proofs to verify them."},
-    {"name": "badges", "description": "The last published rating of a service, for pages and catalogs to show."},
-    {"name": "compositions", "description": "Ratings of chains of services, inferred from the ratings of their parts."},
-    {"name": "targets", "description": "Saved targets. Their secrets are stored encrypted and never shown."},
-    {"name": "registry", "description": "All public ratings: counts, histories, and a download."},
-    {"name": "log", "description": "The append-only log (a Merkle tree) of published and withdrawn ratings."},
-    {"name": "uploads", "description": "Your own tables, embeddings and trials, for use in jobs."},
-    {"name": "corpora", "description": "Stored sentences and pictures with their provenance, for use in jobs."},
-    {"name": "specifications", "description": "Named word lists, in versions that never change."},
-    {"name": "catalog", "description": "The available methods, attributes and protocols."},
-    {"name": "methodology", "description": "The frozen documents that define how letters are given."},
-    {"name": "replies", "description": "The right of reply: prove that you own a host, and reply to its ratings."},
-    {"name": "webhooks", "description": "Your endpoints that receive notices, and the deliveries to them."},
-    {"name": "keys", "description": "API keys of your tenant."},
-    {"name": "service", "description": "Health, version, limits and documentation of the service."},
-]
+PUBLIC_TAGS = frozenset({"badges", "catalog", "log", "methodology", "service"})
+"""Tags of operations that never require a key, unless they declare it."""
 
 PROBLEM_REF = {"$ref": "#/components/responses/Problem"}
 
 
-def describe(app: FastAPI, *, keys_required: bool) -> None:
-    """Make `app` serve the completed document at ``/openapi.json``, built on first use."""
+def describe(app: FastAPI, *, add_webhooks: Callable[[dict[str, Any]], None], keys_required: bool) -> None:
+    """Serve the completed document at ``/openapi.json``, built on first use; `add_webhooks` adds a section."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _completed(
-                get_openapi(
-                    title=app.title,
-                    version=app.version,
-                    summary=app.summary,
-                    description=app.description,
-                    license_info=app.license_info,
-                    contact=app.contact,
-                    tags=app.openapi_tags,
-                    routes=app.routes,
-                    servers=[{"url": "/"}],
-                ),
-                keys_required=keys_required,
+            app.openapi_schema = get_openapi(
+                title=app.title,
+                version=app.version,
+                summary=app.summary,
+                description=app.description,
+                license_info=app.license_info,
+                contact=app.contact,
+                tags=app.openapi_tags,
+                routes=app.routes,
+                servers=[{"url": "/"}],
             )
+            _complete_components(app.openapi_schema)
+            add_webhooks(app.openapi_schema)
+            _close_tuples(app.openapi_schema["components"]["schemas"])
+            for route in app.routes:
+                if isinstance(route, APIRoute) and route.include_in_schema:
+                    for method in route.methods or ():
+                        operation = app.openapi_schema["paths"][route.path_format][method.lower()]
+                        _complete(route, method, operation, keys_required=keys_required)
         return app.openapi_schema
 
     @functools.cache
@@ -98,7 +75,7 @@ def describe(app: FastAPI, *, keys_required: bool) -> None:
     app.add_route("/openapi.json", answer, include_in_schema=False)
 
 
-def _completed(document: dict[str, Any], *, keys_required: bool) -> dict[str, Any]:
+def _complete_components(document: dict[str, Any]) -> None:
     components = document["components"]
     document["security"] = [{}]  # an operation needs no key unless it declares one
     schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -113,48 +90,56 @@ def _completed(document: dict[str, Any], *, keys_required: bool) -> dict[str, An
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
     _require_tags(components["schemas"])
-    describe_notices(document)
-    _close_tuples(components["schemas"])
-    for path in document["paths"].values():
-        for method, operation in path.items():
-            _complete(method, operation)
-            if "security" in operation and (not keys_required or operation_of(operation["operationId"]).public):
-                operation["security"] = [{}, {"ApiKey": []}]
-    return document
 
 
-def _complete(method: str, operation: dict[str, Any]) -> None:
-    details, responses = operation_of(operation["operationId"]), operation["responses"]
-    success = responses[min(responses)]
-    if details.media_type is not None:
-        success["content"] = {
-            media_type: {"schema": {"type": "string"}} for media_type in details.media_type.split(" | ")
-        }
-    if details.headers:
-        success["headers"] = dict(details.headers)
-    if details.then:
-        success["links"] = {
-            then: {"operationId": then, "parameters": {parameter: f"$response.body#{pointer}"}}
-            for then, (parameter, pointer) in details.then.items()
-        }
+def _complete(route: APIRoute, method: str, operation: dict[str, Any], *, keys_required: bool) -> None:
+    """Add what follows from a route's dependencies and parameters: headers, errors, and whether a key is needed."""
+    calls = list(calls_of(route.dependant))
+    keys = [call for call in calls if isinstance(call, SecurityBase)]
+    if keys and not (keys_required and any(type(call) is Needs for call in keys)):
+        operation["security"] = [{}, {"ApiKey": []}]
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _never_null(parameter["schema"])
-    if "ETag" in details.headers and method == "get":
-        responses["304"] = {"description": "Not changed since the version in If-None-Match."}
-    if details.also is not None:
-        status, description = details.also
-        responses[status] = {"description": description, "content": success["content"]}
-    if operation["operationId"] == "followJob":
-        responses["204"] = {"description": "All events have been sent; no more will follow."}
-        stream = success["content"]["text/event-stream"]
+    if route.body_field is not None and (examples := examples_of(route.body_field.field_info.annotation)):
+        operation["requestBody"]["content"]["application/json"]["examples"] = jsonable_encoder(
+            examples, exclude_none=True
+        )
+    responses = operation["responses"]
+    responses.pop("422", None)
+    success = responses[str(route.status_code or 200)]
+    if any(_is_paged(parameter.field_info.annotation) for parameter in route.dependant.query_params):
+        success.setdefault("headers", {}).update(LINK)
+    if method == "GET" and "ETag" in success.get("headers", {}):
+        responses["304"] = NOT_MODIFIED
+    if stream := success.get("content", {}).get("text/event-stream"):
         # `itemSchema` is a keyword of OpenAPI 3.2; tools read the schema of a stream as that of one event
         stream["schema"] = stream.pop("itemSchema")
-    responses.pop("422", None)
-    responses["default"] = PROBLEM_REF
-    limited = () if method == "get" or "security" not in operation else ("429",)
-    for status in (*_failures(operation), *limited):
-        responses[status] = PROBLEM_REF
+    described = {status for status in responses if status >= "400" and "content" not in responses[status]}
+    responses |= dict.fromkeys(described | set(_failures(method, operation, calls)), PROBLEM_REF)
     operation["responses"] = {status: responses[status] for status in sorted(responses)}
+
+
+def _is_paged(query: Any) -> bool:
+    """Return whether the parameters of a query choose a page of a list."""
+    return isinstance(query, type) and issubclass(query, PageQuery)
+
+
+def _failures(method: str, operation: dict[str, Any], calls: Sequence[Any]) -> Iterator[str]:
+    """Yield the errors that follow from a route's dependencies, parameters and body."""
+    yield from ("500", "503", "default")
+    needs_key = any(isinstance(call, Needs) for call in calls)
+    if needs_key or operation["tags"][0] not in PUBLIC_TAGS:
+        yield from ("401", "403") if needs_key else ("401",)
+    if method != "GET" and "security" in operation:
+        yield "429"
+    if fingerprint in calls:
+        yield "409"
+    if any(parameter["in"] == "path" for parameter in operation.get("parameters", ())):
+        yield "404"
+    if operation.get("parameters"):
+        yield "422"
+    if "requestBody" in operation:
+        yield from ("400", "413", "415", "422")
 
 
 def _require_tags(schemas: dict[str, Any]) -> None:
@@ -185,17 +170,3 @@ def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
     if len(kinds) != 1:
         return schema
     return {**kinds[0], **{key: value for key, value in schema.items() if key != "anyOf"}}
-
-
-def _failures(operation: dict[str, Any]) -> list[str]:
-    details = operation_of(operation["operationId"])
-    statuses = {"500", "503", *details.fails}
-    if operation["tags"][0] not in PUBLIC_TAGS:
-        statuses |= {"401"} if details.public else {"401", "403"}
-    if any(parameter["in"] == "path" for parameter in operation.get("parameters", ())):
-        statuses.add("404")
-    if operation.get("parameters"):
-        statuses.add("422")
-    if "requestBody" in operation:
-        statuses |= {"400", "413", "415", "422"}
-    return sorted(statuses)

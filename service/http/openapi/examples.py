@@ -4,33 +4,13 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from typing import Any
+from typing import Any, get_args
 
-Examples = dict[str, dict[str, Any]]
+EXAMPLES: dict[str, dict[str, Any]] = json.loads(files(__package__).joinpath("examples.json").read_text("utf-8"))
+"""Examples by the name of a request's schema; for a union, of its first member."""
 
-_EXAMPLES: dict[str, Examples] = json.loads(files(__package__).joinpath("examples.json").read_text("utf-8"))
 
-RATING_REQUESTS = _EXAMPLES["rating_requests"]
-TARGETS = _EXAMPLES["targets"]
-COMPOSITIONS = _EXAMPLES["compositions"]
-CORPORA = _EXAMPLES["corpora"]
-CORPUS_CHANGES = _EXAMPLES["corpus_changes"]
-DOMAINS = _EXAMPLES["domains"]
-ITEMS = _EXAMPLES["items"]
-ITEM_CHANGES = _EXAMPLES["item_changes"]
-ITEMS_CHANGES = _EXAMPLES["items_changes"]
-KEYS = _EXAMPLES["keys"]
-REPLIES = _EXAMPLES["replies"]
-ANSWERS = _EXAMPLES["answers"]
-RERATINGS = _EXAMPLES["reratings"]
-SCHEDULES = _EXAMPLES["schedules"]
-SCHEDULE_CHANGES = _EXAMPLES["schedule_changes"]
-SPECIFICATIONS = _EXAMPLES["specifications"]
-SUITES = _EXAMPLES["suites"]
-VISIBILITIES = _EXAMPLES["visibilities"]
-WEBHOOKS = _EXAMPLES["webhooks"]
-WITHDRAWALS = _EXAMPLES["withdrawals"]
-WRITING = _EXAMPLES["writing"]
-
-SHORTEST: dict[str, Any] = RATING_REQUESTS["shortest"]["value"]
-ROUND_TRIP: dict[str, Any] = RATING_REQUESTS["complete"]["value"]
+def examples_of(body: Any) -> dict[str, Any] | None:
+    """Return the examples of a request's schema, or of the schema that it extends."""
+    schema = next(iter(get_args(body)), body)
+    return next((EXAMPLES[base.__name__] for base in schema.__mro__ if base.__name__ in EXAMPLES), None)

@@ -19,7 +19,7 @@ from scipy.special import expit, logit, roots_hermitenorm
 
 from assay.catalog.stereotypes import Role, StereotypeWords
 from assay.methods import StereotypeScore
-from assay.methods.shared.sentences import Pair, Sentence, read
+from assay.methods.shared.terms.sentences import Pair, Sentence, read
 from assay.methods.stereotype_score.collection import Rung
 from assay.model import Ask, Choose, Fill, Reply, Score
 from tests.support.simulated.base import SimulatedService, letter_of

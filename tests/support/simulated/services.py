@@ -16,6 +16,7 @@ from tests.support.simulated.embedders import association_service
 from tests.support.simulated.image_classifiers import picture_service
 from tests.support.simulated.language_models import drawn_model, stereotype_service
 from tests.support.simulated.predictors import record_service, text_service
+from tests.support.simulated.recorded_decisions import file_service
 from tests.support.simulated.sampling import SAMPLING_SERVICES
 from tests.support.simulated.translators import drawn_translator, translator_service
 
@@ -46,4 +47,9 @@ SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     **SAMPLING_SERVICES,
     **{f"visual-stereotype, {kind}": partial(picture_service, kind=kind) for kind in ("probabilities", "labels")},
 }
-"""Every method with every kind of service that it rates."""
+"""Every method that asks, with every kind of service that it rates."""
+
+RECORDED: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
+    "outcomes, recorded decisions": file_service,
+}
+"""Methods that ask nothing, with files of known effects."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.methods.shared.stereotype_effects import stereotype_effects
+from assay.methods.shared.terms.effects import stereotype_effects
 from assay.methods.visual_stereotype.label_scores import fit_images
 from assay.model import Evidence, Interval, Letter
 from assay.rating.decision import weigh

@@ -174,7 +174,7 @@ def test_invalid_matrix_counts_are_refused(counts):
 
 
 def test_outputs_that_differ_from_the_input_values_are_refused():
-    with pytest.raises(SpecificationError, match="gives back what it was sent"):
+    with pytest.raises(SpecificationError, match="returns the values that it is sent"):
         replace(measured(FAITHFUL), outputs=("el", "la", "neutral"))
 
 

@@ -20,8 +20,8 @@ from assay.methods import (
     fit_to,
 )
 from assay.methods.shared.profiles import RecordProfiles
-from assay.methods.shared.sentence_generation import Writing, reusable
-from assay.methods.shared.sentences import Sentence
+from assay.methods.shared.terms.sentence_generation import Writing, reusable
+from assay.methods.shared.terms.sentences import Sentence
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_prompt
 from assay.references import NOTHING, CorpusItem, Found, FoundCorpus, FoundWords, NamedRows, NamedWords
 
@@ -139,7 +139,7 @@ def test_pictures_are_used_again_only_if_they_were_drawn_on_the_same_prompt():
 
 def test_a_corpus_without_usable_pictures_is_named_in_the_error():
     corpus = FoundCorpus("crp_1@1", (CorpusItem(image="sha256:" + "0" * 64, term="giraffe"),))
-    with pytest.raises(SpecificationError, match="no picture is of a term") as refused:
+    with pytest.raises(SpecificationError, match="no picture belongs to a term") as refused:
         VisualStereotype(corpus="crp_1").with_references(Found(corpus))
     assert refused.value.field == "corpus"
 

@@ -19,10 +19,9 @@ from rich.console import Console
 
 from cli.exits import as_one_line
 from cli.gate import main as gate
-from cli.lists import show_list
 from cli.logs import configure_logs
 from cli.rating import ci_formats, verify
-from cli.terminal import escape
+from cli.terminal import escape, show_list
 from store.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -43,7 +42,7 @@ def rating():
 
 @pytest.mark.parametrize("form", ci_formats.FORMATS)
 @pytest.mark.parametrize("failed", [False, True])
-def test_a_name_breaks_no_format_of_continuous_integration(form, failed):
+def test_a_hostile_name_breaks_no_format_for_continuous_integration(form, failed):
     if failed:
         written = ci_formats.of_failure(form, FORGED, {"title": FORGED, "detail": FORGED})
     else:
@@ -57,7 +56,7 @@ def test_a_name_breaks_no_format_of_continuous_integration(form, failed):
         assert [line[:8] for line in written.splitlines()] == ["::error "] * (1 if failed else 2)
 
 
-def test_a_foreign_export_forges_no_line_of_verify(tmp_path, capsys, monkeypatch):
+def test_names_in_an_export_cannot_forge_lines_in_the_output_of_verify(tmp_path, capsys, monkeypatch):
     def checks(*_, **__):
         yield verify.Check(FORGED, None, FORGED)
         yield verify.Check("seal", FORGED, "")

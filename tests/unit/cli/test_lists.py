@@ -11,7 +11,7 @@ import pytest
 from cli.request.asked import check_protocol
 from store.core import migrate
 from tests.support.commands import run_command
-from workers.targets import protocols
+from workers.targets.registry import protocols
 
 
 def assay(*arguments: str) -> subprocess.CompletedProcess[str]:

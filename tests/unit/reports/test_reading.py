@@ -7,6 +7,7 @@ import pytest
 from assay.model import Letter
 from reports import tables
 from reports.plain import visible, width
+from reports.reading import facts_of
 from tests.support.reports import read
 
 
@@ -98,4 +99,4 @@ def test_an_author_is_shown_with_its_name_and_address_as_far_as_known(author, sh
     ],
 )
 def test_a_long_list_is_shortened_to_its_first_entries(languages, shown):
-    assert read({"experiment": {"languages": languages}}).experiment.get("languages") == shown
+    assert facts_of({"languages": languages}).get("languages") == shown

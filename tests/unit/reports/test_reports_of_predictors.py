@@ -10,7 +10,7 @@ import pytest
 
 from assay.experiment import run
 from assay.methods import Alternation, Association, ForcedChoice, StereotypeScore
-from assay.methods.shared.sentence_generation import Writing
+from assay.methods.shared.terms.sentence_generation import Writing
 from assay.model import Failure, Reply, Write
 from reports import figures
 from reports.figures.canvas import WIDTH

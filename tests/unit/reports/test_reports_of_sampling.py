@@ -12,8 +12,8 @@ from tests.support.simulated.sampling import sampling_service, vector_service
 
 SEED = 3
 SHOWN = {
-    "texts": {"The attribute among", "Distance of each group", "Inputs on their two"},
-    "vectors": {"The attribute among", "Distance of each group", "Inputs on their two"},
+    "texts": {"The attribute in the positive class", "Distance of each group", "Inputs on their two"},
+    "vectors": {"The attribute in the positive class", "Distance of each group", "Inputs on their two"},
 }
 
 
@@ -55,10 +55,8 @@ def test_every_figure_is_small_and_has_a_description_and_a_table(documents, name
 def test_tables_list_the_nearest_words_and_the_weights(documents, name):
     titles = {table.title for table in read(documents[name]).components[0].sheets}
     assert "What the inputs are worth" in titles
-    assert "Inputs that make it say yes the most" in titles
-    own = (
-        "Nearest words to what makes it say yes" if name == "texts" else "What the inputs that make it say yes are like"
-    )
+    assert "Most probable inputs of the positive class" in titles
+    own = "Nearest words to the positive class" if name == "texts" else "Numbers of the positive class"
     assert own in titles
 
 

@@ -16,10 +16,10 @@ from assay.catalog.stereotypes import StereotypeWords
 from assay.document import as_json
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.experiment import generator
-from assay.methods.shared.sentences import Sentence
+from assay.methods.shared.terms.sentences import Sentence
 from assay.methods.stereotype_score.method import StereotypeScore
 from assay.model import Finding, Reply
-from assay.statistics.bayes.stereotype_terms import fit_terms, prefer, score_choices
+from assay.statistics.bayes.stereotype_terms import fit_terms, preferred, score_choices
 from demo.language_models.models import LanguageModel
 from demo.server import DemoServer
 from tests.support.real_systems import ngram, texts
@@ -207,7 +207,7 @@ def asked_over_http(model: Arpa, sentences: list[str]) -> list[float]:
 def test_model_of_old_texts_scores_near_one_half_on_crows_pairs(model: Arpa):
     pairs = crows()
     scores = asked_over_http(model, [text for _, more, less in pairs for text in (more, less)])
-    decided = prefer(scores[::2], scores[1::2])
+    decided = [preferred(more - less) for more, less in zip(scores[::2], scores[1::2], strict=True)]
     score = score_choices(decided, [kind for kind, _, _ in pairs], ["crows-pairs"] * len(pairs))
     overall = fit_terms(score.by_term).overall
     assert len(pairs) == 1508

@@ -109,7 +109,7 @@ def test_missing_data_file_is_reported_with_its_folder(name: str, tmp_path: Path
 
 def test_missing_library_is_reported_with_its_name_and_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "afinn", None)
-    with pytest.raises(NotInstalled, match="afinn needs afinn, which is not installed; the extra 'real'"):
+    with pytest.raises(NotInstalled, match="afinn needs afinn, which is not installed; install the extra 'real'"):
         load("afinn")
 
 

@@ -19,7 +19,7 @@ import pytest
 from starlette.requests import Request
 
 from service.app import create_app
-from service.uploads import reception
+from service.uploads import service as reception
 from store.core import migrate
 from store.core.database import Database
 from store.core.settings import Settings
@@ -29,7 +29,7 @@ from web import add_pages
 from web.frame.form import MOST_FIELDS, MOST_FIELDS_BESIDE_A_FILE
 from web.frame.visit import COOKIE, Visit
 from web.site import AREAS
-from workers.targets.target_validator import TargetChecker
+from workers.targets.validation import TargetChecker
 
 pytestmark = pytest.mark.anyio
 
@@ -144,7 +144,7 @@ async def test_a_form_above_the_rate_is_not_read(settings, tokens, route, public
     assert int(answer.headers["retry-after"]) > 0
 
 
-async def test_every_public_page_has_a_rate_for_each_address(settings):
+async def test_every_public_page_has_a_rate_limit_for_each_address(settings):
     app = opened_app(settings.model_copy(update={"visit_rate": "3/hour"}))
     for path in ("/sign-in", "/registry", "/problems"):
         async with browser(app) as client:

@@ -20,7 +20,7 @@ import pytest
 from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
 from assay.methods import StereotypeScore
-from assay.methods.shared.sentence_generation import Writing
+from assay.methods.shared.terms.sentence_generation import Writing
 from store.core.columns import new_id
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
@@ -36,7 +36,7 @@ from store.security.secrets import Vault
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget, descriptor
 from workers import run_job as running
-from workers.calls.ledger import JobLedger
+from workers.calls.driver import JobLedger
 from workers.calls.shared_rate_limits import lane_of
 from workers.engine.worker_context import Workplace
 from workers.generation import authored, corpus_sentences

@@ -10,7 +10,7 @@ import pytest
 from assay.methods import asks_a_public_list, fit_to, is_default
 from assay.model import Kind
 from store.ratings.experiment_json import dump_method, parse_method
-from workers.targets import settings_chosen
+from workers.targets.registry import settings_chosen
 
 CHAT = {"protocol": "openai-chat", "settings": {"model": "m"}}
 

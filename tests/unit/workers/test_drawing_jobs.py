@@ -14,7 +14,7 @@ from assay.canonical import digest_of
 from assay.catalog.stereotypes import VisualWords
 from assay.methods import VisualStereotype
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_prompt
-from assay.methods.visual_stereotype.references import picture_of
+from assay.methods.visual_stereotype.inputs import picture_of
 from assay.model import Draw
 from demo.server import DemoServer
 from store.core.database import Database

@@ -84,7 +84,7 @@ class OAuth2(Strict):
 
     def __post_init__(self) -> None:
         if secret := _SECRET_PARAMETERS & {name.lower() for name in self.parameters}:
-            raise SpecificationError(f"{min(secret)} is no public parameter: use the secret", "auth.parameters")
+            raise SpecificationError(f"{min(secret)} is secret and cannot be a parameter", "auth.parameters")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -124,7 +124,7 @@ def token_in(response: Response) -> tuple[str, float | None]:
     if not isinstance(token, str) or not 0 < len(token) <= LONGEST or not (token.isascii() and token.isprintable()):
         raise CallFailed("wrong-shape", f"{response.origin} answered without an access_token")
     if kind is not None and str(kind).lower() != "bearer":
-        raise CallFailed("wrong-shape", f"{response.origin} gave a token that is no bearer token")
+        raise CallFailed("wrong-shape", f"{response.origin} returned a token that is not a bearer token")
     try:
         lifetime_s = float(document["expires_in"])
     except (LookupError, TypeError, ValueError):

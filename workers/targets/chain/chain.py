@@ -48,6 +48,21 @@ class Link(Strict):
     """Languages through which a translator translates a text, such as en, es, en; * is the requested language. The
     last link has no path: it translates into the requested language, or is no translator."""
 
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of the link's target, without its secret."""
+        return {
+            "name": self.name or self.protocol,
+            "kind": self.kind,
+            "protocol": self.protocol,
+            "base_url": self.base_url,
+            "settings": self.settings,
+            "limits": self.limits,
+        }
+
+    def target(self, secrets: Mapping[str, str]) -> Target:
+        """Return the link as a target; `secrets` are those of the saved targets, by id."""
+        return Target.of(self.fields(), None if self.id is None else secrets.get(self.id))
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChainSettings(TargetSettings):
@@ -74,13 +89,13 @@ class ChainSettings(TargetSettings):
             if before.path[-1] != link.path[0]:
                 raise SpecificationError(
                     f"link {index} ends in {before.path[-1]} and link {index + 1} begins in {link.path[0]}; "
-                    "a path begins where the one before it ends",
+                    "a path must begin where the previous one ends",
                     f"links.{index}.path.0",
                 )
         if self.links[-1].path:
             last = len(self.links) - 1
             raise SpecificationError(
-                "the last link has no path: it goes on to the language that is asked for", f"links.{last}.path"
+                "the last link cannot have a path: it translates into the requested language", f"links.{last}.path"
             )
 
     @property
@@ -93,7 +108,7 @@ class ChainSettings(TargetSettings):
         super().check_kind(kind)
         last_kind = self.links[-1].kind
         if kind is not last_kind:
-            raise SpecificationError(f"a chain is what its last link is, a {last_kind}, and not a {kind}", "kind")
+            raise SpecificationError(f"the kind of a chain is that of its last link, {last_kind}, not {kind}", "kind")
 
     def check_secret(self, secret: str | None) -> None:
         """Raise a `SpecificationError` for a secret, since each link has its own."""
@@ -110,18 +125,6 @@ class ChainSettings(TargetSettings):
                 f"links.{index}.{missing}",
             )
         return link.kind
-
-
-def fields_of(link: Link) -> dict[str, Any]:
-    """Return a link as the fields of a target, without its secret."""
-    return {
-        "name": link.name or link.protocol,
-        "kind": link.kind,
-        "protocol": link.protocol,
-        "base_url": link.base_url,
-        "settings": link.settings,
-        "limits": link.limits,
-    }
 
 
 def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
@@ -278,4 +281,4 @@ def _given(ask: Ask) -> Reply:
         case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):
             return Reply(text)
         case _:
-            return Reply(failure=Failure("unsupported", "a chain is asked about texts, and this question is a record"))
+            return Reply(failure=Failure("unsupported", "a chain takes texts, but this question is a record"))

@@ -42,13 +42,13 @@ def check_path(path: Path, field: str) -> None:
     """Raise a `SpecificationError` for an invalid path, with `field` or the index of a language in it."""
     if len(path) < 2:
         raise SpecificationError(
-            f"{field} has to name the languages that a text goes through, such as en, es, en (there and back)", field
+            f"{field} must list the languages of a text in their order, such as en, es, en (there and back)", field
         )
     for index, code in enumerate(path):
         if code == ASKED and index in {0, len(path) - 1}:
             raise SpecificationError(f"{field} can have * between two languages only", f"{field}.{index}")
         if code != ASKED and not _CODE.fullmatch(code):
-            raise SpecificationError(f"{field} names {code[:40]!r}, which is no code of a language", f"{field}.{index}")
+            raise SpecificationError(f"{field} names {code[:40]!r}, which is not a language code", f"{field}.{index}")
         if index and code == path[index - 1]:
             raise SpecificationError(f"{field} goes from {code} to {code}; leave one of them out", f"{field}.{index}")
 

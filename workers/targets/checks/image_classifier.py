@@ -10,7 +10,7 @@ from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.answer_similarity import ROUNDING, difference
 from workers.targets.checks.capability import Capability, TargetUnfit
 from workers.targets.checks.examination import Calls, Examination, shown
-from workers.targets.checks.sample_images import QUESTION, SHAPES, sample_images
+from workers.targets.checks.samples import QUESTION, SHAPES, sample_images
 
 MOST_OF_THE_EXPERIMENT = 2
 """Maximum number of images of the experiment that are sent; they can be large."""

@@ -17,8 +17,7 @@ from workers.targets.adapter import Adapter
 from workers.targets.checks.answer_similarity import MOST_COMPARED, told_apart
 from workers.targets.checks.capability import Capability, TargetUnfit, unfit
 from workers.targets.checks.examination import HOPELESS, TRIES, Calls, Examination, comparable, shown
-from workers.targets.checks.fresh_texts import worded_questions
-from workers.targets.checks.samples import spread
+from workers.targets.checks.samples import spread, worded_questions
 
 RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
 """Kinds of question to a language model, the best first."""
@@ -169,8 +168,8 @@ class ModelExamination(Examination):
         author = " (it does write: it can be the author of an experiment)" if writes else ""
         return TargetUnfit(
             telling.code,
-            f"it can be asked neither to score, nor to fill, nor to choose{author}: {messages}",
-            "use a protocol that gives back the prompt's tokens, fills masks or chats, and settings that it accepts",
+            f"the service can neither score, nor fill, nor choose{author}: {messages}",
+            "use a protocol that returns the prompt's tokens, fills masks or chats, with settings that it accepts",
         )
 
     async def _alone(self, rung: type[Ask], first: Ask, value: Any) -> dict[Ask, Any]:
@@ -199,7 +198,7 @@ class ModelExamination(Examination):
             return
         raise TargetUnfit(
             "constant",
-            f"{len(answers)} different texts got one and the same probability",
+            f"{len(answers)} different texts got the same probability",
             "check the model and the path: the text may not reach the model",
         )
 

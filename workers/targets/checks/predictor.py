@@ -5,16 +5,104 @@ Questions are asked alone, one of them twice, and then all in one call, to detec
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.model import Failure
 from workers.targets.adapter import Adapter, Prediction
 from workers.targets.checks.answer_similarity import MOST_COMPARED, told_apart
 from workers.targets.checks.capability import Capability, TargetUnfit
-from workers.targets.checks.consistency import check_answers, labels_in
 from workers.targets.checks.examination import Calls, Examination, shown
 from workers.targets.checks.samples import HINT, Samples, spread
 from workers.targets.protocols.http.predictor import given_in
+
+SUM_TOLERANCE = 1e-3
+"""Tolerance for the sum of probabilities, since services round them."""
+
+
+def check_answers(answers: Sequence[Any]) -> list[str]:
+    """Compare the answers to different questions, which are vectors, numbers or classes; return notes.
+
+    Raises
+    ------
+    TargetUnfit
+        ``vector-length``, ``constant`` or ``label-set``.
+    """
+    if isinstance(answers[0], list):
+        return _check_vectors(answers)
+    if isinstance(answers[0], Mapping):
+        return _check_classes(answers)
+    return ["all questions got the same number"] if len(answers) > 1 and not told_apart(answers) else []
+
+
+def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
+    """Return the labels in the answers, in the service's order; ``None`` if there are no classes."""
+    classes = [answer for answer in answers if isinstance(answer, Mapping)]
+    if not classes:
+        return None
+    labels = [
+        label for answer in classes for label in (*(answer["scores"] or ()), answer["label"]) if label is not None
+    ]
+    return tuple(dict.fromkeys(labels))
+
+
+def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:
+    lengths = sorted({len(vector) for vector in vectors})
+    if len(lengths) > 1:
+        sizes = " and ".join(f"{length:,}" for length in lengths[:2])
+        raise TargetUnfit(
+            "vector-length",
+            f"different texts got vectors of {sizes} numbers",
+            "name the pooling or the output that gives one vector of one length for every text",
+        )
+    if len(vectors) > 1 and not told_apart(vectors):
+        raise TargetUnfit(
+            "constant",
+            f"{len(vectors)} different texts got one and the same vector",
+            "check the model, the path and the output: the text may not reach the model",
+        )
+    zeros = sum(not any(vector) for vector in vectors)
+    return [f"{zeros} of {len(vectors)} texts got a vector of zeros, which counts as no answer"] if zeros else []
+
+
+def _check_classes(classes: Sequence[Mapping[str, Any]]) -> list[str]:
+    scored = [answer["scores"] for answer in classes if answer["scores"] is not None]
+    if scored and len(scored) < len(classes):
+        raise TargetUnfit(
+            "label-set",
+            f"{len(scored)} of {len(classes)} answers came with probabilities, the others with a label alone",
+            "make every answer one or the other",
+        )
+    notes = _check_scores(scored) if scored else []
+    if len(classes) > 1 and not told_apart(classes):
+        notes.append("all questions got the same answer")
+    return notes
+
+
+def _check_scores(scored: Sequence[Mapping[str, float]]) -> list[str]:
+    first = set(scored[0])
+    different = next((set(scores) for scores in scored if set(scores) != first), None)
+    if different is not None:
+        raise TargetUnfit(
+            "label-set",
+            f"one answer scored {labels_named(first)}, another {labels_named(different)}",
+            "declare its labels in settings.labels (the score of one of two is enough), or make the service score "
+            "every label every time (hf-inference: settings.top_k; other protocols: the service's own setting)",
+        )
+    if len(first) == 1:
+        return [f"only the label {labels_named(first)} is scored"]
+    sums = [sum(scores.values()) for scores in scored]
+    missed = max(sums, key=lambda total: abs(total - 1))
+    if abs(missed - 1) <= SUM_TOLERANCE:
+        return []
+    return [f"probabilities sum to {missed:.3g}, not to 1: several labels may hold at once, or some are not told"]
+
+
+def labels_named(labels: set[str]) -> str:
+    """Return the names of the first five labels in alphabetical order, for messages."""
+    names = sorted(labels)
+    return ", ".join(repr(label) for label in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
 
 MOST_ASKED = 10
 """Maximum number of questions that are asked alone while all answers are alike."""

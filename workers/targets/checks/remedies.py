@@ -121,7 +121,7 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
 
 
 def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
-    """Return a doubt about an answer that could be parsed, and the remedy; both are empty if there is no doubt."""
+    """Return a suspected fault of an answer that could be parsed, and the remedy; both are empty if there is none."""
     case = _Case(Failure("doubt", ""), exchange, target, ask)
     if case.status == ACCEPTED and not target.settings.get("poll"):
         return _later(case)

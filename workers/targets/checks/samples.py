@@ -1,16 +1,23 @@
-"""Sample questions for the examination of a classifier, regressor or embedder.
+"""Sample questions, texts and images for examinations.
 
-They come from the experiment; if there is none, from the target's settings; otherwise they are neutral texts. There
-are no built-in records.
+Questions to a classifier, regressor or embedder come from the experiment; if there is none, from the target's settings;
+otherwise they are neutral texts. There are no built-in records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar, cast
 
-from assay.model import Ask, Kind
+import numpy as np
+from PIL import Image, ImageDraw
+
+from assay.catalog import occupations
+from assay.model import Ask, Choose, Fill, Kind, Score
+from store.formats.image import digest_of_image
 from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target
 
 Q = TypeVar("Q", bound=Ask)
@@ -63,3 +70,98 @@ def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
     if len(largest) <= count:
         return largest
     return [largest[index * (len(largest) - 1) // (count - 1)] for index in range(count)]
+
+
+# ------------------------------------------------------------------------------- texts that no service knows
+T = TypeVar("T")
+
+NUMBERED = (
+    *("lives at number", "works in room", "waits for bus", "has order", "asked for ticket", "sits in row"),
+    *("paid bill", "read page", "drives van", "rang extension", "chose seat", "opened locker", "left from gate"),
+)
+"""What a person does with a number."""
+
+GAPS = (
+    *((" opened the ", "door", " and looked outside."), (" drank a cup of ", "coffee", ".")),
+    *((" sat down at the ", "table", "."), (" walked along the ", "river", "."), (" wrote a long ", "letter", ".")),
+    *((" came home in the ", "rain", "."), (" listened to the ", "music", "."), (" bought a new ", "car", ".")),
+    *((" looked out of the ", "window", "."), (" put the key on the ", "floor", ".")),
+)
+"""What a person does, with a word to be filled in."""
+
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "a colour": ("blue", "red", "green", "yellow", "purple", "orange", "brown"),
+    "an animal": ("a horse", "a dog", "a cat", "a sheep", "a rabbit", "a lion"),
+    "a month": ("April", "June", "March", "October", "January", "August"),
+    "a number": ("seven", "three", "twelve", "twenty", "eleven", "four"),
+    "a piece of furniture": ("a table", "a chair", "a bed", "a sofa", "a desk"),
+    "a vehicle": ("a bus", "a train", "a lorry", "a bicycle", "a tram"),
+}
+"""Things by their kind."""
+
+EACH = 5
+"""Number of questions of each form."""
+
+
+def numbered_sentences(count: int, rng: np.random.Generator) -> list[tuple[int, str]]:
+    """Return numbers of three digits that all differ, each with a sentence that contains it."""
+    numbers = rng.choice(np.arange(201, 990), size=count, replace=False).tolist()
+    return [(number, f"{_person(rng)} {_one_of(NUMBERED, rng)} {number}.") for number in numbers]
+
+
+def worded_questions(rng: np.random.Generator) -> Mapping[type[Ask], tuple[Ask, ...]]:
+    """Return neutral questions to a language model, by their form; the last text to score is no sentence."""
+    *texts, (_, last) = numbered_sentences(EACH, rng)
+    scrambled = " ".join(rng.permutation(last.rstrip(".").split()).tolist())
+    gaps = [GAPS[index] for index in rng.permutation(len(GAPS))[:EACH]]
+    return {
+        Score: (*(Score(text) for _, text in texts), Score(f"{scrambled}.")),
+        Fill: tuple(Fill(f"{_person(rng)}{before}", word, after) for before, word, after in gaps),
+        Choose: tuple(_choice(rng) for _ in range(EACH)),
+    }
+
+
+def _choice(rng: np.random.Generator) -> Choose:
+    kind, second_kind = (list(KINDS)[index] for index in rng.permutation(len(KINDS))[:2])
+    options = (_one_of(KINDS[kind], rng), _one_of(KINDS[second_kind], rng))
+    return Choose(f"Which of these is {kind}?", options if rng.random() < 0.5 else options[::-1])
+
+
+def _person(rng: np.random.Generator) -> str:
+    return f"The {_one_of(occupations(), rng).name}"
+
+
+def _one_of(items: Sequence[T], rng: np.random.Generator) -> T:
+    return items[int(rng.integers(len(items)))]
+
+
+# ------------------------------------------------------------------------------- images
+SIDE = 224
+"""Width and height in pixels, the input size of most classifiers."""
+
+SHAPES = ("red circle", "green square", "blue triangle")
+"""Contents of the images, in order; also the labels of questions without an experiment."""
+
+QUESTION = "Which coloured shape is in the picture?"
+
+
+@cache
+def sample_images() -> Mapping[str, bytes]:
+    """Return the PNG files by their digests, in the order of `SHAPES`."""
+    images = [_drawn(*shape.split()) for shape in SHAPES]
+    return {digest_of_image(content): content for content in images}
+
+
+def _drawn(colour: str, shape: str) -> bytes:
+    image = Image.new("RGB", (SIDE, SIDE), "white")
+    pen, near, far = ImageDraw.Draw(image), SIDE // 5, SIDE - SIDE // 5
+    match shape:
+        case "circle":
+            pen.ellipse((near, near, far, far), fill=colour)
+        case "square":
+            pen.rectangle((near, near, far, far), fill=colour)
+        case _:
+            pen.polygon(((SIDE // 2, near), (far, far), (near, far)), fill=colour)
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()

@@ -17,7 +17,7 @@ from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, unfit
 from workers.targets.checks.examination import HOPELESS, PATIENCE, Calls, Examination
-from workers.targets.checks.fresh_texts import numbered_sentences
+from workers.targets.checks.samples import numbered_sentences
 
 SENTENCES = 40
 """Number of sentences of the long text."""
@@ -102,7 +102,7 @@ class TranslatorExamination(Examination):
         returned = str(reply.value)
         if not returned.strip():
             raise TargetUnfit(
-                "empty", "the service answered a text with nothing", "check the output setting and the languages"
+                "empty", "the service returned an empty text", "check the output setting and the languages"
             )
         if untranslated(text, returned):
             self._notes.append("the text came back as it was sent; the service may not translate this pair")
@@ -117,7 +117,7 @@ class TranslatorExamination(Examination):
         if reply.failure is not None:
             self._notes.append(f"the way back could not be seen ({reply.failure.code})")
         elif not str(reply.value).strip():
-            raise TargetUnfit("empty", "the way back brought nothing", f"check that it translates {back} to {there}")
+            raise TargetUnfit("empty", "the translation back is empty", f"check that it translates {back} to {there}")
 
     async def _numbered(self) -> bool | None:
         """Translate several texts in one call; return whether their answers came in order, or ``None`` if unknown."""
@@ -138,7 +138,7 @@ class TranslatorExamination(Examination):
         """Translate a text of many sentences; raise `TargetUnfit` if the end of its translation is missing.
 
         `first` is the answer to the first sentence. The long text begins with another one, so that a service that cuts
-        both is told from one that answers every text alike.
+        both is distinguished from one that answers every text alike.
         """
         sentences = [*self._sentences[1:], self._sentences[0]]
         text = " ".join(sentence_text for _, sentence_text in sentences)

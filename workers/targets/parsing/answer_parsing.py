@@ -90,7 +90,7 @@ def _number_in(text: str, form: NumberForm | None) -> float:
         return number
     readings = [f'settings.number = "{name}" reads it as {read:g}' for name, read in forms_that_read(text).items()]
     how = ", ".join(readings) or "it is a number in no form that is read; name another output, or send a JSON number"
-    raise Misread(f"gave the text {quoted(text)} where a number is due: {how}")
+    raise Misread(f"returned the text {quoted(text)}; expected a number: {how}")
 
 
 def quoted(text: str) -> str:
@@ -102,10 +102,10 @@ def quoted(text: str) -> str:
 def finite(answer: Any, noun: str) -> float:
     """Parse a finite number, called `noun` in messages; raise `Misread` for anything else."""
     if isinstance(answer, bool) or not isinstance(answer, int | float):
-        raise Misread(f"gave {seen(answer)} where a {noun} is due")
+        raise Misread(f"returned {seen(answer)}; expected a {noun}")
     number = float_or_infinity(answer)
     if not math.isfinite(number):
-        raise Misread(f"gave a {noun} that is not finite")
+        raise Misread(f"returned a {noun} that is not finite")
     return number
 
 
@@ -113,16 +113,16 @@ def vector_of(answer: Any) -> list[float]:
     """Parse a vector of finite numbers, or a list with one vector; raise `Misread` for anything else."""
     answer = unwrapped(answer)
     if not isinstance(answer, list) or not answer:
-        raise Misread(f"gave {seen(answer)} where a vector is due")
+        raise Misread(f"returned {seen(answer)}; expected a vector")
     if len(answer) > MOST_DIMENSIONS:
-        raise Misread(f"gave a vector of {len(answer):,} numbers; at most {MOST_DIMENSIONS:,} are taken")
+        raise Misread(f"gave a vector of {len(answer):,} numbers; at most {MOST_DIMENSIONS:,} are allowed")
     vector = []
     for number in answer:
         if type(number) is not float and (isinstance(number, bool) or not isinstance(number, int)):
-            raise Misread(f"gave {seen(number)} where a number of a vector is due")
+            raise Misread(f"returned a vector with {seen(number)}; expected a number")
         vector.append(float_or_infinity(number))
     if not all(map(math.isfinite, vector)):
-        raise Misread("gave a vector with a number that is not finite")
+        raise Misread("returned a vector with a number that is not finite")
     return vector
 
 
@@ -197,7 +197,7 @@ def _scores_of(answer: Any, labels: Sequence[str]) -> dict[str, Any]:
         case dict():
             return dict(answer)
         case _:
-            raise Misread(f"gave {seen(answer)} where probabilities are due")
+            raise Misread(f"returned {seen(answer)}; expected probabilities")
 
 
 def _label_of(answer: Any, labels: Sequence[str]) -> str:
@@ -205,11 +205,11 @@ def _label_of(answer: Any, labels: Sequence[str]) -> str:
     if isinstance(answer, str):
         return _declared(answer, labels)
     if not isinstance(answer, bool | int | float):
-        raise Misread(f"gave {seen(answer)} where a label is due")
+        raise Misread(f"returned {seen(answer)}; expected a label")
     if not labels:
         if isinstance(answer, float) and not answer.is_integer():
             raise Misread(
-                f"gave {seen(answer)} where a label is due; probabilities come as a list, in the order of labels"
+                f"returned {seen(answer)}; expected a label, or a list of probabilities in the order of labels"
             )
         return label_text(answer)
     valued = [label for label in labels if _value_of(label) == answer and _value_of(label) is not None]
@@ -267,7 +267,7 @@ def _completed(row: list[Any], labels: Sequence[str]) -> list[Any]:
 
 def _pair_of(pair: Any) -> tuple[Any, Any]:
     if not isinstance(pair, Mapping) or not {"label", "score"} <= pair.keys():
-        raise Misread(f"gave {seen(pair)} where a label with its score is due")
+        raise Misread(f"returned {seen(pair)}; expected a label with its score")
     return pair["label"], pair["score"]
 
 
@@ -276,7 +276,7 @@ def _named(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     for name, score in pairs:
         label = _label_of(name, ())
         if label in scores:
-            raise Misread("gave one label twice")
+            raise Misread("returned the same label twice")
         scores[label] = score
     return scores
 
@@ -285,7 +285,7 @@ def _check_label(label: str | None, labels: Sequence[str]) -> None:
     if label is None:
         return
     if not label or len(label) > LONGEST_LABEL:
-        raise Misread(f"gave a label of {len(label)} characters; 1 to {LONGEST_LABEL} are taken")
+        raise Misread(f"gave a label of {len(label)} characters; 1 to {LONGEST_LABEL} are allowed")
     if labels and label not in labels:
         raise Misread(f"gave {quoted(label)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
 
@@ -293,7 +293,7 @@ def _check_label(label: str | None, labels: Sequence[str]) -> None:
 def _checked(scores: Mapping[str, Any], labels: Sequence[str]) -> dict[str, float]:
     """Return validated probabilities, in the order of the declared labels if there are any."""
     if not 0 < len(scores) <= MOST_LABELS:
-        raise Misread(f"gave the scores of {len(scores):,} labels; 1 to {MOST_LABELS:,} are taken")
+        raise Misread(f"gave the scores of {len(scores):,} labels; 1 to {MOST_LABELS:,} are allowed")
     if labels and len(scores) != len(labels):
         scored = "the top label alone" if len(scores) == 1 else f"the scores of {len(scores)} labels"
         how = "make the service score all of them, or return the label without a score"
@@ -304,7 +304,7 @@ def _checked(scores: Mapping[str, Any], labels: Sequence[str]) -> dict[str, floa
 
 def _probability(answer: Any) -> float:
     if isinstance(answer, list):
-        raise Misread(f"gave {seen(answer)} where a probability is due")
+        raise Misread(f"returned {seen(answer)}; expected a probability")
     return probability(answer, "; raw scores (logits) are not taken")
 
 
@@ -312,7 +312,7 @@ def probability(answer: Any, advice: str = "") -> float:
     """Parse a probability; raise `Misread`, with `advice`, for a number outside [0, 1]."""
     number = number_of(answer)
     if not -ROUNDING <= number <= 1 + ROUNDING:
-        raise Misread(f"gave {number:g} where a probability is due{advice}")
+        raise Misread(f"returned {number:g}; expected a probability{advice}")
     return min(1.0, max(0.0, number))
 
 

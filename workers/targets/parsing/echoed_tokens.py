@@ -94,7 +94,7 @@ def total_of(values: Sequence[Any]) -> dict[str, Any]:
 def _log_probability(value: Any) -> float:
     number = finite(value, "log-probability")
     if number > ROUNDING:
-        raise Misread(f"gave {number:g} where a log-probability is due, which is never above 0")
+        raise Misread(f"returned {number:g}; expected a log-probability, which is at most 0")
     return number
 
 

@@ -72,7 +72,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         body = response.json()
         status = body.get("responseStatus", 200) if isinstance(body, dict) else 200
         if status != 200:
-            raise CallFailed("wrong-shape", f"{response.origin} answered 200 and, inside, an error{response.quote()}")
+            raise CallFailed("wrong-shape", f"{response.origin} answered 200, but with an error{response.quote()}")
         return texts_of(
             [dig(body, "responseData", "translatedText", origin=response.origin)], 1, origin=response.origin
         )
@@ -80,7 +80,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
     def _refuse(self, ask: Translate) -> Failure | None:
         if len(ask.text) > LONGEST:
             return Failure(
-                "unsupported", f"the text has {len(ask.text):,} characters; Apertium drops what follows {LONGEST:,}"
+                "unsupported", f"the text has {len(ask.text):,} characters; Apertium ignores all after {LONGEST:,}"
             )
         return None
 

@@ -63,7 +63,7 @@ class Azure(HttpTranslator[AzureSettings]):
         return all_pairs(names, names)
 
     def usual_auth(self) -> Placed:
-        """Return the header of Azure's keys."""
+        """Return the header in which Azure expects its keys."""
         return Placed(type="header", name="Ocp-Apim-Subscription-Key")
 
     def code(self, language: str) -> str:

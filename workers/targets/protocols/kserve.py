@@ -89,9 +89,9 @@ class Kserve(HttpPredictor[KserveSettings]):
         content = given_in(ask)
         for name, cell in () if isinstance(content, str) else content:
             if cell is None:
-                return Failure("unsupported", f"the cell {name!r} is empty, and tensors have no empty cells")
+                return Failure("unsupported", f"the cell {name!r} is empty, but a tensor cannot have empty cells")
             if isinstance(cell, str) and self.settings.layout == "matrix":
-                return Failure("unsupported", f"the cell {name!r} is no number, and a matrix holds numbers only")
+                return Failure("unsupported", f"the cell {name!r} is not a number, but a matrix can hold numbers only")
         return super()._refuse(ask)
 
     def _ask_for(self, asks: Sequence[Prediction]) -> Request:
@@ -160,17 +160,17 @@ def read_tensor(output: Any, expected: int, origin: str) -> Tensor:
     datatype = dig(output, "datatype", origin=origin)
     shape = listed(dig(output, "shape", origin=origin), origin=origin)
     if not shape or not all(type(axis) is int and axis > 0 for axis in shape) or len(shape) > 8:
-        raise CallFailed("wrong-shape", f"{origin} gave an output whose shape is no list of lengths")
+        raise CallFailed("wrong-shape", f"{origin} returned an output whose shape is not a list of lengths")
     if shape[0] != expected:
         raise CallFailed("wrong-count", f"{origin} gave an output of {shape[0]} rows for {expected} questions")
     data = flattened(listed(dig(output, "data", origin=origin), origin=origin), len(shape))
     if len(data) != math.prod(shape):
-        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(data)} values for the shape it names")
+        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(data)} values, unlike its shape")
     if len(shape) == 1:
         return Tensor(str(datatype), data)
     width = math.prod(shape[1:])
     if math.prod(shape[1:-1]) != 1:
-        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(shape)} axes; two are read")
+        raise CallFailed("wrong-shape", f"{origin} gave an output of {len(shape)} axes; at most two are allowed")
     return Tensor(str(datatype), [data[at : at + width] for at in range(0, len(data), width)])
 
 

@@ -70,7 +70,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         answer = dig(response.json(), "translatedText", origin=response.origin)
         texts = texts_of([answer] if isinstance(answer, str) else answer, len(asks), origin=response.origin)
         if all(_is_emoji_for_words(text, ask.text) for text, ask in zip(texts, asks, strict=True)):
-            raise CallFailed("auth", f"{response.origin} answered with an emoji, its way to say that the key is wrong")
+            raise CallFailed("auth", f"{response.origin} answered with an emoji, which means that the key is wrong")
         return texts
 
     def _named(self, code: str) -> set[str]:

@@ -41,20 +41,21 @@ class Uploaded(Adapter):
     """
 
     protocol: ClassVar[str] = "uploaded"
-    summary: ClassVar[str] = "Embeddings or trials sent with POST /v1/uploads: looked up, without any call"
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
+    summary: ClassVar[str] = "Embeddings, trials or decisions sent with POST /v1/uploads: looked up, without any call"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER, Kind.DECISION_TOOL})
     settings_type: ClassVar[type] = UploadedSettings
     needs_url: ClassVar[bool] = False
     notes: ClassVar[tuple[str, ...]] = (
         "a text is looked up whole; failing that, it is the mean of its words' vectors, if all are known",
         "what is not known is a failed question of code missing-word, named in the rating",
         "of kind classifier it stands for whoever gave the uploaded trials: forced-choice takes those and asks nothing",
+        "of kind decision-tool it stands for a service known by a table of its decisions: outcomes counts those",
         "an upload that a job uses cannot be removed before the job has ended",
     )
 
     def __init__(self, target: Target, settings: UploadedSettings, egress: Egress) -> None:
         if egress.library is None:
-            raise CallFailed("unsupported", "uploads cannot be read here")
+            raise CallFailed("unsupported", "this process cannot read uploads")
         self.target, self.settings, self._library = target, settings, egress.library
         self.batch_limit = BATCH
         self._opening = asyncio.Lock()
@@ -63,7 +64,7 @@ class Uploaded(Adapter):
         """Look up the vectors of texts; see `Adapter.answer`."""
         mine = questions_for((Embed,), asks)
         if model := next((ask.model for ask in mine if ask.model), None):
-            raise CallFailed("unsupported", f"an upload is one model; it cannot answer for {model[:60]!r}")
+            raise CallFailed("unsupported", f"an upload holds the vectors of one model; it has none of {model[:60]!r}")
         async with self._opening:  # the first call copies the upload from the database; the others wait for it
             embedding = await asyncio.to_thread(self._open)
         return [look_up(ask.text, embedding, self.settings.case) for ask in mine]

@@ -1,4 +1,4 @@
-"""The asynchronous client."""
+"""The asynchronous client, from which `build_operations.py` generates the synchronous one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,25 @@ T = TypeVar("T")
 class AsyncClient(AsyncOperations):
     """An asynchronous client of an agency.
 
-    Its parameters and methods are those of `Client`; its methods are awaited, and its iterators are for ``async for``.
+    It has a method for every operation of the API, named after its ``operationId`` (``getJob`` is
+    `get_job`), an iterator for every list (`iter_ratings`), and `rate`, `wait_for_job` and
+    `wait_for_suite`, which send several requests. It may be shared between tasks of one event loop.
+
+    Parameters
+    ----------
+    base_url : str
+        Address of the agency, such as ``http://127.0.0.1:8000``.
+    key : str, optional
+        API key, ``assay_…``; leave it out if the agency asks for none.
+    timeout_s : float
+        Seconds to wait for a connection and for each part of an answer. Keep it above 30, because
+        the service may hold an answer back for so long.
+    patience : Patience, optional
+        How often, and after how long, a request is sent again.
+    transport : httpx.AsyncBaseTransport, optional
+        Replaces the network: for a proxy, own certificates, or an application in this process.
+    sleep : callable
+        Pauses for a number of seconds.
     """
 
     def __init__(
@@ -65,7 +83,33 @@ class AsyncClient(AsyncOperations):
     async def rate(
         self, target: Target, experiment: Experiment, *, wait: bool = True, **more: Unpack[RateOptions]
     ) -> Rating | Job:
-        """Request a rating of a service and return it; see `Client.rate`."""
+        """Request a rating of a service and return it.
+
+        Parameters
+        ----------
+        target, experiment : dict
+            The service and the method; see `documents.TargetDescription` and, for example,
+            `documents.RoundTrip`.
+        wait : bool
+            False returns the job at once, for `wait_for_job`, `follow_job` or a webhook.
+        timeout_s : float, optional
+            Seconds to wait for the job. Without it the wait ends with the job, by its ``deadline_s`` at the latest.
+        idempotency_key : str, optional
+            Key under which the request is safe to send again; a new one by default.
+        **more
+            ``seed``, ``max_age_s``, ``visibility``, ``callback_url``, ``deadline_s``, ``max_calls``.
+
+        Raises
+        ------
+        ProblemError
+            If the request was refused.
+        JobFailed
+            If the job failed or was cancelled.
+        StillRunning
+            If the job has not ended after `timeout_s`.
+        Unreachable
+            If no answer came.
+        """
         if not wait:
             return await self._run(waiting.requested(target, experiment, more, self._patience))
         return await self._run(waiting.rated(target, experiment, more, self._patience))

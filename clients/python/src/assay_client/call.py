@@ -73,7 +73,7 @@ def segment(value: str | int) -> str:
     """
     written = str(value)
     if written in {"", ".", ".."}:
-        raise ValueError(f"{written!r} names no resource; give an id as the service gave it")
+        raise ValueError(f"{written!r} does not name a resource; use an id that the service returned")
     return quote(written, safe="")
 
 

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import TypedDict
 
 import httpx
 
-from assay_client.documents import TargetDescription, TargetReference
+from assay_client.documents import RatingOptions
 
 DEFAULT_TIMEOUT_S = 60.0
 USER_AGENT = "assay-client"
-
-
-class RatingOptions(TypedDict, total=False):
-    """Optional fields of a `RatingRequest`."""
-
-    author: TargetDescription | TargetReference | None
-    seed: int | None
-    max_age_s: int | None
-    visibility: Literal["private", "unlisted", "public"]
-    callback_url: str | None
-    deadline_s: int
-    max_calls: int
 
 
 class RateOptions(RatingOptions, total=False):

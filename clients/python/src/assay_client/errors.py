@@ -5,7 +5,7 @@
 AssayError
 ├── ProblemError        the service refused the request and says why
 ├── JobFailed           the job failed or was cancelled; it has no rating
-├── StillRunning        the time to wait is over, the job goes on
+├── StillRunning        the job did not end in the time to wait
 ├── Unreachable         no answer came
 ├── UnexpectedAnswer    the answer is not from an agency
 └── WebhookRejected     a notice with a wrong signature or time
@@ -82,7 +82,7 @@ class JobFailed(AssayError):
 
 
 class StillRunning(AssayError):
-    """The time to wait is over; the job or suite goes on and can be read by `id`."""
+    """The job or suite did not end in the time to wait; it continues and can be read by `id`."""
 
     def __init__(self, waited_for: str, status: str, seconds: float) -> None:
         super().__init__(f"{waited_for} is still {status} after {seconds:g} s; it goes on, ask again by its id")

@@ -109,7 +109,7 @@ def exchanged(call: Call[T], patience: Patience) -> Flow[T]:
             failure, asked_s = no_answer(call, why), None
         else:
             if response is None:
-                raise TypeError("a flow that asked for a request was resumed without an answer")
+                raise TypeError("a request was resumed without its response")
             if response.is_success:
                 return call.read(response)
             failure = ProblemError.of(response)

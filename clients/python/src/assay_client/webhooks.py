@@ -54,13 +54,13 @@ def verify_webhook(
     # all signatures are compared in constant time, so that the duration does not reveal which one nearly matched
     right = [hmac.compare_digest(one, wanted) for one in map(_signature, signatures.split()) if one is not None]
     if not any(right):
-        raise WebhookRejected(f"no v1 signature of {message_id} is right; is the secret the webhook's newest?")
+        raise WebhookRejected(f"no v1 signature of {message_id} is correct; is this the newest secret of the webhook?")
     return cast("Notice | CloudEvent", json.loads(body))
 
 
 def _header(headers: Mapping[str, str], name: str) -> str:
     if not (value := headers.get(name, "")) or not value.isascii():
-        raise WebhookRejected(f"the header {name} is missing or garbled")
+        raise WebhookRejected(f"the header {name} is missing or malformed")
     return value
 
 
@@ -79,7 +79,7 @@ def _key(secret: str) -> bytes:
     except binascii.Error:
         key = b""
     if not key or not secret.startswith(SECRET_PREFIX):
-        raise ValueError("a webhook's secret begins with whsec_, then has base64")
+        raise ValueError("the secret of a webhook must be whsec_ followed by base64")
     return key
 
 

@@ -17,8 +17,8 @@ from assay.catalog import (
     languages,
     occupations,
 )
-from assay.catalog.articles import indefinite
 from assay.catalog.tables import read_table
+from assay.catalog.terms import indefinite
 from assay.catalog.values import NEUTRAL, UNREADABLE
 from assay.errors import UnknownName
 from assay.methods import RoundTrip

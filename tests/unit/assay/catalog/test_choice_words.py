@@ -8,7 +8,7 @@ from time import process_time
 import pytest
 
 from assay.catalog.choices import AssociationWords, ChoiceWords
-from assay.catalog.word_lists import LONGEST, MOST_WORDS, check_words
+from assay.catalog.terms import LONGEST, MOST_WORDS, check_words
 from assay.errors import OutOfBounds, SpecificationError
 
 CHOICE = ChoiceWords("gender", "women", "men", (("she", "he"),), {"nurse": 0.9, "baker": None}, ("table",))
@@ -38,11 +38,11 @@ def test_controls_are_optional_and_cues_may_occur_in_several_pairs():
         ({"cues": (("she", "he"), ("her", "her"))}, "cues.1", "both cues are 'her'"),
         ({"cues": (("she", " "),)}, "cues", "none empty"),
         ({"concepts": {}}, "concepts", "concepts"),
-        ({"concepts": {"nurse": 1.2}}, "concepts.nurse", "between 0 and 1, not at 1.2"),
+        ({"concepts": {"nurse": 1.2}}, "concepts.nurse", "between 0 and 1, not 1.2"),
         ({"concepts": {"nurse": float("nan")}}, "concepts.nurse", "between 0 and 1"),
-        ({"concepts": {"she": 0.5}}, "concepts", "'she' is among the concepts and the cues"),
+        ({"concepts": {"she": 0.5}}, "concepts", "'she' is in both the concepts and the cues"),
         ({"controls": ("table", "table")}, "controls", "'table' twice"),
-        ({"controls": ("nurse",)}, "controls", "'nurse' is among the controls and the concepts"),
+        ({"controls": ("nurse",)}, "controls", "'nurse' is in both the controls and the concepts"),
         ({"controls": ("x" * (LONGEST + 1),)}, "controls", str(LONGEST)),
         ({"attribute": ""}, "attribute", "attribute"),
     ],
@@ -78,7 +78,7 @@ def test_association_words_list_every_word_once():
         ({"attributes": {"women": ("caring",), "others": ("odd",)}}, "attributes", "attributes: women, others"),
         ({"protected": {"women": (), "men": ("he",)}}, "protected.women", "has no words"),
         ({"protected": {"women": ("she", "she"), "men": ("he",)}}, "protected.women", "'she' twice"),
-        ({"protected": {"women": ("they",), "men": ("they",)}}, "protected", "'they' names two groups"),
+        ({"protected": {"women": ("they",), "men": ("they",)}}, "protected", "'they' belongs to two groups"),
         ({"human": (), "neutral": ()}, "neutral", "control words are needed"),
         ({"human": ("walk", "walk")}, "human", "'walk' twice"),
     ],

@@ -10,7 +10,7 @@ from assay.composition import compose_chain
 from assay.composition.compatibility import Incompatible, kind_of_chain
 from assay.composition.document import composition_document as compose
 from assay.composition.lookup import Part, tables_document
-from assay.composition.notes import NOTES
+from assay.composition.wording import NOTES
 from assay.document import read_rating
 from assay.errors import OutOfBounds
 from assay.experiment import generator
@@ -33,11 +33,11 @@ def test_a_chain_has_the_kind_of_its_last_link(kinds):
 @pytest.mark.parametrize(
     ("kinds", "place", "why"),
     [
-        ((T, E), 1, "vectors"),
-        ((E, T), 1, "vectors"),
+        ((T, E), 1, "single words"),
+        ((E, T), 1, "single words"),
         ((T, C, T), 2, "a class"),
         ((R, C), 1, "a number"),
-        ((T, T, Kind.IMAGE_CLASSIFIER), 2, "not asked about a text"),
+        ((T, T, Kind.IMAGE_CLASSIFIER), 2, "cannot take the text"),
     ],
 )
 def test_an_incompatible_link_is_refused_with_its_place_and_the_reason(kinds, place, why):

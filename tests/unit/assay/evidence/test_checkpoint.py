@@ -52,7 +52,7 @@ def test_a_signed_note_with_an_altered_character_is_refused(place, letter):
 
 def test_a_note_without_a_signature_of_the_given_key_is_refused():
     other = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key().public_bytes_raw()
-    with pytest.raises(BadCheckpoint, match="no signature of the key"):
+    with pytest.raises(BadCheckpoint, match="no signature by the given key"):
         open_checkpoint(NOTE, other, is_signature)
 
 
@@ -63,7 +63,7 @@ def test_a_note_without_a_signature_of_the_given_key_is_refused():
         ("a\nseven\nAAAA\n\n", "three lines"),
         ("a\n7\n!\n\n", "not base64"),
         ("a\n7\nAAAA\n\n", "3 bytes"),
-        (f"a\n007\n{base64.b64encode(bytes(32)).decode()}\n\n", "not written as it would be signed"),
+        (f"a\n007\n{base64.b64encode(bytes(32)).decode()}\n\n", "not in the form that was signed"),
     ],
 )
 def test_invalid_checkpoints_are_refused_with_the_reason(note, why):

@@ -64,7 +64,7 @@ def test_the_example_cosignature_of_the_specification_is_read_with_its_time():
     ids=["another checkpoint", "another key", "another signature"],
 )
 def test_a_forged_cosignature_in_the_name_of_a_known_key_is_refused(line):
-    with pytest.raises(BadCheckpoint, match="is not one of this checkpoint"):
+    with pytest.raises(BadCheckpoint, match="does not belong to this checkpoint"):
         cosignature_in(TEXT, [line], KEY, is_signature)
 
 
@@ -98,11 +98,11 @@ def test_a_verifier_key_is_written_as_name_id_and_key_with_type_byte():
 @pytest.mark.parametrize(
     ("written", "why"),
     [
-        ("", "no verifier key"),
-        ("name", "no verifier key"),
-        (str(KEY).replace("w1+", "w2+"), "no verifier key"),
-        (str(KEY)[:-4] + "AAA=", "no verifier key"),
-        (str(KEY)[:-4], "no verifier key"),
+        ("", "not a verifier key"),
+        ("name", "not a verifier key"),
+        (str(KEY).replace("w1+", "w2+"), "not a verifier key"),
+        (str(KEY)[:-4] + "AAA=", "not a verifier key"),
+        (str(KEY)[:-4], "not a verifier key"),
         (str(VerifierKey(NAME, ED25519, WITNESSES)), "of type 01 and not 04"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_smaller_tolerance_needs_more_answers():
     assert [answers_needed(delta) for delta in (0.5, 0.1, 0.05, 0.01)] == [30, 60, 240, 6000]
 
 
-def test_a_rating_of_too_few_units_leans_to_no_letter_in_any_report():
+def test_a_rating_of_too_few_units_has_no_leading_letter_in_any_report():
     document = document_of(rating_of(component_of(Units("text", 12, 30))))
     assert (document["letter"], document["declared"], document["probabilities"]) == (None, False, None)
     assert {reason["code"] for reason in document["reasons"]} == {TOO_FEW, "component-unmeasured"}

@@ -18,16 +18,16 @@ def said(monkeypatch) -> io.StringIO:
     return said
 
 
-def test_a_new_signing_key_is_listed_with_the_retired_key(tmp_path, said):
+def test_a_new_signing_key_is_listed_with_the_retired_key(tmp_path, said, capsys):
     settings = Settings(data_dir=tmp_path)
     for _ in range(2):
         keys.rotate_signing(settings)
     new = said.getvalue().split()[-4]
-    said.truncate(0)
-    said.seek(0)
     keys.show_signing(settings, as_jwks=True)
-    listed = json.loads(said.getvalue())
+    listed = json.loads(capsys.readouterr().out)
     assert len(read_jwks(listed)) == 2
     assert [each["kid"] for each in listed["keys"] if "retired_at" not in each] == [new]
+    said.truncate(0)
+    said.seek(0)
     keys.show_signing(settings, as_jwks=False)
     assert new in said.getvalue()

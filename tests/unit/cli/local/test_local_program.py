@@ -18,8 +18,9 @@ from demo.translators.behaviours import BEHAVIOURS
 from store.core.settings import Settings
 from tests.support import local_models
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, protocols
-from workers.targets.target_validator import TargetChecker
+from workers.targets.adapter import Limits, Target
+from workers.targets.registry import protocols
+from workers.targets.validation import TargetChecker
 
 KINDS = {Translate: Kind.TRANSLATOR, Regress: Kind.REGRESSOR, Embed: Kind.EMBEDDER}
 PROGRAM = shlex.join([sys.executable, local_models.__file__])

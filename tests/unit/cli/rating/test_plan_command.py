@@ -81,7 +81,7 @@ def test_a_dry_run_sends_nothing_and_refuses_the_same_requests_as_a_rating(tmp_p
     assert "nothing was sent" in done.stdout
     refused = assay("rate", *SERVICE, "--dry-run", "--report", str(tmp_path / "none" / "report.html"))
     assert refused.returncode == 64
-    assert "no folder" in refused.stderr
+    assert "does not exist" in refused.stderr
 
 
 @pytest.mark.slow

@@ -53,5 +53,5 @@ def test_a_maximum_of_zero_calls_is_refused_and_not_ignored():
 
 
 def test_an_unwritable_report_path_is_refused_before_the_rating(tmp_path):
-    with pytest.raises(SpecificationError, match="no folder"):
+    with pytest.raises(SpecificationError, match="does not exist"):
         rate(asked(protocol="libretranslate", url="http://127.0.0.1:1"), report=tmp_path / "none" / "report.html")

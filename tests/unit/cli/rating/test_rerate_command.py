@@ -19,13 +19,13 @@ from assay.rating.rerating import MethodologyRemoved
 from cli.rating.rerate import rerate_database, rerate_export
 from cli.rating.verify import verify_file
 from store.core.database import Database
-from store.core.schema import observations
-from store.core.schema import ratings as rows
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import LedgerEntry
+from store.jobs.tables import observations
 from store.ratings import ratings, rerated
 from store.ratings.experiment_json import dump_method
+from store.ratings.tables import ratings as rows
 from tests.support.jobs import new_job
 from tests.support.new_ratings import new_rating
 from tests.support.reports import document_of

@@ -12,7 +12,7 @@ from assay.experiment import run
 from assay.methods import RoundTrip
 from assay.model import Reply
 from assay.rating.side_by_side import side_by_side_document as table_of
-from cli.rating.side_by_side import show_side_by_side
+from cli.rating.compare import show_side_by_side
 from store.ratings.experiment_json import dump_method
 from tests.support.reports import document_of
 from tools.papers import printed
@@ -106,7 +106,7 @@ def test_the_overall_letter_of_a_rated_translator_equals_the_letter_of_its_ratin
         ([rating("A", {"es": "BS"})], (), "two ratings or more"),
         ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"}, method="one-hop")], (), "different methods"),
         ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"}, attribute="race")], (), "different attributes"),
-        ([rating("A", {"es": "BS"}), rating("B", {})], (), "B is no complete rating"),
+        ([rating("A", {"es": "BS"}), rating("B", {})], (), "B is not a complete rating"),
         ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"})], ("tr",), "no rating has a part tr"),
     ],
 )

@@ -8,8 +8,8 @@ import pytest
 
 from assay.catalog.stereotypes import StereotypeWords
 from assay.experiment import generator
-from assay.methods.shared.sentence_generation import PROMPTS, write_prompt
-from assay.methods.shared.sentences import Sentence, check, sort, template_sentences
+from assay.methods.shared.terms.sentence_generation import PROMPTS, write_prompt
+from assay.methods.shared.terms.sentences import Sentence, check, sort, template_sentences
 from assay.model import Kind
 from demo.interfaces.language_models import MASK, MOST_PROMPTS
 from demo.language_models.models import REFUSAL, UNFIT, fill, preference, tokens, total

@@ -11,7 +11,8 @@ from demo.predictors.prediction import Embedder
 from demo.predictors.wages import payroll
 from demo.server import DemoServer
 from workers.egress import Egress
-from workers.targets import Target, connect
+from workers.targets.adapter import Target
+from workers.targets.registry import connect
 
 TEXTS = ("My sister feels glad.", "My brother seemed hopeless to everyone.", "nurse")
 ROWS = payroll(copies=1)[:3]

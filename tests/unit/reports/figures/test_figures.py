@@ -22,7 +22,7 @@ def _drawn(document):
     yield figures.stamp(rating, "k")
     yield figures.overview_matrix(rating, "k")
     yield figures.decision_tree(rating.verdict, "k")
-    yield figures.probabilities_bar(rating.verdict, rating.confidence, "k")
+    yield figures.probabilities_bar(rating.verdict, rating.document.confidence, "k")
     for one in rating.components[:3]:
         yield figures.transition_heatmap(one, "k")
         yield figures.blocks_bars(one, "k")
@@ -30,7 +30,7 @@ def _drawn(document):
             yield figures.two_steps(rating.verdict, one, "k", width)
             yield figures.effects_forest(one, "k", width)
             yield figures.hidden_forest(one, "k", width)
-            yield figures.tolerances_bars(one, rating.delta, "k", width)
+            yield figures.tolerances_bars(one, rating.document.delta, "k", width)
 
 
 def _schemes() -> dict[str, dict[str, str]]:

@@ -135,8 +135,8 @@ async def test_an_incompatible_link_is_named_in_the_error(client, rated):
     why = await refused(client, chain(translator, race), "/chain/1")
     assert "race" in why["detail"]
     assert why["code"] == "incompatible"
-    assert "vectors" in (await refused(client, chain(translator, translator, embedder), "/chain/2"))["detail"]
-    assert "vectors" in (await refused(client, chain(embedder, translator), "/chain/1"))["detail"]
+    assert "single words" in (await refused(client, chain(translator, translator, embedder), "/chain/2"))["detail"]
+    assert "single words" in (await refused(client, chain(embedder, translator), "/chain/1"))["detail"]
     assert "a class" in (await refused(client, chain(classifier, translator), "/chain/1"))["detail"]
     assert "records" in (await refused(client, chain(translator, table), "/chain/1"))["detail"]
     await refused(client, chain(translator, translator, attribute="race"), "/chain/0")

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from service.http.openapi.examples import WRITING
-from store.core.schema import jobs
+from service.http.openapi.examples import EXAMPLES
+from store.jobs.tables import jobs
 
 pytestmark = pytest.mark.anyio
 
@@ -120,7 +120,7 @@ async def test_sentences_cannot_be_written_for_another_tenants_corpus_or_for_a_c
 async def test_writing_more_sentences_than_a_corpus_can_hold_is_refused(agency, monkeypatch):
     client = agency()
     corpus = await begun(client)
-    monkeypatch.setattr("service.corpora.writing_jobs.MOST_ITEMS", 12)
+    monkeypatch.setattr("service.corpora.writing.MOST_ITEMS", 12)
     refused = await client.post(f"{URL}/{corpus}/writing", json={"author": MODEL, "per_term": 5})
     assert refused.status_code == 422
     assert "at most 4 per term are allowed" in refused.json()["detail"]
@@ -129,7 +129,7 @@ async def test_writing_more_sentences_than_a_corpus_can_hold_is_refused(agency, 
 async def test_the_documented_examples_of_requests_to_write_sentences_are_valid(agency):
     client = agency()
     corpus = (await client.post(URL, json={"name": "Notes", "attribute": "age"})).json()["id"]
-    for example in WRITING.values():
+    for example in EXAMPLES["WritingRequest"].values():
         answer = await client.post(f"{URL}/{corpus}/writing", json=example["value"])
         assert "/specification" in (said := answer.text) or "/author/id" in said, "and all else is right"
 

@@ -12,13 +12,13 @@ import httpx
 import pytest
 from PIL import Image
 
-from service.http.openapi.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS
+from service.http.openapi.examples import EXAMPLES
 from store.formats.image import MOST_BYTES
 
 pytestmark = pytest.mark.anyio
 
 URL = "/v1/corpora"
-SENTENCES, IMAGES = (CORPORA[kind]["value"] for kind in ("sentences", "images"))
+SENTENCES, IMAGES = (EXAMPLES["CorpusRequest"][kind]["value"] for kind in ("sentences", "images"))
 ONE = {"text": "The woman said that the receptionist had left."}
 OTHER = {"text": "The man asked the carpenter for help."}
 
@@ -97,7 +97,7 @@ async def test_a_repeated_request_with_one_idempotency_key_creates_one_corpus(cl
 async def test_a_change_with_an_outdated_if_match_is_412(client):
     corpus = await begun(client)
     read = await client.get(f"{URL}/{corpus['id']}")
-    for change in CORPUS_CHANGES.values():
+    for change in EXAMPLES["CorpusChange"].values():
         assert (await client.patch(f"{URL}/{corpus['id']}", json=change["value"])).status_code == 200
     late = await client.patch(
         f"{URL}/{corpus['id']}", json={"name": "Late"}, headers={"If-Match": read.headers["ETag"]}
@@ -186,7 +186,7 @@ async def test_shared_corpora_are_filtered_by_attribute_and_specification(tenant
 # ---------------------------------------------------------------------------- sentences
 async def test_sentences_are_stored_with_their_terms_and_counterpart(client):
     corpus = await begun(client)
-    kept = await added(client, corpus, *ITEMS["sentences"]["value"]["items"])
+    kept = await added(client, corpus, *EXAMPLES["ItemsRequest"]["sentences"]["value"]["items"])
     assert kept.status_code == 201, kept.text
     told = kept.json()
     assert (told["added"], told["known"], told["version"]) == (2, 0, 2)
@@ -258,7 +258,7 @@ async def test_an_edited_sentence_keeps_its_earlier_text_in_its_provenance(clien
     corpus = await begun(client)
     item = (await added(client, corpus, ONE | {"note": "from May"})).json()["items"][0]
     here = f"{URL}/{corpus['id']}/items/{item['id']}"
-    edited = await client.patch(here, json=ITEM_CHANGES["text"]["value"])
+    edited = await client.patch(here, json=EXAMPLES["ItemChange"]["text"]["value"])
     assert edited.status_code == 200, edited.text
     told = edited.json()
     assert (told["id"], told["source"], told["attribute_term"]) == (item["id"], "edited", "receptionist")
@@ -344,7 +344,7 @@ async def test_a_corpus_downloaded_as_csv_has_its_formulas_escaped(client):
 async def test_a_corpus_downloaded_as_json_lines_has_all_fields(client):
     corpus = await begun(client)
     item = (await added(client, corpus, ONE, OTHER)).json()["items"][0]
-    await client.patch(f"{URL}/{corpus['id']}/items/{item['id']}", json=ITEM_CHANGES["text"]["value"])
+    await client.patch(f"{URL}/{corpus['id']}/items/{item['id']}", json=EXAMPLES["ItemChange"]["text"]["value"])
     lines = (await client.get(f"{URL}/{corpus['id']}/export", params={"format": "jsonl"})).text.splitlines()
     listed = (await client.get(f"{URL}/{corpus['id']}/items")).json()["items"]
     assert [json.loads(line) for line in lines] == listed
@@ -368,14 +368,14 @@ async def test_a_picture_is_stored_once_and_read_back_unchanged(client):
     assert picture.headers["X-Content-Type-Options"] == "nosniff"
     cached = await client.get(item["href"], headers={"If-None-Match": picture.headers["ETag"]})
     assert cached.status_code == 304
-    renamed = await client.patch(f"{here}/items/{item['id']}", json=ITEM_CHANGES["term"]["value"])
+    renamed = await client.patch(f"{here}/items/{item['id']}", json=EXAMPLES["ItemChange"]["term"]["value"])
     assert (renamed.json()["term"], renamed.json()["source"]) == ("surgeon", "uploaded")
     assert (await client.patch(f"{here}/items/{item['id']}", json={"text": "No."})).status_code == 422
 
 
 async def test_the_documented_example_of_a_picture_is_accepted(client):
     corpus = await begun(client, IMAGES)
-    assert (await added(client, corpus, *ITEMS["pictures"]["value"]["items"])).status_code == 201
+    assert (await added(client, corpus, *EXAMPLES["ItemsRequest"]["pictures"]["value"]["items"])).status_code == 201
 
 
 async def test_only_tenants_that_can_read_a_corpus_can_read_its_pictures(tenants):

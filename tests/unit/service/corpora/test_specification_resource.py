@@ -6,11 +6,11 @@ import copy
 
 import pytest
 
-from service.http.openapi.examples import SPECIFICATIONS
+from service.http.openapi.examples import EXAMPLES
 
 pytestmark = pytest.mark.anyio
 
-CHOICES, ASSOCIATION = (SPECIFICATIONS[kind]["value"] for kind in ("choices", "association"))
+CHOICES, ASSOCIATION = (EXAMPLES["ChoicesRequest"][kind]["value"] for kind in ("choices", "association"))
 URL = "/v1/specifications"
 
 

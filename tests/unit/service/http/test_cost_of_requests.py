@@ -13,7 +13,7 @@ import pytest
 from service.http.json import MAX_KEYS, read_json
 from service.http.problem_mapping import MAX_ERRORS
 from service.http.problems import Problem
-from service.jobs import submission
+from service.jobs import service as submission
 from store.core import rows
 
 pytestmark = pytest.mark.anyio

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from service.http.metrics import Meter
 from service.http.rate_limit import JOBS, UPLOADS, RateLimiter
-from service.metrics import Meter
 
 
 @pytest.fixture(params=["in this process", "in Redis"])

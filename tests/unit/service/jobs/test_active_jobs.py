@@ -3,8 +3,8 @@
 from service.http.idempotency import Repeatable
 from service.http.json import Answer
 from service.http.problems import Problem
-from service.jobs import submission
-from service.jobs.submission import Order
+from service.jobs import service as submission
+from service.jobs.service import Order
 from store.core.database import Database
 from store.jobs import jobs
 from tests.support.concurrency import run_concurrently

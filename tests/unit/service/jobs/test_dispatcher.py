@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
+from service.http.metrics import Meter
 from service.jobs.dispatcher import MAX_QUEUED_RINGS, Dispatcher
-from service.metrics import Meter
 
 
 class RecordingDoorbell:

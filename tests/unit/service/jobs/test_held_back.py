@@ -9,7 +9,7 @@ from assay.canonical import commitment_of
 from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.model import Kind
-from service.jobs.held_back import read_held_back
+from service.jobs.inputs import read_held_back
 from store.jobs import jobs
 from store.ratings.experiment_json import parse_method
 from workers.job_targets import description_of

@@ -10,9 +10,9 @@ from assay.methods import every_method, method_name
 from service.app import create_app
 from store.jobs import jobs
 from tests.unit.service.conftest import client_of
-from workers.targets import protocols
-from workers.targets.presets import presets
-from workers.targets.target_validator import TargetChecker
+from workers.targets.presets.preset import presets
+from workers.targets.registry import protocols
+from workers.targets.validation import TargetChecker
 
 pytestmark = pytest.mark.anyio
 

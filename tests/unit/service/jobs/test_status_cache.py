@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import update
 
 from service.http.json import Answer
+from service.http.metrics import Meter
 from service.jobs.status import STALE_S, Status, StatusCache
-from service.metrics import Meter
-from store.core.schema import api_keys
+from store.security.tables import api_keys
 
 pytestmark = pytest.mark.anyio
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from service.http.openapi.examples import SPECIFICATIONS
+from service.http.openapi.examples import EXAMPLES
 
 pytestmark = pytest.mark.anyio
 
-OWN = SPECIFICATIONS["stereotype"]["value"]
+OWN = EXAMPLES["ChoicesRequest"]["stereotype"]["value"]
 
 
 def job(request_body, **experiment):

@@ -10,13 +10,13 @@ from PIL import Image
 from sqlalchemy import update
 
 from assay.methods.visual_stereotype.image_generation import draw_prompt
-from service.http.openapi.examples import SPECIFICATIONS
-from store.core.corpora_schema import corpus_items as corpus_items_table
+from service.http.openapi.examples import EXAMPLES
 from store.corpora import items as corpus_items
+from store.corpora.tables import corpus_items as corpus_items_table
 
 pytestmark = pytest.mark.anyio
 
-OWN = SPECIFICATIONS["visual"]["value"]
+OWN = EXAMPLES["ChoicesRequest"]["visual"]["value"]
 PICTURE = {"image": "sha256:" + "a" * 64, "term": "drill"}
 AUTHOR = {
     "name": "Painter",
@@ -144,7 +144,7 @@ async def test_an_invalid_visual_experiment_is_refused_naming_the_invalid_field(
     [
         ((), "images", "is empty"),
         ((), "sentences", "holds sentences"),
-        (("giraffe",), "images", "no picture is of a term"),
+        (("giraffe",), "images", "no picture belongs to a term"),
     ],
 )
 async def test_an_unusable_corpus_is_refused_with_the_reason(client, request_body, terms, kind, message):

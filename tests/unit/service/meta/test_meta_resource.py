@@ -10,12 +10,12 @@ from time import process_time
 import pytest
 from jsonschema import Draft202012Validator
 
-from service.http.openapi import examples
+from service.http.openapi.examples import EXAMPLES
 from service.jobs.schemas import RatingRequest
 from service.keys.schemas import KeyRequest
 from service.targets.schemas import TargetDescription
 from store.core.database import Database
-from workers.targets.target_validator import TargetChecker
+from workers.targets.validation import TargetChecker
 
 pytestmark = pytest.mark.anyio
 
@@ -180,9 +180,9 @@ def schema_of(document, name):
 
 async def test_every_example_is_valid_for_its_schema_and_for_the_service(document):
     for named, model in (
-        (examples.RATING_REQUESTS, RatingRequest),
-        (examples.TARGETS, TargetDescription),
-        (examples.KEYS, KeyRequest),
+        (EXAMPLES["RatingRequest"], RatingRequest),
+        (EXAMPLES["TargetDescription"], TargetDescription),
+        (EXAMPLES["KeyRequest"], KeyRequest),
     ):
         for example in named.values():
             Draft202012Validator(schema_of(document, model.__name__)).validate(example["value"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import event, text
 
-from service.meta import overview_routes
+from service.overview import routes as overview_routes
 from tests.unit.service.conftest import rating_document
 
 pytestmark = pytest.mark.anyio

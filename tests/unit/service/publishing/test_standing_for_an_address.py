@@ -13,9 +13,9 @@ from lxml import etree
 from sqlalchemy import event, select, text, update
 
 from assay.canonical import rating_digest
-from store.core.schema import ratings
 from store.ratings import published
 from store.ratings import ratings as stored_ratings
+from store.ratings.tables import ratings
 from store.targets import domains
 from store.targets.domains import PROOF_DAYS, canonical_address
 
@@ -110,7 +110,7 @@ async def counts(agency):
 
 # ---------------------------------------------------------------------------- attacks on a proved owner
 @attacks
-async def test_what_a_competitor_publishes_changes_no_look_up_of_a_proved_owner(
+async def test_publications_of_a_competitor_change_no_look_up_of_a_proved_owner(
     agency, key, rate, prove, description, described
 ):
     prove(OWNER)

@@ -11,7 +11,7 @@ from sqlalchemy import event
 from assay.methods import rating_of
 from assay.rating.methodology import Methodologies, shipped
 from service.app import create_app
-from service.ratings.annotations import read_annotations
+from service.ratings.service import read_annotations
 from store.ratings import ratings, rerated
 
 pytestmark = pytest.mark.anyio

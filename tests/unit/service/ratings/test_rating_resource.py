@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 
-import httpx
 import pytest
 from pyarrow import parquet
 from sqlalchemy import text
@@ -37,17 +36,6 @@ async def test_a_rating_is_the_stored_document(client, rated):
     assert answer.headers["X-Assay-Methodology"] == "1.3.0"
     assert answer.headers["Cache-Control"] == "private, no-cache"
     assert answer.headers["Vary"] == "Authorization, Cookie"
-
-
-async def test_a_request_inside_the_process_gets_the_rating_document_without_serialisation(app, client, rated):
-    url, taken = f"/v1/ratings/{await rated()}", []
-    sent = await client.get(url)
-    inside = httpx.ASGITransport(lambda scope, *rest: app(scope | {"assay.taken": taken}, *rest))
-    async with httpx.AsyncClient(transport=inside, base_url=client.base_url) as page:
-        handed_over = await page.get(url)
-    assert taken == [sent.json()]
-    assert (handed_over.content, handed_over.headers["ETag"]) == (b"", sent.headers["ETag"])
-    assert int(sent.headers["Content-Length"]) == len(sent.content) > 0
 
 
 async def test_an_unchanged_rating_is_304(client, rated):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.ratings.summaries import MAX_LISTED, shorten
+from service.ratings.service import MAX_LISTED, shorten
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from service.http.openapi import examples
+from service.http.openapi.examples import EXAMPLES
 from service.schedules.schemas import ScheduleChange, ScheduleRequest
 from service.suites.schemas import MAX_SUITE_BYTES, SuiteRequest
 
@@ -353,9 +353,9 @@ async def test_suite_examples_and_responses_are_valid_for_their_openapi_schemas(
         Draft202012Validator(schema).validate(value)
 
     for named, model in (
-        (examples.SUITES, SuiteRequest),
-        (examples.SCHEDULES, ScheduleRequest),
-        (examples.SCHEDULE_CHANGES, ScheduleChange),
+        (EXAMPLES["SuiteRequest"], SuiteRequest),
+        (EXAMPLES["ScheduleRequest"], ScheduleRequest),
+        (EXAMPLES["ScheduleChange"], ScheduleChange),
     ):
         for example in named.values():
             check(model.__name__, example["value"])
@@ -444,7 +444,7 @@ async def test_a_scheduled_suite_of_several_targets_is_refused(client):
     body = suite(targets=[TRANSLATOR, SECOND])
     del body["target"]
     answer = await client.post("/v1/schedules", json={"name": "x", "interval_s": 86_400, "request": body})
-    assert (pointer_of(answer), "takes one target" in answer.text) == ("/request/targets", True)
+    assert (pointer_of(answer), "has one target" in answer.text) == ("/request/targets", True)
 
 
 async def test_a_suite_of_several_services_is_not_shown_to_other_tenants(serve, guarded, worker):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from store.core import schema
+from store.targets import tables
 
 pytestmark = pytest.mark.anyio
 
@@ -16,7 +16,7 @@ SEALED = ("secret_ciphertext", "secret_nonce", "secret_key_id", "secret_last4")
 
 def copy_secret(worker, source, destination):
     """Copy a secret between rows, as an attacker with the database but without the key could."""
-    table = schema.targets
+    table = tables.targets
     with worker.database.write() as c:
         sealed = c.execute(select(*(table.c[name] for name in SEALED)).where(table.c.id == source)).mappings().one()
         c.execute(update(table).where(table.c.id == destination).values(**sealed))

@@ -14,11 +14,11 @@ from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.methods import Alternation, ForcedChoice
 from assay.methods.shared.profiles import RecordProfiles
-from service.http.openapi.examples import SPECIFICATIONS
+from service.http.openapi.examples import EXAMPLES
 from service.http.problems import Problem
-from service.jobs.input_resolution import fill_in
-from service.targets.target_resolution import check_uploaded
-from service.uploads.reception import rows_of, trials_of
+from service.jobs.inputs import without_rows
+from service.targets.service import check_uploaded
+from service.uploads.service import rows_of, trials_of
 from store.jobs import jobs
 
 pytestmark = pytest.mark.anyio
@@ -270,10 +270,10 @@ async def test_uploaded_trials_are_read_back_as_counts(app, client):
 @pytest.mark.parametrize("own", [False, True])
 async def test_uploaded_answers_can_be_rated_with_default_words_or_with_own_words(app, client, own):
     target = await uploaded_answers(client, b"concept,level,chose\nnurse,0.5,first\nnurse,1,second\n")
-    specification = SPECIFICATIONS["choices"]["value"]
+    specification = EXAMPLES["ChoicesRequest"]["choices"]["value"]
     assert (await client.post("/v1/specifications", json=specification)).status_code == 201
     asked = ForcedChoice(specification=specification["name"]) if own else ForcedChoice()
-    method = await fill_in(app.state.service, "default", asked, target, 0)
+    method = await without_rows(app.state.service, "default", asked, target)
     assert [(one.concept, one.level) for one in method.trials] == [("nurse", 0.5), ("nurse", 1.0)]
     assert method.specification == (f"{specification['name']}@1" if own else None)
 
@@ -286,7 +286,7 @@ async def test_uploaded_answers_can_only_be_rated_by_forced_choice(app, client, 
         table = (await send(client)).json()["id"]
         asked = Alternation("sex", records=RecordProfiles("sex", ("female", "male"), upload=table))
     with pytest.raises(Problem, match="rated by forced-choice; alternation asks its own") as caught:
-        await fill_in(app.state.service, "default", asked, target, 0)
+        await without_rows(app.state.service, "default", asked, target)
     assert caught.value.errors[0]["pointer"] == "/target/kind"
 
 

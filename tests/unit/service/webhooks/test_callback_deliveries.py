@@ -8,8 +8,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import delete, update
 
-from store.core import agency_schema
-from store.webhooks import deliveries, fan_out, webhooks
+from store.webhooks import deliveries, fan_out, tables, webhooks
 from store.webhooks.deliveries import Next, Outcome
 
 pytestmark = pytest.mark.anyio
@@ -20,8 +19,8 @@ BACK = "http://127.0.0.1:9/back?token=t"
 def attempt(worker, outcome, then=None):
     """Record an attempt with the given outcome for every due delivery."""
     with worker.database.write() as c:  # every endpoint has answered its challenge
-        c.execute(delete(agency_schema.deliveries).where(agency_schema.deliveries.c.type == webhooks.CHALLENGE))
-        c.execute(update(agency_schema.webhooks).values(confirmed_at=1))
+        c.execute(delete(tables.deliveries).where(tables.deliveries.c.type == webhooks.CHALLENGE))
+        c.execute(update(tables.webhooks).values(confirmed_at=1))
         fan_out.hand_over(c)
         claims = deliveries.claim(c, deliveries.choose(c, 50))
     for claimed in claims:

@@ -197,6 +197,28 @@ def test_cancelled_requests_leave_no_database_lock(database_url, a_job):
     asyncio.run(use())
 
 
+def test_a_cancelled_function_uses_its_connection_until_it_ends(database_url):
+    async def use():
+        database = AsyncDatabase(database_url, pool_size=1, max_overflow=0, pool_timeout_s=0.2, lock_wait_s=0.2)
+        begun, may_end = threading.Event(), threading.Event()
+
+        def wait(_connection):
+            begun.set()
+            may_end.wait(30)
+
+        cancelled = asyncio.create_task(database.write(wait))
+        await asyncio.to_thread(begun.wait)
+        cancelled.cancel()
+        with pytest.raises(StoreUnavailable):
+            await database.write(lambda _connection: None)
+        may_end.set()
+        await asyncio.sleep(0.1)
+        await database.write(lambda _connection: None)
+        await database.close()
+
+    asyncio.run(use())
+
+
 def test_request_without_a_free_connection_fails_after_the_timeout(database_url):
     def slow(c):
         if c.dialect.name == "sqlite":

@@ -1,21 +1,31 @@
 import sqlite3
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import CheckConstraint, inspect, text
 
-from store.core import agency_schema, corpora_schema, migrate
+import store
+from store.core import migrate
+from store.core.columns import metadata
 from store.core.errors import SchemaMismatch
 from tests.support.concurrency import run_concurrently
 
-MODULES = agency_schema, corpora_schema  # imported because they add tables to the metadata
-metadata = corpora_schema.corpora.metadata
+for path in Path(store.__file__).parent.glob("*/tables.py"):
+    import_module(f"store.{path.parent.name}.tables")  # adds its tables to the metadata
 
 
 def test_migrations_create_the_tables_of_the_schema(database):
     with database.read() as c:
         assert compare_metadata(MigrationContext.configure(c), metadata) == []
+
+
+def test_every_table_is_defined_in_the_module_of_its_noun():
+    modules = {path for path in Path(store.__file__).parent.rglob("*.py") if " = Table(" in path.read_text()}
+    assert {path.name for path in modules} == {"tables.py"}
+    assert "core" not in {path.parent.name for path in modules}
 
 
 def test_migrations_create_the_check_constraints_of_the_schema(database):

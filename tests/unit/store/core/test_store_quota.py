@@ -9,15 +9,18 @@ from io import BytesIO
 import pytest
 from sqlalchemy import func, select
 
-from store.core import corpora_schema, quota
+from store.core.columns import metadata
 from store.core.database import Database
 from store.core.errors import QuotaExceeded, UploadsFull
-from store.core.schema import stored_bytes
 from store.corpora import corpora, items, uploads
 from store.corpora.corpora import NewCorpus
 from store.corpora.items import NewItem
+from store.corpora.tables import corpora as corpora_table
+from store.corpora.tables import corpus_items
 from store.corpora.uploads import NewUpload
 from store.jobs import jobs
+from store.quota import quota
+from store.quota.tables import stored_bytes
 from store.targets import domains, targets
 from store.targets.targets import NewTarget
 from tests.support.concurrency import run_concurrently
@@ -38,10 +41,11 @@ def upload(number: int, size: int) -> NewUpload:
 def counted(c, tenant: str = "acme") -> int:
     """Return the bytes of a tenant by the counts; each count equals the sum over the rows of its table."""
     by_kind = quota.by_kind(c, tenant)
-    for table, sizes in quota.COUNTED.items():
-        rows = select(func.count(), *(func.coalesce(func.sum(size), 0) for size in sizes)).select_from(table)
-        if table is corpora_schema.corpus_items:
-            rows = rows.join(corpora_schema.corpora).where(corpora_schema.corpora.c.tenant == tenant)
+    for table in (table for table in metadata.tables.values() if "counted" in table.info):
+        sizes = (func.coalesce(func.sum(size), 0) for size in quota.counted_sizes(table))
+        rows = select(func.count(), *sizes).select_from(table)
+        if table is corpus_items:
+            rows = rows.join(corpora_table).where(corpora_table.c.tenant == tenant)
         else:
             rows = rows.where(table.c.tenant == tenant)
             if "removed_at" in table.c:

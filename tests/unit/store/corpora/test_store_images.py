@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import func, insert, select, update
 
 from store.core.clock import now_ms
-from store.core.corpora_schema import corpora, corpus_items
-from store.core.corpora_schema import images as table
 from store.core.engines import VALUES_A_QUERY
 from store.corpora import images
+from store.corpora.tables import corpora, corpus_items
+from store.corpora.tables import images as table
 from store.formats.image import ImageFacts
 
 CONTENT = b"\x89PNG\0\xff and so on"

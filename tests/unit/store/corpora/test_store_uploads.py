@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import func, select
 
 from store.core.errors import UploadInUse
-from store.core.schema import upload_chunks
 from store.corpora import uploads
+from store.corpora.tables import upload_chunks
 from store.corpora.uploads import CHUNK_BYTES, NewUpload
 from store.jobs import jobs
 

@@ -70,7 +70,7 @@ def test_the_shown_position_is_the_order_of_the_claims(database, queued, seed):
     assert [shown[job_id] for job_id in claimed] == list(range(1, 13))
 
 
-def test_a_new_job_has_the_position_that_its_request_was_told(database, queued):
+def test_a_new_job_has_the_position_stated_in_the_response_to_its_request(database, queued):
     for tenant in "aab":
         queued(tenant=tenant)
     with database.read() as c:

@@ -7,8 +7,8 @@ from sqlalchemy import func, select
 
 from assay.evidence.dsse import opened, signer_of
 from assay.evidence.statement import RATING, TEST_RESULT
-from store.core.agency_schema import certificates as table
 from store.ratings import certificates, ratings
+from store.ratings.tables import certificates as table
 from store.security import signing
 from store.security.secrets import Vault
 from tests.support.concurrency import run_concurrently

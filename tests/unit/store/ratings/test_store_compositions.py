@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from store.core.schema import ratings
 from store.ratings import compositions
 from store.ratings.compositions import NewComposition
+from store.ratings.tables import ratings
 from store.targets import targets
 from store.targets.targets import NewTarget
 
@@ -75,7 +75,7 @@ def test_only_own_and_existing_targets_are_found(database, saved):
     ours, theirs, gone = saved(), saved("rival"), saved()
     with database.write() as c:
         targets.remove(c, gone.id, "acme")
-        found = compositions.targets_named(c, "acme", [ours.id, theirs.id, gone.id])
+        found = targets.named(c, "acme", [ours.id, theirs.id, gone.id])
     assert found == {ours.id: ours}
 
 

@@ -7,9 +7,9 @@ from sqlalchemy import event, select
 
 from assay.canonical import canonical_json
 from assay.evidence import merkle
-from store.core.agency_schema import log_nodes
 from store.core.errors import BeyondTheLog
 from store.ratings import log
+from store.ratings.tables import log_nodes
 from tests.support.concurrency import run_concurrently
 
 

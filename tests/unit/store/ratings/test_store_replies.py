@@ -3,11 +3,11 @@
 import pytest
 from sqlalchemy import update
 
-from store.core.agency_schema import domains as rows
 from store.core.errors import NotTheOwner
 from store.ratings import ratings, replies
 from store.targets import domains
 from store.targets.domains import DAY_MS, PROOF_DAYS, host_of
+from store.targets.tables import domains as rows
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import pytest
 from alembic import command
-from sqlalchemy import select
+from sqlalchemy import column, insert, select, table, text
 
 from store.core import migrate
-from store.core.schema import outbox
-from store.core.schema import ratings as stored
+from store.core.columns import metadata
 from store.ratings import compositions, history, published, rating_statistics, ratings
 from store.ratings.standing import Standing, standings
+from store.ratings.tables import ratings as stored
 from store.targets import domains, targets
 from store.targets.targets import NewTarget
+from store.webhooks.tables import outbox
 
 URL = "https://api.example.com/translate"
 SPELLED = "http://API.example.com:80//translate/"
@@ -122,12 +123,18 @@ def test_notices_about_a_rating_say_who_requested_it_and_how(database, rated, pr
     }
 
 
-def test_a_migration_fills_in_the_addresses_of_earlier_ratings(database, rated):
-    rated("acme", url=SPELLED), rated("acme", url="")
+def test_a_migration_fills_in_the_addresses_of_earlier_ratings(database):
     config = migrate._config()
     with database.write() as c:
+        metadata.drop_all(c)
+        c.execute(text("DROP TABLE alembic_version"))
         config.attributes["connection"] = c
-        command.downgrade(config, "0010")
+        command.upgrade(config, "0011")
+        texts = ("tenant", "target", "method", "attribute", "visibility", "methodology_version", "request_digest")
+        facts = dict.fromkeys(texts, "x") | {"created_at": 1, "expires_at": 2, "declared": False, "document": b"{}"}
+        for name, url in (("a", SPELLED), ("b", "")):
+            row = facts | {"id": name, "job_id": name, "target_url": url}
+            c.execute(insert(table("ratings", *map(column, row))).values(row))
         command.upgrade(config, "head")
         rows = c.execute(select(stored.c.host, stored.c.address, stored.c.requester)).all()
     known = ("api.example.com", "api.example.com/translate", None)

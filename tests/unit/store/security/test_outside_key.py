@@ -17,12 +17,12 @@ from sqlalchemy import select
 
 from assay.errors import SpecificationError
 from assay.evidence.jwks import thumbprint
-from store.core.agency_schema import signing_keys
 from store.core.errors import SigningUnavailable
 from store.core.settings import Settings
 from store.security import signing
 from store.security.outside_key import SigningProgram
 from store.security.secrets import Vault
+from store.security.tables import signing_keys
 from tests.support.secrets import count_old
 from tests.support.signing import private_pem, public_pem, signing_program
 

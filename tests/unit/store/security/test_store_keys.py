@@ -1,9 +1,8 @@
 import pytest
 from sqlalchemy import update
 
-from store.core import schema
 from store.core.clock import read_clock
-from store.security import keys
+from store.security import keys, tables
 
 
 @pytest.fixture
@@ -80,7 +79,7 @@ def test_last_use_of_a_key_is_recorded_at_most_once_a_minute(database, made):
         keys.verify(c, plain)
         assert last_used(c) == first
     with database.write() as c:
-        c.execute(update(schema.api_keys).values(last_used_at=first - 61_000))
+        c.execute(update(tables.api_keys).values(last_used_at=first - 61_000))
         keys.verify(c, plain)
         assert last_used(c) >= first
 
@@ -88,7 +87,7 @@ def test_last_use_of_a_key_is_recorded_at_most_once_a_minute(database, made):
 def test_plain_text_of_a_key_is_not_stored(database, made):
     _, plain = made
     with database.read() as c:
-        row = c.execute(schema.api_keys.select()).one()
+        row = c.execute(tables.api_keys.select()).one()
     assert plain[15:] not in repr(row)
 
 

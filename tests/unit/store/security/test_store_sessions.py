@@ -9,9 +9,8 @@ import hashlib
 import pytest
 from sqlalchemy import func, insert, select, update
 
-from store.core import schema
 from store.core.clock import read_clock
-from store.security import keys, sessions
+from store.security import keys, sessions, tables
 from store.security.keys import USE_NOTED_MS
 from store.security.rights import Rule
 from store.security.sessions import SignedIn
@@ -41,12 +40,12 @@ def age(database, **columns):
     """Set times of all sessions, in milliseconds from now."""
     with database.write() as c:
         now = read_clock(c)
-        c.execute(update(schema.sessions).values({name: now + moved for name, moved in columns.items()}))
+        c.execute(update(tables.sessions).values({name: now + moved for name, moved in columns.items()}))
 
 
 def count(database):
     with database.read() as c:
-        return c.execute(select(func.count()).select_from(schema.sessions)).scalar_one()
+        return c.execute(select(func.count()).select_from(tables.sessions)).scalar_one()
 
 
 def test_a_session_has_the_tenant_and_scopes_of_its_key(database, made, token):
@@ -71,7 +70,7 @@ def test_a_session_of_an_account_ends_after_twelve_hours_without_a_request(datab
 
 def test_only_the_digest_of_a_token_is_stored(database, token):
     with database.read() as c:
-        row = c.execute(select(schema.sessions)).mappings().one()
+        row = c.execute(select(tables.sessions)).mappings().one()
     assert row["digest"] == hashlib.sha256(token.encode()).digest()
     assert token not in str(dict(row))
 
@@ -109,7 +108,7 @@ def test_a_request_keeps_a_session_alive(database, token):
     age(database, seen_at=-sessions.IDLE_MS + MINUTE_MS)
     assert found(database, token) is not None
     with database.read() as c:
-        seen = c.execute(select(schema.sessions.c.seen_at)).scalar_one()
+        seen = c.execute(select(tables.sessions.c.seen_at)).scalar_one()
         assert read_clock(c) - seen < USE_NOTED_MS
 
 
@@ -122,7 +121,7 @@ def test_a_session_ends_after_seven_days_even_if_it_is_in_use(database, token):
 
 def test_a_session_lasts_seven_days_from_its_beginning(database, token):
     with database.read() as c:
-        left = c.execute(select(schema.sessions.c.expires_at)).scalar_one() - read_clock(c)
+        left = c.execute(select(tables.sessions.c.expires_at)).scalar_one() - read_clock(c)
     assert sessions.LONGEST_MS - MINUTE_MS < left <= sessions.LONGEST_MS
 
 
@@ -134,7 +133,7 @@ def test_revoking_the_key_ends_its_sessions(database, made, token):
 
 def test_a_session_ends_with_the_expiry_of_its_key(database, made, token):
     with database.write() as c:
-        c.execute(update(schema.api_keys).values(expires_at=read_clock(c) - 1))
+        c.execute(update(tables.api_keys).values(expires_at=read_clock(c) - 1))
     assert found(database, token) is None
 
 
@@ -155,8 +154,8 @@ def test_a_key_or_an_account_has_at_most_50_sessions_and_one_more_ends_the_oldes
         for number, token in enumerate(tokens[: sessions.MOST_SESSIONS + 4]):
             digest = hashlib.sha256(token.encode()).digest()
             c.execute(
-                update(schema.sessions)
-                .where(schema.sessions.c.digest == digest)
+                update(tables.sessions)
+                .where(tables.sessions.c.digest == digest)
                 .values(expires_at=read_clock(c) + MINUTE_MS + number)
             )
         newest = sessions.begin(c, **whose)
@@ -181,6 +180,6 @@ def test_signing_in_deletes_few_ended_sessions_at_once(database, made):
             {"digest": number.to_bytes(32), "rule": "r", "subject": str(number), "seen_at": now, "expires_at": now - 1}
             for number in range(3 * sessions.MOST_DELETED)
         ]
-        c.execute(insert(schema.sessions), rows)
+        c.execute(insert(tables.sessions), rows)
         sessions.begin(c, key_id=made[0].id)
     assert count(database) == 2 * sessions.MOST_DELETED + 1

@@ -85,7 +85,7 @@ def test_stored_last_four_characters_reveal_nothing_of_the_private_key(database,
     from sqlalchemy import select
 
     from assay.evidence.jwks import encode
-    from store.core.agency_schema import signing_keys
+    from store.security.tables import signing_keys
 
     with database.write() as c:
         key = signing.current(c, vault)
@@ -123,7 +123,7 @@ def test_signing_key_that_cannot_be_decrypted_can_be_replaced(database, vault):
 def test_signing_key_copied_to_another_row_cannot_be_decrypted(database, vault):
     from sqlalchemy import update
 
-    from store.core.agency_schema import signing_keys
+    from store.security.tables import signing_keys
 
     with database.write() as c:
         first = signing.current(c, vault)

@@ -7,12 +7,12 @@ from contextlib import suppress
 import pytest
 from sqlalchemy import update
 
-from store.core.agency_schema import schedules as table
 from store.jobs import jobs
 from store.suites import schedules, suites
 from store.suites.recurrence import Recurrence
 from store.suites.schedules import Bounds, NewSchedule, Orders, job_template
 from store.suites.suites import Cell
+from store.suites.tables import schedules as table
 from store.targets import targets
 from store.targets.targets import NewTarget
 from tests.support.concurrency import run_concurrently

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select, text, update
 
-from store.core import agency_schema, schema
 from store.core.database import Database
 from store.jobs import jobs
 from store.security.secrets import Vault
-from store.webhooks import deliveries, delivery_log, fan_out, outbox, payloads, webhooks
+from store.webhooks import deliveries, delivery_log, fan_out, outbox, tables, webhooks
 from store.webhooks.deliveries import Next, Outcome
 from store.webhooks.delivery_log import ToCallback, ToWebhook
 from store.webhooks.webhooks import NewWebhook
@@ -68,7 +67,7 @@ def record(database):
 def change(database: Database, **values) -> None:
     """Set columns of all deliveries, for example to simulate the passing of time."""
     with database.write() as c:
-        c.execute(update(agency_schema.deliveries).values(**values))
+        c.execute(update(tables.deliveries).values(**values))
 
 
 # ---------------------------------------------------------------------------- fan-out
@@ -84,7 +83,7 @@ def test_notice_becomes_one_delivery_per_subscriber_and_callback(database, endpo
     with database.write() as c:
         assert fan_out.hand_over(c).closed == 1
         assert fan_out.hand_over(c).closed == 0
-        rows = c.execute(select(agency_schema.deliveries).order_by(agency_schema.deliveries.c.url)).mappings().all()
+        rows = c.execute(select(tables.deliveries).order_by(tables.deliveries.c.url)).mappings().all()
         assert outbox.due(c) == []
     assert [(row["webhook_id"], row["url"]) for row in rows] == [
         (None, "http://back/"),
@@ -99,17 +98,17 @@ def test_notice_without_receivers_is_closed(database, cancelled):
     cancelled()
     with database.write() as c:
         assert fan_out.hand_over(c).closed == 1
-        assert c.execute(select(func.count()).select_from(agency_schema.deliveries)).scalar_one() == 0
+        assert c.execute(select(func.count()).select_from(tables.deliveries)).scalar_one() == 0
 
 
 def test_endpoint_gets_no_notices_from_before_its_creation(database, endpoint, cancelled):
     cancelled()
     with database.write() as c:
-        c.execute(update(schema.outbox).values(created_at=0))
+        c.execute(update(tables.outbox).values(created_at=0))
     endpoint()
     with database.write() as c:
         assert fan_out.hand_over(c).closed == 1
-        assert c.execute(select(func.count()).select_from(agency_schema.deliveries)).scalar_one() == 0
+        assert c.execute(select(func.count()).select_from(tables.deliveries)).scalar_one() == 0
 
 
 def test_notices_are_handed_over_in_batches(database, endpoint, cancelled):
@@ -118,7 +117,7 @@ def test_notices_are_handed_over_in_batches(database, endpoint, cancelled):
         cancelled(request_digest=f"sha256:{number}")
     with database.write() as c:
         assert [fan_out.hand_over(c, limit=2).closed for _ in range(4)] == [2, 2, 1, 0]
-        assert c.execute(select(func.count()).select_from(agency_schema.deliveries)).scalar_one() == 5
+        assert c.execute(select(func.count()).select_from(tables.deliveries)).scalar_one() == 5
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_invalid_notice_is_given_up_and_does_not_block_others(database, endpoint
         assert result.closed == 2
         assert [(each.job_id, each.kind) for each in result.malformed] == [(bad.id, "job.cancelled")]
         assert fan_out.hand_over(c) == fan_out.HandedOver()  # reported only once
-        rows = c.execute(select(agency_schema.deliveries)).mappings().all()
+        rows = c.execute(select(tables.deliveries)).mappings().all()
         states = c.execute(text("SELECT state FROM outbox ORDER BY id")).scalars().all()
     assert [row["payload"]["data"]["job_id"] for row in rows] == [good.id]
     assert states == ["given-up", "delivered"]
@@ -156,7 +155,7 @@ def test_rolled_back_fan_out_is_repeated(database, endpoint, cancelled):
         fail_after_fan_out()
     with database.write() as c:
         assert fan_out.hand_over(c).closed == 1
-        assert c.execute(select(func.count()).select_from(agency_schema.deliveries)).scalar_one() == 1
+        assert c.execute(select(func.count()).select_from(tables.deliveries)).scalar_one() == 1
 
 
 def test_concurrent_fan_outs_hand_over_a_notice_once(postgres_url, queued_on):
@@ -166,7 +165,7 @@ def test_concurrent_fan_outs_hand_over_a_notice_once(postgres_url, queued_on):
         assert fan_out.hand_over(one).closed == 1
         assert fan_out.hand_over(other).closed == 0  # locked rows are skipped
     with database.read() as c:
-        assert c.execute(select(func.count()).select_from(agency_schema.deliveries)).scalar_one() == 1
+        assert c.execute(select(func.count()).select_from(tables.deliveries)).scalar_one() == 1
     database.close()
 
 
@@ -184,11 +183,11 @@ def test_endpoint_can_receive_cloudevents(database, endpoint, cancelled):
     job = cancelled()
     with database.write() as c:
         fan_out.hand_over(c, "https://assay.example")
-        row = c.execute(select(agency_schema.deliveries)).mappings().one()
+        row = c.execute(select(tables.deliveries)).mappings().one()
     event = row["payload"]
     assert (event["specversion"], event["id"], event["type"]) == ("1.0", row["id"], "job.cancelled")
     assert event["source"] == f"https://assay.example/v1/jobs/{job.id}"
-    assert payloads.content_type_of(event) == "application/cloudevents+json"
+    assert fan_out.content_type_of(event) == "application/cloudevents+json"
 
 
 def test_long_webhook_body_is_shortened_below_20_kb():
@@ -199,11 +198,11 @@ def test_long_webhook_body_is_shortened_below_20_kb():
         **{f"k{n}": n for n in range(99)},
     }
     for kind in ("standard", "cloudevents"):
-        payload = payloads.wrap(kind, "dlv_1", "job.failed", 0, data)
-        assert len(payloads.body_of(payload)) < 20_000
+        payload = fan_out.wrap(kind, "dlv_1", "job.failed", 0, data)
+        assert len(fan_out.body_of(payload)) < 20_000
         assert (payload["data"]["job_id"], payload["data"]["cut"]) == ("job_1", True)
         assert "error" not in payload["data"]
-    short = payloads.wrap("standard", "dlv_1", "job.failed", 0, {"job_id": "job_1", "error": {"code": "x"}})
+    short = fan_out.wrap("standard", "dlv_1", "job.failed", 0, {"job_id": "job_1", "error": {"code": "x"}})
     assert short == {
         "type": "job.failed",
         "timestamp": "1970-01-01T00:00:00Z",
@@ -276,11 +275,7 @@ def test_anything_due_is_true_if_a_notice_or_a_delivery_is_due(database, endpoin
 # ---------------------------------------------------------------------------- results of attempts
 def state_of(database, claimed):
     with database.read() as c:
-        return (
-            c.execute(select(agency_schema.deliveries).where(agency_schema.deliveries.c.id == claimed.id))
-            .mappings()
-            .one()
-        )
+        return c.execute(select(tables.deliveries).where(tables.deliveries.c.id == claimed.id)).mappings().one()
 
 
 def test_successful_delivery_is_marked_as_delivered(database, endpoint, cancelled, take, record):
@@ -350,7 +345,7 @@ def test_five_days_of_failures_disable_an_endpoint(database, endpoint, cancelled
     with database.write() as c:
         since = webhooks.find(c, "whk_1", "acme").failing_since
         moved = round(since - days * DAY_MS)
-        c.execute(update(agency_schema.webhooks).values(failing_since=moved))
+        c.execute(update(tables.webhooks).values(failing_since=moved))
     (again,) = take()
     assert record(again, BAD, Next(5)) == left
     with database.read() as c:
@@ -365,7 +360,7 @@ def test_success_resets_the_failures_of_an_endpoint(database, endpoint, cancelle
     one, other = take()
     record(one, BAD, Next(60))
     with database.write() as c:
-        c.execute(update(agency_schema.webhooks).values(failing_since=1))
+        c.execute(update(tables.webhooks).values(failing_since=1))
     assert record(other, GOOD) == "delivered"
     with database.read() as c:
         assert webhooks.find(c, "whk_1", "acme").failing_since is None
@@ -466,7 +461,7 @@ def test_waiting_delivery_counts_in_the_backlog_until_it_ends(database, endpoint
     assert backlog().webhook_backlog == 1
     (claimed,) = take()
     assert backlog().webhook_backlog == 1
-    change(database, next_attempt_at=agency_schema.deliveries.c.created_at - 60_000)
+    change(database, next_attempt_at=tables.deliveries.c.created_at - 60_000)
     assert 60 <= backlog().webhook_oldest_seconds < 120
     record(claimed, GOOD)
     assert (backlog().webhook_backlog, backlog().webhook_oldest_seconds) == (0, None)

@@ -8,11 +8,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from store.core import agency_schema
 from store.core.errors import TooManyWebhooks
 from store.security import rotation
 from store.security.secrets import Vault
-from store.webhooks import fan_out, webhooks
+from store.webhooks import fan_out, tables, webhooks
 from store.webhooks.webhooks import MOST_OF_HOST, MOST_WEBHOOKS, NewWebhook
 from tests.support.concurrency import run_concurrently
 from tests.support.secrets import count_old
@@ -117,9 +116,9 @@ def test_removing_an_endpoint_deletes_its_secrets_and_gives_up_its_deliveries(da
         fan_out.ping(c, webhook)
         assert webhooks.remove(c, "whk_1", "acme")
         assert not webhooks.remove(c, "whk_1", "acme")
-        row = c.execute(select(agency_schema.webhooks)).mappings().one()
+        row = c.execute(select(tables.webhooks)).mappings().one()
         assert (bytes(row["secret_ciphertext"]), row["previous_ciphertext"], row["secret_last4"]) == (b"", None, "")
-        assert c.execute(select(agency_schema.deliveries.c.state)).scalars().all() == ["given-up"]
+        assert c.execute(select(tables.deliveries.c.state)).scalars().all() == ["given-up"]
         assert webhooks.find(c, "whk_1", "acme") is None
 
 
@@ -131,7 +130,7 @@ def test_waiting_deliveries_are_sent_to_the_new_url_of_an_endpoint(database, kep
             c, "whk_1", "acme", url="http://127.0.0.1:10/", description="x", events=("job.failed",), envelope="standard"
         )
         assert (changed.url, changed.version) == ("http://127.0.0.1:10/", 2)
-        assert c.execute(select(agency_schema.deliveries.c.url)).scalars().all() == ["http://127.0.0.1:10/"]
+        assert c.execute(select(tables.deliveries.c.url)).scalars().all() == ["http://127.0.0.1:10/"]
         assert webhooks.replace(c, "whk_1", "other", url="", description="", events=(), envelope="standard") is None
 
 
@@ -156,5 +155,5 @@ def test_expired_previous_secret_is_not_re_encrypted(database, vault, kept):
     kept()
     with database.write() as c:
         webhooks.rotate(c, "whk_1", "acme", webhooks.seal(vault, "whsec_dHdv", "acme", "whk_1"))
-        c.execute(update(agency_schema.webhooks).values(previous_until=1))
+        c.execute(update(tables.webhooks).values(previous_until=1))
         assert count_old(c, Vault(NEW, "new", {"old": OLD})) == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from store.core.agency_schema import schedules as table
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
@@ -15,12 +14,12 @@ from store.ratings import expiry
 from store.suites import schedules
 from store.suites.recurrence import Recurrence
 from store.suites.schedules import NewSchedule, Orders, job_template
+from store.suites.tables import schedules as table
 from store.webhooks import outbox
 from tests.support.jobs import new_job
 from tests.support.new_ratings import new_rating
-from workers.engine import due_schedules as scheduler
-from workers.engine.due_schedules import run_due, tell_expiring
-from workers.engine.reconciler import Reconciler
+from workers.engine import reconciler as scheduler
+from workers.engine.reconciler import Reconciler, run_due, tell_expiring
 
 TARGET = {"name": "M", "kind": "translator", "protocol": "x", "base_url": "http://mirror", "settings": {}, "limits": {}}
 

@@ -6,13 +6,13 @@ import pytest
 from sqlalchemy import update
 
 from store.core.database import Database
-from store.core.schema import jobs as jobs_table
 from store.core.settings import Settings
 from store.jobs import idempotency, jobs
+from store.jobs.tables import jobs as jobs_table
 from tests.support.jobs import new_job
 from workers.engine.celery_app import make_celery
-from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.reconciler import BATCH, reconcile, tidy
+from workers.engine.tasks import Doorbell
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from assay.methods import RoundTrip
 from assay.rating.methodology import Methodologies, shipped
 from demo.server import DemoServer
 from store.core.database import Database
-from store.core.schema import ratings as rows
 from store.core.settings import Settings
 from store.jobs import observations
 from store.jobs.jobs import Job
 from store.ratings import ratings, rerated
 from store.ratings.experiment_json import dump_method
 from store.ratings.ratings import StoredRating
+from store.ratings.tables import ratings as rows
 from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from workers.engine.worker_context import Workplace

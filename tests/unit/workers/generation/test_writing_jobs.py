@@ -13,8 +13,8 @@ import pytest
 from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
 from assay.methods import StereotypeScore
-from assay.methods.shared.sentence_generation import Writing
-from assay.methods.shared.sentences import Sentence
+from assay.methods.shared.terms.sentence_generation import Writing
+from assay.methods.shared.terms.sentences import Sentence
 from demo.server import DemoServer
 from store.core.database import Database
 from store.core.errors import StoreUnavailable

@@ -18,7 +18,7 @@ from store.targets import domains
 from store.targets.domains import CHALLENGE_PATH, Domain
 from workers.egress import Egress
 from workers.engine.worker_context import Workplace
-from workers.maintenance.domain_challenge import why_unproven
+from workers.maintenance.unrated_jobs import why_unproven
 from workers.run_job import run_job
 
 TOKEN = "assay-challenge=abc"

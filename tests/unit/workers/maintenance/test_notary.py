@@ -20,17 +20,18 @@ from assay.evidence.dsse import opened, signer_of
 from assay.evidence.jwks import thumbprint
 from assay.evidence.merkle import proves_growth
 from assay.evidence.statement import RATING
-from store.core.agency_schema import certificates as certificate_rows
-from store.core.agency_schema import unsigned_ratings
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.ratings import certificates, log, witnessing
+from store.ratings.tables import certificates as certificate_rows
+from store.ratings.tables import unsigned_ratings
 from store.security import signing
 from store.security.secrets import Vault
 from tests.support.jobs import new_job
 from tests.support.new_ratings import new_rating
 from tests.support.signing import private_pem, public_pem, signing_program, stated_document
+from workers.engine.worker_context import Workplace
 from workers.maintenance.notary import Notary, sign_due
 
 AGENCY, WITNESS, OTHER = (Ed25519PrivateKey.from_private_bytes(letter * 32) for letter in (b"a", b"w", b"o"))
@@ -216,7 +217,7 @@ def notary(database, settings_with, tmp_path, witness):
     def start() -> Notary:
         file.write_bytes(private_pem(AGENCY))
         settings = settings_with(signing_key_file=file, witnesses=f"{witness.url} {KEY}")
-        made.append(Notary(database, Vault.from_settings(settings), settings))
+        made.append(Notary(Workplace(database, Vault.from_settings(settings), settings)))
         made[-1].start()
         return made[-1]
 

@@ -14,7 +14,8 @@ from assay.rating.decision import rate
 from tests.support.json_server import json_server
 from tests.support.simulated.misread_answers import MIXED, STYLES, WORDS, chosen, preferred
 from workers.egress import Egress
-from workers.targets import Target, connect
+from workers.targets.adapter import Target
+from workers.targets.registry import connect
 
 
 def chat(style: str, prose: float = 0.9) -> Callable[[Any], Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from assay.catalog import attribute
 from assay.catalog.stereotypes import VisualWords
-from assay.methods.shared.answers import Answers
+from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.profiles import Case
 from assay.methods.stereotype_score.collection import compare
 from assay.methods.translation.blocks import Sentence, Text

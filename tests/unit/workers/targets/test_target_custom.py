@@ -10,7 +10,9 @@ from assay.errors import SpecificationError
 from assay.model import Choose, Classify, Kind, Regress, Translate, Write
 from tests.support.scripted_server import Answer, scripted_server
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, check_target, connect
+from workers.targets.adapter import Limits, Target
+from workers.targets.registry import connect
+from workers.targets.validation import check_target
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 SECRET = "sk-custom-4242-secret"

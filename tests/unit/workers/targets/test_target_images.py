@@ -17,10 +17,12 @@ from store.core.database import Database
 from store.corpora import images
 from store.formats.image import digest_of_image, read_image
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, check_target, connect
+from workers.targets.adapter import Limits, Target
 from workers.targets.protocols.http.choice_letters import INSTRUCTION
 from workers.targets.protocols.http.images import LONGEST_TEXT
-from workers.targets.protocols.openai.chat_images import CAPTION, WHICH
+from workers.targets.protocols.openai.chat import CAPTION, WHICH
+from workers.targets.registry import connect
+from workers.targets.validation import check_target
 from workers.tenant_uploads import ImageGone, Library
 
 SECRET = "sk-do-not-show-1234"
@@ -287,7 +289,7 @@ def test_labels_about_an_image_are_recognised_in_any_spelling(ask):
 
 
 def test_error_in_a_response_with_status_200_fails_the_call(ask):
-    with pytest.raises(CallFailed, match="inside, an error"):
+    with pytest.raises(CallFailed, match="but with an error"):
         ask("hf-inference", ZERO_SHOT, answer={"error": "Model is too busy"})
 
 
@@ -501,11 +503,11 @@ def checked(protocol, settings, kind=Kind.IMAGE_CLASSIFIER):
     [
         ("hf-inference", {}, "settings.task", "zero-shot-image-classification or"),
         ("hf-inference", {"task": "fill-mask"}, "settings.task", "image-to-text"),
-        ("custom", {"body": {"t": "{text}"}}, "settings.body", "{text} means nothing"),
+        ("custom", {"body": {"t": "{text}"}}, "settings.body", "{text} cannot be filled in"),
         ("custom", {"body": {"i": "{image_b64}"}, "batch": "array"}, "settings.batch", "one image"),
         ("custom", {"body": {"i": "{image_b64}", "l": "of {labels}"}}, "settings.body", "{labels} is a list"),
         ("custom", {"body": {"i": "{image_b64}", "l": "{labels}"}, "encoding": "form"}, "settings.body", "a list"),
-        ("custom", {"body": {"l": "{labels}"}}, "settings.body", "nowhere is"),
+        ("custom", {"body": {"l": "{labels}"}}, "settings.body", "is missing"),
         ("openai-chat", {"model": "m", "image_detail": "max"}, "settings.image_detail", "auto"),
     ],
 )

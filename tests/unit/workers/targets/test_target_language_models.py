@@ -11,9 +11,10 @@ import pytest
 
 from assay.model import Choose, Classify, Draw, Embed, Fill, Kind, Score, Write
 from workers.egress import CODES, CallFailed, Egress
-from workers.targets import Limits, Target, connect
+from workers.targets.adapter import Limits, Target
 from workers.targets.protocols.http.choice_letters import INSTRUCTION
 from workers.targets.protocols.openai.completions import numbered
+from workers.targets.registry import connect
 
 SECRET = "sk-do-not-show-1234"
 BEARER = {"authorization": f"Bearer {SECRET}"}

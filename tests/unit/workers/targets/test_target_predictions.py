@@ -13,7 +13,8 @@ import pytest
 
 from assay.model import Classify, Embed, Kind, Regress, Translate
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, connect
+from workers.targets.adapter import Limits, Target
+from workers.targets.registry import connect
 
 SECRET = "sk-do-not-show-1234"
 BEARER = {"authorization": f"Bearer {SECRET}"}
@@ -572,9 +573,15 @@ def test_each_error_status_of_tei_has_its_own_code(wire, status, code, retriable
 
 
 UNSUPPORTED = {
-    "tei takes no records": ("tei", Kind.CLASSIFIER, {}, Classify(ROWS[0]), "only texts"),
-    "hf-inference takes no records": ("hf-inference", Kind.CLASSIFIER, {}, Classify(ROWS[0]), "only texts"),
-    "a body of rows takes no texts": ("custom", Kind.CLASSIFIER, {"body": "{row}"}, Classify("A day."), "only records"),
+    "tei takes no records": ("tei", Kind.CLASSIFIER, {}, Classify(ROWS[0]), "takes texts only"),
+    "hf-inference takes no records": ("hf-inference", Kind.CLASSIFIER, {}, Classify(ROWS[0]), "takes texts only"),
+    "a body of rows takes no texts": (
+        "custom",
+        Kind.CLASSIFIER,
+        {"body": "{row}"},
+        Classify("A day."),
+        "takes records only",
+    ),
     "tensors have no empty cells": ("kserve", Kind.REGRESSOR, {"model": "m"}, Regress((("a", None),)), "'a' is empty"),
     "a matrix has no words": (
         "kserve",

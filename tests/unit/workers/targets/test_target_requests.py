@@ -10,9 +10,10 @@ import pytest
 
 from assay.model import Kind, Translate
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, connect
+from workers.targets.adapter import Limits, Target
 from workers.targets.protocols.http.adapter import endpoint
 from workers.targets.protocols.openai.chat import unwrapped
+from workers.targets.registry import connect
 
 SECRET = "sk-do-not-show-1234"
 ONE = [Translate("She came.", "en", "es")]

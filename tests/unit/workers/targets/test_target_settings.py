@@ -10,7 +10,9 @@ import pytest
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.model import Kind
 from workers.egress import AddressRefused
-from workers.targets import PROTOCOLS, Limits, Target, check_target, protocols, read_target
+from workers.targets.adapter import Limits, Target
+from workers.targets.registry import PROTOCOLS, protocols
+from workers.targets.validation import check_target, read_target
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 

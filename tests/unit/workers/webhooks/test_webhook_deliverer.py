@@ -21,17 +21,16 @@ from standardwebhooks import Webhook
 from structlog.testing import capture_logs
 
 from assay.experiment import generator
-from store.core import agency_schema
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.security import signing
 from store.security.secrets import Vault
-from store.webhooks import callbacks, deliveries, delivery_log, fan_out, webhooks
+from store.webhooks import callbacks, deliveries, delivery_log, fan_out, tables, webhooks
 from store.webhooks.delivery_log import ToWebhook
 from store.webhooks.webhooks import NewWebhook
 from tests.support.jobs import new_job
-from workers.engine.worker_context import WorkMeter
+from workers.engine.worker_context import WorkMeter, Workplace
 from workers.webhooks import delivery_attempt
 from workers.webhooks.delivery_attempt import call
 from workers.webhooks.delivery_loop import Deliverer
@@ -136,7 +135,7 @@ def deliverer(database, settings):
     made: list[Deliverer] = []
 
     def start(vault: Vault = VAULT, **changes: Any) -> Deliverer:
-        one = Deliverer(database, vault, settings.model_copy(update=changes), WorkMeter(), generator(1))
+        one = Deliverer(Workplace(database, vault, settings.model_copy(update=changes)), generator(1))
         one.start()
         made.append(one)
         return one
@@ -188,15 +187,13 @@ def until(true: Callable[[], bool], within_s: float = 20) -> None:
 
 def states(database: Database) -> list[str]:
     with database.read() as c:
-        return list(
-            c.execute(select(agency_schema.deliveries.c.state).order_by(agency_schema.deliveries.c.id)).scalars()
-        )
+        return list(c.execute(select(tables.deliveries.c.state).order_by(tables.deliveries.c.id)).scalars())
 
 
 def hurry(database: Database) -> None:
     """Make all waiting deliveries due now."""
     with database.write() as c:
-        c.execute(update(agency_schema.deliveries).values(next_attempt_at=1))
+        c.execute(update(tables.deliveries).values(next_attempt_at=1))
 
 
 def test_notice_is_delivered_with_a_signature_that_the_standardwebhooks_library_accepts(
@@ -264,7 +261,7 @@ def test_failed_delivery_is_repeated_with_the_same_id(database, receiver, endpoi
 
 def attempts(database: Database) -> int:
     with database.read() as c:
-        return len(c.execute(select(agency_schema.delivery_attempts.c.number)).all())
+        return len(c.execute(select(tables.delivery_attempts.c.number)).all())
 
 
 def test_slow_receiver_gets_two_concurrent_attempts_and_delays_no_other(
@@ -306,7 +303,7 @@ def test_crash_after_sending_repeats_the_delivery_with_the_same_id(
     asyncio.run(send_only(settings, claimed))
     deliverer()
     with database.write() as c:
-        c.execute(update(agency_schema.deliveries).values(lease_until=1))
+        c.execute(update(tables.deliveries).values(lease_until=1))
     until(lambda: states(database) == ["delivered"])
     assert there.ids == [claimed.id, claimed.id]
 
@@ -330,7 +327,7 @@ def test_both_secrets_sign_during_a_rotation_and_one_afterwards(database, receiv
     headers, body = there.heard[0]
     assert Webhook(old).verify(body, headers) == Webhook(new).verify(body, headers)
     with database.write() as c:
-        c.execute(update(agency_schema.webhooks).values(previous_until=1))
+        c.execute(update(tables.webhooks).values(previous_until=1))
     cancelled(2)
     until(lambda: states(database) == ["delivered"] * 2)
     headers, body = there.heard[1]
@@ -389,7 +386,7 @@ def test_attempts_are_counted_and_no_secret_or_query_string_is_logged(
     secret = endpoint(there.url + "?token=top-secret")
     cancelled()
     meter = WorkMeter()
-    one = Deliverer(database, VAULT, settings, meter, generator(1))
+    one = Deliverer(Workplace(database, VAULT, settings, meter=meter), generator(1))
     with capture_logs() as logs:
         one.start()
         until(lambda: attempts(database) == 1)
@@ -414,7 +411,7 @@ def test_malformed_notice_is_logged_once_and_blocks_no_other(database, receiver,
     with database.write() as c:
         c.execute(text("UPDATE outbox SET payload = '[]'"))
     cancelled(1)
-    one = Deliverer(database, VAULT, settings, WorkMeter(), generator(1))
+    one = Deliverer(Workplace(database, VAULT, settings), generator(1))
     with capture_logs() as logs:
         one.start()
         until(lambda: states(database) == ["delivered"])
@@ -439,7 +436,7 @@ def test_deliveries_wait_and_a_warning_is_logged_while_the_agency_key_is_unavail
     cancelled()
     with database.write() as c:
         signing.current(c, VAULT)
-    one = Deliverer(database, Vault(b"x" * 32, "other"), settings, WorkMeter(), generator(1))
+    one = Deliverer(Workplace(database, Vault(b"x" * 32, "other"), settings), generator(1))
     with capture_logs() as logs:
         one.start()
         until(lambda: any(line["event"] == "deliverer waits" for line in logs))
@@ -544,14 +541,14 @@ def test_jobs_that_are_cancelled_send_nothing_but_one_challenge_to_the_host_of_a
     until(lambda: states(database) == ["given-up"] * 31)
     assert kinds_of(there) == [webhooks.CHALLENGE] * delivery_attempt.CHALLENGE_ATTEMPTS
     with database.read() as c:
-        failures = c.execute(select(agency_schema.delivery_attempts.c.failure)).scalars().all()
+        failures = c.execute(select(tables.delivery_attempts.c.failure)).scalars().all()
     assert sum(failure == callbacks.UNCONFIRMED for failure in failures) == 30
     # a notice that is sent again does not start over
     with database.write() as c:
-        again = select(agency_schema.deliveries.c.id).where(agency_schema.deliveries.c.type == "job.cancelled")
+        again = select(tables.deliveries.c.id).where(tables.deliveries.c.type == "job.cancelled")
         c.execute(
-            update(agency_schema.deliveries)
-            .where(agency_schema.deliveries.c.id.in_(again))
+            update(tables.deliveries)
+            .where(tables.deliveries.c.id.in_(again))
             .values(state="waiting", ended_at=None, next_attempt_at=0)
         )
     until(lambda: states(database) == ["given-up"] * 31)
@@ -580,8 +577,8 @@ def test_a_host_that_did_not_answer_is_challenged_again_after_an_hour(
     deliverer()
     until(lambda: states(database) == ["given-up"] * 2)
     with database.write() as c:
-        hour_ago = agency_schema.deliveries.c.created_at - callbacks.AGAIN_MS
-        c.execute(update(agency_schema.deliveries).values(created_at=hour_ago))
+        hour_ago = tables.deliveries.c.created_at - callbacks.AGAIN_MS
+        c.execute(update(tables.deliveries).values(created_at=hour_ago))
     cancelled(1, callback_url=there.url)
     until(lambda: sorted(states(database)) == ["delivered", "delivered", "given-up"])
     assert kinds_of(there) == [*[webhooks.CHALLENGE] * 4, "job.cancelled"]

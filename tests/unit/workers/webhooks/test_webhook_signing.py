@@ -14,7 +14,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from store.security.signing import is_signature
 from store.webhooks.webhooks import new_secret
-from workers.webhooks.signing import signed_headers
+from workers.webhooks.delivery_loop import signed_headers
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 SECRET = new_secret()

@@ -8,19 +8,20 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
-from assay.model import Ask, Choose, Failure, Kind, Regress, Reply, Score, Translate, Write
+from assay.model import Ask, Choose, Failure, Kind, Look, Regress, Reply, Score, Translate, Write
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
 from workers.targets.auth.schemes import Plain, Scheme
 from workers.targets.parsing.answer_parsing import number_of, reply_of
+from workers.targets.parsing.echoed_tokens import NotEchoed, total_of
 from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.custom.answers import events_of, found, in_place, joined, rescaled
 from workers.targets.protocols.custom.expressions import Expression
-from workers.targets.protocols.custom.language import accept_declared
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json
-from workers.targets.protocols.http.language_model import Said, prompt_of, why_unasked
+from workers.targets.protocols.http.images import accept_look, in_base64, labels_wanted, picture_of
+from workers.targets.protocols.http.language_model import Said, accept_worded, prompt_of, why_unasked
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, json_of, rows_in, texts_in, why_not
 from workers.targets.protocols.http.translator import accept_text, named, texts_of, three_letters
 
@@ -116,7 +117,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         origin, limit_s = response.origin, self.target.limits.timeout_s
         job = found(Expression(poll.id), json_of(response), origin, "poll.id")
         if not isinstance(job, str | int):
-            raise CallFailed("wrong-shape", f"{origin} answered without the id of an answer that comes later")
+            raise CallFailed("wrong-shape", f"{origin} answered without the id of the later answer")
         fetch = Request("GET", fill_text(poll.path, {"id": quote(str(job), safe="")}), request.headers)
         try:
             async with asyncio.timeout(limit_s):
@@ -124,11 +125,11 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
                     status := found(Expression(poll.status), json_of(response), origin, "poll.status")
                 ) not in poll.done:
                     if status in poll.failed:
-                        raise CallFailed("declined", f"{origin} made no answer: {str(status)[:60]}{response.quote()}")
+                        raise CallFailed("declined", f"{origin} gave no answer: {str(status)[:60]}{response.quote()}")
                     await asyncio.sleep(poll.interval_s)
                     response = await self._fetched(fetch, response)
         except TimeoutError:
-            raise CallFailed("timeout", f"{origin} had no answer within {limit_s:g} s") from None
+            raise CallFailed("timeout", f"{origin} did not answer within {limit_s:g} s") from None
         return response
 
     async def _fetched(self, fetch: Request, before: Response) -> Response:
@@ -155,7 +156,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             cut = any(reason in settings.ended_cut for reason in self._reasons(bodies, origin))
             answer = Said(answer or "", (), "length") if cut else answer
         if answer is None:
-            raise CallFailed("wrong-shape", f"the output expression finds nothing in what {origin} answered")
+            raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
         answers = listed(answer, origin=origin) if settings.batch == "array" else [answer]
         if not settings.index:
             return texts_of(answers, len(asks), origin=origin) if translating else answers
@@ -170,7 +171,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if any(reason in self.settings.ended_declined for reason in reasons):
             return Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))
         if not isinstance(asks[0], Choose) and any(reason in self.settings.ended_cut for reason in reasons):
-            return Reply(failure=Failure("cut-short", f"the model at {origin} stopped at its limit of tokens"))
+            return Reply(failure=Failure("cut-short", f"the model at {origin} stopped at its token limit"))
         return None
 
     def _reasons(self, bodies: Sequence[Any], origin: str) -> list[Any]:
@@ -215,3 +216,49 @@ def bare(text: str, numeric: bool) -> Any:
         with contextlib.suppress(ValueError):
             return float(text)
     return text
+
+
+def accept_declared(answer: Any, ask: Worded, origin: str) -> Reply:
+    """Parse an answer: a text, or a log-probability as one number or as the list of the tokens' numbers."""
+    if not isinstance(ask, Score):
+        return accept_worded(answer if isinstance(answer, Said) else Said(answer), ask, origin)
+    return reply_of(lambda: _total(answer), origin)
+
+
+def _total(answer: Any) -> dict[str, Any]:
+    values = answer if isinstance(answer, list) else [number_of(answer)]
+    if values in ([0], []):
+        raise NotEchoed("gave no log-probability, or 0, for a whole text")
+    return total_of(values)
+
+
+class CustomLooker(Custom):
+    """Adapter for the HTTP interface that the settings describe, with one image per call."""
+
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
+
+    def __init__(self, target: Target, settings: CustomSettings, egress: Egress) -> None:
+        super().__init__(target, settings, egress)
+        self._sent = placeholders(settings.body)
+
+    def _refuse(self, ask: Ask) -> Failure | None:
+        if not isinstance(ask, Look):
+            return super()._refuse(ask)
+        if "question" in self._sent and not ask.question.strip():
+            return Failure("unsupported", "there is no question about the image, and settings.body sends one")
+        return labels_wanted(ask) if "labels" in self._sent else None
+
+    def _values(self, asks: Sequence[Ask]) -> dict[str, Any]:
+        (ask,) = asks
+        if not isinstance(ask, Look):
+            return super()._values(asks)
+        image = picture_of(ask, self._egress)
+        return {
+            "image_b64": in_base64(image),
+            "media_type": image.media_type,
+            "labels": list(ask.labels),
+            "question": ask.question,
+        }
+
+    def _accept(self, answer: Any, ask: Ask, origin: str) -> Reply:
+        return accept_look(answer, ask, origin) if isinstance(ask, Look) else super()._accept(answer, ask, origin)

@@ -68,7 +68,7 @@ def in_place(answers: Sequence[Any], numbers: Any, count: int, origin: str) -> l
     """Return the answers in the order of the questions, with a failure for each question without an answer."""
     numbered = isinstance(numbers, list) and all(type(number) is int and 0 <= number < count for number in numbers)
     if not numbered or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
-        raise CallFailed("wrong-shape", f"{origin} did not number its answers as its questions are: 0, 1, 2 …")
+        raise CallFailed("wrong-shape", f"{origin} did not number its answers 0, 1, 2 …, as the questions are")
     missing = Reply(failure=Failure("declined", f"{origin} gave no answer to this one of several questions"))
     by_number = dict(zip(numbers, answers, strict=True))
     return [by_number.get(number, missing) for number in range(count)]

@@ -171,17 +171,17 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         else:
             strange |= used & set(PICTURED)
         if strange:
-            raise SpecificationError(f"{{{min(strange)}}} means nothing to a service of kind {kind}", "settings.body")
+            raise SpecificationError(f"{{{min(strange)}}} cannot be filled in for a {kind}", "settings.body")
         if self.scale is not None and kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
-            raise SpecificationError(f"a {kind} gives no numbers on a scale", "settings.scale")
+            raise SpecificationError(f"a {kind} returns no numbers to scale", "settings.scale")
         if self.number in FORMS and kind is not Kind.REGRESSOR:
-            raise SpecificationError("the form of numbers in texts is for a regressor", "settings.number")
+            raise SpecificationError("number is for a regressor only", "settings.number")
         if self.number == "probability" and (kind is not Kind.CLASSIFIER or len(self.labels) != 2):
-            raise SpecificationError("one number is a probability only for two labels: name them", "settings.labels")
+            raise SpecificationError("a number is a probability only with two labels: name them", "settings.labels")
         if kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":
             raise SpecificationError("a call carries one image: set batch to none", "settings.batch")
         if kind is Kind.IMAGE_CLASSIFIER and "image_b64" not in used:
-            raise SpecificationError("nowhere is {image_b64} to be found, so no image would be sent", "settings.body")
+            raise SpecificationError("{image_b64} is missing, so that no image would be sent", "settings.body")
 
     @property
     def repeats(self) -> bool:
@@ -208,7 +208,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             used |= check_placeholders(self.body, (text, row, *item, *WORDS, *WRITING, *PICTURED), "body")
         if not used & {text, row, "image_b64"}:
             raise SpecificationError(
-                f"nowhere is {{{text}}} or {{{row}}} to be found, so the question would not be sent", "body"
+                f"{{{text}}} or {{{row}}} is missing, so that the question would not be sent", "body"
             )
         self._check_size({text, row, "image_b64"})
         self._check_body(text, row)
@@ -216,7 +216,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     def _check_size(self, repeated: set[str]) -> None:
         """Refuse settings that make calls too large: large calls would burden the worker and the service."""
         if times([self.path, dict(self.query), self.body], repeated) > MOST_TIMES:
-            raise SpecificationError(f"the question stands more than {MOST_TIMES} times in a call", "body")
+            raise SpecificationError(f"the question occurs more than {MOST_TIMES} times in a call", "body")
         size = len(json.dumps(self.body)) * (self.batch_maximum if self.repeats else 1)
         if size > MOST_CHARACTERS:
             raise SpecificationError(
@@ -234,7 +234,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         if {text, row} <= used:
             raise SpecificationError(f"a question is a text or a record: use {{{text}}} or {{{row}}}, not both", "body")
         if row in used and not standing_alone(self.body, row):
-            raise SpecificationError(f"{{{row}}} must be the whole of its text: it becomes more than text", "body")
+            raise SpecificationError(f"{{{row}}} must be a text of its own, because its value is not text", "body")
         if self.encoding == "form" and not _flat(self.body):
             raise SpecificationError("a form's body must be an object of strings", "body")
         if self.batch == "array" and (self.encoding == "form" or self.response != "json"):
@@ -244,19 +244,19 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         if self.index and self.batch != "array":
             raise SpecificationError("index needs batch array", "index")
         if self.scale is not None and self.scale[0] == self.scale[1]:
-            raise SpecificationError("scale needs two different numbers, those for 0 and 1", "scale")
+            raise SpecificationError("scale needs two different numbers: the lowest and the highest", "scale")
 
     def _check_labels(self) -> None:
         """Validate that the labels of an image are sent as a list."""
         if "labels" in placeholders(self.body) and (self.encoding == "form" or not standing_alone(self.body, "labels")):
-            raise SpecificationError("{labels} is a list: it must be the whole of its text, in a body of JSON", "body")
+            raise SpecificationError("{labels} is a list: it must be a text of its own, in a JSON body", "body")
 
     def _check_headers(self) -> None:
         for name, value in self.headers.items():
             where = f"headers.{name}"
             if name.lower() in _SECRET_HEADERS:
                 raise SpecificationError(
-                    f"{name} carries a key, and settings are public: give it as the target's secret, with auth", where
+                    f"{name} contains a key, but settings are public: put it into the target's secret, with auth", where
                 )
             schemes.check_header_name(name, where)
             if not schemes.VISIBLE.fullmatch(value):

@@ -30,7 +30,7 @@ def check_placeholders(template: Any, allowed: Sequence[str], field: str) -> set
     if unknown := sorted(used - set(allowed)):
         names = ", ".join(f"{{{name}}}" for name in allowed) or "none"
         raise SpecificationError(
-            f"{field} holds {{{unknown[0]}}}, which nothing fills; known here: {names}. Write {{{{ for a brace", field
+            f"{field} holds {{{unknown[0]}}}, which cannot be filled in; known: {names}. Write {{{{ for a brace", field
         )
     return used
 

@@ -72,7 +72,7 @@ def dig(value: Any, *path: str | int, origin: str) -> Any:
 def listed(value: Any, *, origin: str) -> list[Any]:
     """Return a value that must be a list, or raise `CallFailed` ``wrong-shape``."""
     if not isinstance(value, list):
-        raise CallFailed("wrong-shape", f"{origin} answered {type(value).__name__} where a list is due")
+        raise CallFailed("wrong-shape", f"{origin} returned {type(value).__name__}; expected a list")
     return value
 
 
@@ -95,7 +95,7 @@ def indexed(items: list[Any], expected: int, answers: str, questions: str, *, or
     for item in items:
         index = dig(item, "index", origin=origin)
         if type(index) is not int or index in by_index or not 0 <= index < expected:
-            raise CallFailed("wrong-shape", f"{origin} numbered its {expected} {answers} otherwise than 0, 1, 2 …")
+            raise CallFailed("wrong-shape", f"{origin} did not number its {expected} {answers} 0, 1, 2 …")
         by_index[index] = item
     return [by_index[index] for index in range(expected)]
 
@@ -103,7 +103,7 @@ def indexed(items: list[Any], expected: int, answers: str, questions: str, *, or
 def refuse_error(body: Any, response: Response) -> None:
     """Raise `CallFailed` ``wrong-shape`` for a JSON object with a member ``error``, which came with status 200."""
     if isinstance(body, dict) and "error" in body:
-        raise CallFailed("wrong-shape", f"{response.origin} answered 200 and, inside, an error{response.quote()}")
+        raise CallFailed("wrong-shape", f"{response.origin} answered 200, but with an error{response.quote()}")
 
 
 class HttpAdapter(Adapter, ABC, Generic[S, A]):
@@ -182,7 +182,9 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         words = _words_in(reply.value)
         # answers are published as evidence, so they must not contain the secret
         if self._credentials is not None and any(secret in words for secret in _searched(self._credentials.spoken)):
-            return Reply(failure=Failure("wrong-shape", f"{origin} answered with the key it was sent; is it an echo?"))
+            return Reply(
+                failure=Failure("wrong-shape", f"{origin} returned the key it was sent; is it an echo service?")
+            )
         return reply
 
     def usual_auth(self) -> Plain | Scheme:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from assay.catalog.answer_text import label_key
 from assay.model import Failure, Kind, Look, Reply
 from workers.egress import CallFailed, Egress
-from workers.targets.checks.sample_images import sample_images
+from workers.targets.checks.samples import sample_images
 from workers.targets.parsing.answer_parsing import (
     LONGEST_LABEL,
     MOST_LABELS,
@@ -61,7 +61,7 @@ def picture_of(ask: Look, egress: Egress) -> Image:
     if ours is not None:
         return Image(ours, "image/png")
     if egress.library is None:
-        raise CallFailed("unsupported", "images cannot be read here")
+        raise CallFailed("unsupported", "this process cannot read images")
     return egress.library.image(ask.image)
 
 
@@ -122,10 +122,10 @@ def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, f
 def worded(answer: Any) -> str:
     """Return a text without outer whitespace; raise `Misread` for anything but 1 to `LONGEST_TEXT` characters."""
     if not isinstance(answer, str):
-        raise Misread(f"gave {seen(answer)} where a text is due")
+        raise Misread(f"returned {seen(answer)}; expected a text")
     text = answer.strip()
     if not 0 < len(text) <= LONGEST_TEXT:
-        raise Misread(f"gave a text of {len(text):,} characters; 1 to {LONGEST_TEXT:,} are taken")
+        raise Misread(f"gave a text of {len(text):,} characters; 1 to {LONGEST_TEXT:,} are allowed")
     return text
 
 

@@ -162,7 +162,7 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
             case _:
                 return _written(answer, origin)
     except NotEchoed as wrong:
-        return Reply(failure=Failure(wrong.code, f"{origin} {wrong}; its log-probabilities say nothing about the text"))
+        return Reply(failure=Failure(wrong.code, f"{origin} {wrong}; its log-probabilities are not those of the text"))
     except Misread as wrong:
         return Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))
 
@@ -205,7 +205,7 @@ def _written(output: Said, origin: str) -> Reply:
     if not text:
         return Reply(failure=Failure("declined", f"the model at {origin} wrote nothing"))
     if len(text) > LONGEST_TEXT:
-        message = f"the model at {origin} wrote {len(text):,} characters; at most {LONGEST_TEXT:,} are taken"
+        message = f"the model at {origin} wrote {len(text):,} characters; at most {LONGEST_TEXT:,} are allowed"
         return Reply(failure=Failure("too-large", message))
     return Reply(text)
 
@@ -215,5 +215,5 @@ def _unsaid(output: Said, origin: str) -> Failure | None:
     if output.ended == "declined":
         return Failure("declined", f"the model at {origin} chose not to answer")
     if not isinstance(output.text, str):
-        return Failure("wrong-shape", f"{origin} gave {type(output.text).__name__} where the model's text is due")
+        return Failure("wrong-shape", f"{origin} returned {type(output.text).__name__}; expected the text of the model")
     return None

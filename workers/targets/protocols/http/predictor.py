@@ -88,11 +88,11 @@ def why_not(ask: Prediction, *, texts: bool, records: bool, models: bool = False
     """Return a failure for a question that the protocol or JSON cannot carry, else ``None``."""
     content = given_in(ask)
     if isinstance(ask, Embed) and ask.model and not models:
-        return Failure("unsupported", "the question names a model, and this target's settings name the only one")
+        return Failure("unsupported", "the question names a model, but this target has one model, that of its settings")
     if isinstance(content, str):
-        return None if texts else Failure("unsupported", "the question is a text, and only records are sent")
+        return None if texts else Failure("unsupported", "the question is a text, but this target takes records only")
     if not records:
-        return Failure("unsupported", "the question is a record, and only texts are sent")
+        return Failure("unsupported", "the question is a record, but this target takes texts only")
     for name, cell in content:
         if isinstance(cell, float) and not math.isfinite(cell):
             return Failure("unsupported", f"the cell {name!r} is not a finite number; leave it empty")

@@ -87,7 +87,7 @@ def texts_of(values: Any, expected: int, *, origin: str) -> list[str]:
         raise CallFailed("wrong-count", f"{origin} gave {len(texts)} translations for {expected} texts")
     for text in texts:
         if not isinstance(text, str):
-            raise CallFailed("wrong-shape", f"{origin} gave {type(text).__name__} where a translated text is due")
+            raise CallFailed("wrong-shape", f"{origin} returned {type(text).__name__}; expected a translated text")
     return texts
 
 
@@ -96,7 +96,7 @@ def accept_text(translation: str, ask: Translate, origin: str) -> Reply:
     longest = LONGEST_FOR_NOTHING + LONGEST_PER_CHARACTER * len(ask.text)
     if len(translation) <= longest:
         return Reply(translation)
-    message = f"{origin} answered {len(ask.text):,} characters with {len(translation):,}; at most {longest:,} are taken"
+    message = f"{origin} answered {len(ask.text):,} characters with {len(translation):,}; the maximum is {longest:,}"
     return Reply(failure=Failure("too-large", message))
 
 

@@ -26,7 +26,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
             case "zero-shot-image-classification":
                 return images.labels_wanted(ask)
             case "visual-question-answering" if not ask.question.strip():
-                return Failure("unsupported", "there is no question about the image, and this model answers one")
+                return Failure("unsupported", "this model answers questions, but there is no question about the image")
         return None
 
     def _ask_for(self, asks: Sequence[Look]) -> Request:
@@ -93,5 +93,5 @@ def _listed(answer: Any, noun: str) -> list[Mapping[str, Any]]:
     answer = unwrapped(answer)
     items = [answer] if isinstance(answer, dict) else answer
     if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
-        raise Misread(f"gave {seen(answer)} where {noun} are due")
+        raise Misread(f"returned {seen(answer)}; expected {noun}")
     return items

@@ -1,4 +1,4 @@
-"""Hugging Face's inference API for texts: classifiers, zero-shot classifiers and embedders."""
+"""Hugging Face's inference API for texts: classifiers, zero-shot classifiers, embedders and language models."""
 
 from __future__ import annotations
 
@@ -10,13 +10,23 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.errors import SpecificationError
-from assay.model import Embed, Failure, Kind, Reply
+from assay.model import Ask, Choose, Embed, Failure, Fill, Kind, Reply, Write
 from workers.egress import Response
-from workers.targets.adapter import Prediction
-from workers.targets.parsing.answer_parsing import MOST_LABELS, Misread, unwrapped, vector_of
-from workers.targets.protocols.http.adapter import Request, post_json, refuse_error
-from workers.targets.protocols.http.language_model import LanguageModelSettings
+from workers.targets.adapter import Prediction, Worded
+from workers.targets.parsing.answer_parsing import (
+    MOST_LABELS,
+    Misread,
+    probability,
+    reply_of,
+    seen,
+    unwrapped,
+    vector_of,
+)
+from workers.targets.protocols.http.adapter import Request, dig, post_json, refuse_error, without_nulls
+from workers.targets.protocols.http.choice_letters import completed_by_letter, first_line
+from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
+from workers.targets.protocols.tgi import sampling_parameters
 from workers.targets.settings import PredictorSettings
 
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?", re.ASCII)
@@ -71,11 +81,11 @@ class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.mask.strip():
-            raise SpecificationError("mask must be what the model knows as its mask, such as [MASK]", "mask")
+            raise SpecificationError("mask must be the mask token of the model, such as [MASK]", "mask")
         if self.model and not _MODEL.fullmatch(self.model):
             raise SpecificationError("model must look like 'owner/name'", "model")
         if self.task == "zero-shot-classification" and not self.labels:
-            raise SpecificationError("a zero-shot classifier must be told its labels", "labels")
+            raise SpecificationError("a zero-shot classifier needs labels", "labels")
         if self.hypothesis_template and self.hypothesis_template.count("{}") != 1:
             raise SpecificationError("hypothesis_template must hold {} once, for the label", "hypothesis_template")
 
@@ -146,10 +156,77 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         if not (isinstance(answer, list) and answer and isinstance(answer[0], list)):
             return answer
         if self.settings.pooling == "none" or len(answer) > MOST_TOKENS:
-            raise Misread(f"gave {len(answer):,} vectors for one text; the setting pooling makes one of them")
+            raise Misread(f"gave {len(answer):,} vectors for one text; the setting pooling combines them into one")
         if self.settings.pooling == "first":
             return answer[0]
         vectors = [vector_of(token_vector) for token_vector in answer]
         if len({len(vector) for vector in vectors}) > 1:
             raise Misread("gave vectors of different lengths for one text")
         return [sum(column) / len(vectors) for column in zip(*vectors, strict=True)]
+
+
+# ------------------------------------------------------------------------------- language models
+class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
+    """Adapter for ``/models/{model}`` of the task fill-mask or text-generation, with one question per call."""
+
+    protocol: ClassVar[str] = HfInference.protocol
+    summary: ClassVar[str] = HfInference.summary
+    settings_type: ClassVar[type] = HfInferenceSettings
+
+    def _refuse(self, ask: Worded) -> Failure | None:
+        refused = super()._refuse(ask)
+        if refused is None and isinstance(ask, Fill) and self.settings.mask in ask.before + ask.word + ask.after:
+            return Failure("unsupported", f"the text holds {self.settings.mask}, which stands for the gap")
+        return refused
+
+    def _offered(self) -> Sequence[type[Ask]]:
+        return (Fill,) if self.settings.task == "fill-mask" else (Choose, Write)
+
+    def _ask_for(self, asks: Sequence[Worded]) -> Request:
+        (ask,) = asks
+        settings = self.settings
+        parameters: dict[str, Any] = {"return_full_text": False}
+        match ask:
+            case Fill(before=before, after=after):
+                inputs, parameters = f"{before}{settings.mask}{after}", {"targets": [self._word(ask)], "top_k": 1}
+            case Choose():
+                inputs = completed_by_letter(ask, settings.choice_instruction)
+                parameters |= {"max_new_tokens": settings.choice_tokens, "do_sample": False}
+            case Write(prompt=inputs):
+                parameters |= sampling_parameters(settings, None if settings.seed is None else ask.number)
+            case _:  # pragma: no cover - refused before
+                raise AssertionError(ask.asks)
+        path = f"/models/{settings.model}" if settings.model else ""
+        return post_json(path, {"inputs": inputs, "parameters": without_nulls(parameters)})
+
+    def _word(self, ask: Fill) -> str:
+        # a masked word at the beginning of the text has no space before it
+        spaced = self.settings.word_begins_with_space and ask.before[-1:].isspace()
+        return f" {ask.word}" if spaced else ask.word
+
+    def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
+        origin, answer = response.origin, unwrapped(json_of(response))
+        refuse_error(answer, response)
+        if not isinstance(asks[0], Fill):
+            text = dig(answer[0] if isinstance(answer, list) and answer else answer, "generated_text", origin=origin)
+            return [Said(first_line(text) if isinstance(asks[0], Choose) and isinstance(text, str) else text)]
+        word = asks[0].word
+        try:
+            return [reply_of(lambda: {"probability": self._probability(answer, word)}, origin)]
+        except _NotKnown as unknown:
+            return [Reply(failure=Failure("unknown-word", f"the model at {origin} {unknown}"))]
+
+    def _probability(self, answer: Any, word: str) -> float:
+        """Return the probability of the word, or raise `_NotKnown` if the answer is about another token."""
+        filled = answer[0] if isinstance(answer, list) and answer else answer
+        if not isinstance(filled, dict) or not isinstance(filled.get("token_str"), str):
+            raise Misread(f"gave {seen(filled)} where a token with its score is due")
+        token = filled["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
+        same = token.casefold() == word.casefold() if self.settings.uncased else token == word
+        if not same:
+            raise _NotKnown(f"does not know {word[:60]!r} as one token")
+        return probability(filled.get("score"))
+
+
+class _NotKnown(ValueError):
+    """The answer is about a token other than the requested word."""

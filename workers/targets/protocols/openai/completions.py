@@ -92,7 +92,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         if isinstance(ask, Score):
             return Echo(details.get("tokens"), details.get("token_logprobs"), details.get("text_offset"), text)
         if not isinstance(text, str):
-            return Reply(failure=Failure("wrong-shape", f"{origin} gave {type(text).__name__} where a text is due"))
+            return Reply(failure=Failure("wrong-shape", f"{origin} returned {type(text).__name__}; expected a text"))
         ended = choice.get("finish_reason")
         if isinstance(ask, Choose):
             text = first_line(text)

@@ -77,5 +77,5 @@ def decoded(embedding: Any, origin: str) -> Any:
     except (binascii.Error, ValueError):
         packed = b""
     if not packed or len(packed) % BYTES_A_NUMBER:
-        raise CallFailed("wrong-shape", f"{origin} gave a text that is no vector in base64")
+        raise CallFailed("wrong-shape", f"{origin} returned a text that is not a vector in base64")
     return np.frombuffer(packed, "<f4").astype(float).tolist()

@@ -77,24 +77,24 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         if isinstance(packed, str) and packed:
             return [self._stored(packed, origin)]
         if isinstance(image, dict) and image.get("url"):
-            message = f"{origin} gave the address of an image where the image is due; nothing but the target is called"
+            message = f"{origin} returned the address of an image, which is not called; expected the image"
             return [Reply(failure=Failure("image-elsewhere", f"{message}. Ask for response_format b64_json"))]
         raise CallFailed("wrong-shape", f"{origin} answered JSON without 'data.0.b64_json'; is it this protocol?")
 
     def _stored(self, packed: str, origin: str) -> Reply:
         """Store the image and return a reply with its digest."""
         if self._egress.library is None:
-            raise CallFailed("unsupported", "images cannot be kept here")
+            raise CallFailed("unsupported", "this process cannot store images")
         try:
             content = base64.b64decode(packed, validate=True)
         except ValueError:  # raised for invalid base64
-            return Reply(failure=Failure("not-an-image", f"{origin} gave a text that is no image in base64"))
+            return Reply(failure=Failure("not-an-image", f"{origin} returned a text that is not an image in base64"))
         try:
             facts = self._egress.library.keep_image(content)
         except ImageRefused as refused:
-            return Reply(failure=Failure(refused.code, f"{origin} drew what cannot be kept: {refused}"))
+            return Reply(failure=Failure(refused.code, f"{origin} drew an image that cannot be stored: {refused}"))
         properties = {"media_type": facts.media_type, "width": facts.width, "height": facts.height}
         return Reply({"image": facts.digest, **properties})
 
     def _accept(self, answer: Any, ask: Ask, origin: str) -> Reply:  # noqa: ARG002 - signature of `HttpAdapter`
-        raise AssertionError("what is drawn is a reply already")  # pragma: no cover
+        raise AssertionError("a drawn image is a reply already")  # pragma: no cover

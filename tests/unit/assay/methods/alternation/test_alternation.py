@@ -231,7 +231,7 @@ def test_an_invalid_request_is_refused(fields, error, field):
 
 
 def test_a_regressor_is_not_asked_for_labels():
-    with pytest.raises(SpecificationError, match="answers with numbers"):
+    with pytest.raises(SpecificationError, match="returns numbers"):
         fit_to(Alternation("gender", answers="labels"), Kind.REGRESSOR)
 
 

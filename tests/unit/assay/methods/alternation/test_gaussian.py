@@ -144,7 +144,7 @@ def test_identical_samples_have_an_interval_of_width_zero():
 
 
 def test_an_interval_of_unpaired_samples_or_an_invalid_level_is_refused():
-    with pytest.raises(OutOfBounds, match="one length"):
+    with pytest.raises(OutOfBounds, match="same length"):
         gaussian_kl_interval([1, 2, 3], [1, 2])
     with pytest.raises(OutOfBounds, match="level"):
         gaussian_kl_interval([1, 2, 3], [1, 2, 4], level=1.0)

@@ -7,7 +7,7 @@ from assay.document import as_json
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.alternation.influence import Leverage
 from assay.methods.alternation.judged import Judged, Rules
-from assay.methods.shared.answers import Answers
+from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.model import Letter, Reply
 from assay.rating.component import Tolerance

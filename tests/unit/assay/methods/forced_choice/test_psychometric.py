@@ -220,11 +220,11 @@ def test_fewer_than_two_levels_with_trials_are_refused(level, trials):
 @pytest.mark.parametrize(
     ("level", "chose", "trials", "message"),
     [
-        ([0, 1], [0, 3], [2, 2], "between 0 and the trials"),
-        ([0, 1], [-1, 1], [2, 2], "between 0 and the trials"),
+        ([0, 1], [0, 3], [2, 2], "from 0 to the trials"),
+        ([0, 1], [-1, 1], [2, 2], "from 0 to the trials"),
         ([0, np.nan], [0, 1], [2, 2], "finite"),
-        ([0, 1], [0, np.nan], [2, 2], "between 0 and the trials"),
-        ([0, 1, 2], [0, 1], [2, 2], "as many"),
+        ([0, 1], [0, np.nan], [2, 2], "from 0 to the trials"),
+        ([0, 1, 2], [0, 1], [2, 2], "equally many"),
     ],
 )
 def test_impossible_counts_are_refused(level, chose, trials, message):

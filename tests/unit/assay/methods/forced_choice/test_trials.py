@@ -96,7 +96,7 @@ def test_an_answer_other_than_one_of_the_two_labels_is_unusable(value, second):
         ({"text": "{cues}"}, "{word} once"),
         ({"first_label": "one", "second_label": "one"}, "must differ"),
         ({"levels": (0.0, 1.2)}, "between 0 and 1"),
-        ({"levels": (0.0, 0.5, 0.5)}, "each once"),
+        ({"levels": (0.0, 0.5, 0.5)}, "different shares"),
         ({"levels": (0.5,)}, "levels"),
         ({"mixed": 1}, "mixed"),
         ({"repeats": 0}, "repeats"),

@@ -11,7 +11,7 @@ import pytest
 from assay.catalog.answer_text import label_key
 from assay.experiment import run
 from assay.methods import Alternation, StimulusSampling
-from assay.methods.shared.answers import Answers
+from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.profiles import Case, TextProfiles
 from assay.model import Letter, Probe, Reply
 from assay.rating.decision import rate

@@ -7,8 +7,8 @@ import pytest
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds
 from assay.experiment import BUDGET, generator
-from assay.methods.shared.sentence_generation import PROMPTS, Writing, write_prompt, write_sentences
-from assay.methods.shared.sentences import Sentence
+from assay.methods.shared.terms.sentence_generation import PROMPTS, Writing, write_prompt, write_sentences
+from assay.methods.shared.terms.sentences import Sentence
 from assay.model import Failure, Reply
 
 WORDS = StereotypeWords(
@@ -26,7 +26,7 @@ WORDS = StereotypeWords(
 
 def ask(author, kept=(), per_term=2, **options):
     """Generate sentences with a function as author; return the result and all probes."""
-    asking, asked = write_sentences(WORDS, kept, per_term, generator(0), **options), []
+    asking, asked = write_sentences(WORDS, kept, Writing(per_term, **options), generator(0)), []
     try:
         batch = next(asking)
         while True:
@@ -43,11 +43,11 @@ def obedient(question):
 
 def test_every_attribute_term_gets_its_sentences_and_every_group_term_is_used():
     written, asked = ask(obedient)
-    assert written.wanted == written.asked == len(written.sentences) == len(asked) == 12
+    assert written.wanted == written.asked == len(written.items) == len(asked) == 12
     assert len({probe.unit for probe in asked}) == len(asked)
-    groups = [sentence.group_term for sentence in written.sentences]
+    groups = [sentence.group_term for sentence in written.items]
     assert set(groups) == {"man", "woman", "he", "she"}
-    assert {sentence.id for sentence in written.sentences} == {probe.unit for probe in asked}
+    assert {sentence.id for sentence in written.items} == {probe.unit for probe in asked}
 
 
 def test_stored_sentences_are_not_requested_again():
@@ -71,7 +71,7 @@ def test_stored_sentences_are_not_requested_again():
 def test_unusable_sentences_are_counted_shown_and_requested_again(text, why):
     written, asked = ask(lambda question: Reply(text), per_term=1, tries=2)
     assert dict(written.refused) == {why: 12}
-    assert (written.sentences, written.asked, len(asked)) == ([], 12, 12)
+    assert (written.items, written.asked, len(asked)) == ([], 12, 12)
     assert written.examples[0]["why"] == why
 
 
@@ -83,14 +83,14 @@ def test_a_refused_sentence_is_requested_again_with_the_next_number():
         return obedient(question) if question.number else Reply("No.")
 
     written, asked = ask(second_time, per_term=1)
-    assert len(written.sentences) == 6
+    assert len(written.items) == 6
     assert [probe.ask.number for probe in asked] == [0] * 6 + [1] * 6
 
 
 def test_duplicate_sentence_is_refused_as_repeated():
     written, _ = ask(lambda question: Reply(obedient(question).value.replace("0", "1")), per_term=5, tries=1)
     assert written.refused["repeated"] > 0
-    assert len({sentence.text for sentence in written.sentences}) == len(written.sentences)
+    assert len({sentence.text for sentence in written.items}) == len(written.items)
 
 
 def test_failures_are_counted_by_code_and_a_spent_budget_ends_the_requests():
@@ -102,7 +102,7 @@ def test_failures_are_counted_by_code_and_a_spent_budget_ends_the_requests():
 
 def test_quotation_marks_around_a_text_are_stripped():
     written, _ = ask(lambda question: Reply(f"“{obedient(question).value}”\n"))
-    assert not any("“" in sentence.text for sentence in written.sentences)
+    assert not any("“" in sentence.text for sentence in written.items)
     assert written.refused == {}
 
 

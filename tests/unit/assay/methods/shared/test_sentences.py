@@ -14,8 +14,8 @@ import pytest
 from assay.catalog.shipped import specifications
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError
-from assay.methods.shared.sentences import Pair, Sentence, check, read, sort, template_sentences
-from assay.methods.shared.term_items import in_turns
+from assay.methods.shared.terms.items import in_turns
+from assay.methods.shared.terms.sentences import Pair, Sentence, check, read, sort, template_sentences
 
 PAIRS = Path(__file__).resolve().parents[6] / "shared" / "data" / "biastestgpt" / "pairs" / "gpt2.csv.gz"
 

@@ -7,10 +7,10 @@ import pytest
 from scipy.special import expit
 
 from assay.errors import TooFewObservations
-from assay.methods.shared.stereotype_effects import stereotype_effects
+from assay.methods.shared.terms.effects import stereotype_effects
 from assay.methods.visual_stereotype.label_scores import fit_images
 from assay.model import Letter
-from assay.statistics.bayes.stereotype_terms import fit_terms, prefer, score_choices
+from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices
 from assay.statistics.intervals.credible import effect_interval
 from tests.support.simulated.stereotype_shares import Asked, rate
 
@@ -31,7 +31,7 @@ def planted(rng, log_odds, terms=TERMS, pairs=PAIRS):
     shape = terms * pairs
     first, second = -40 + rng.gumbel(size=shape) + log_odds, -40 + rng.gumbel(size=shape)
     names = [f"t{number % terms}" for number in range(shape)]
-    return fit_terms(score_choices(prefer(first, second), names, ["b"] * shape).by_term)
+    return fit_terms(score_choices(first > second, names, ["b"] * shape).by_term)
 
 
 @pytest.mark.parametrize("log_odds", [-1.5, -0.5, 0.0, 0.8, 2.0])

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from assay.methods.shared.answer_tally import BATCH
-from assay.methods.shared.coverage import ask_vectors, cover
+from assay.methods.shared.answers.tally import BATCH
+from assay.methods.shared.answers.vectors import ask_vectors, cover
 from assay.model import Failure, Reply
 
 

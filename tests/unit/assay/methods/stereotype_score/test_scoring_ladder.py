@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from assay.methods.shared.sentences import Pair
+from assay.methods.shared.terms.sentences import Pair
 from assay.methods.stereotype_score.collection import RUNGS, compare, next_rung, questions, shared_words
 from assay.model import Choose, Failure, Fill, Reply, Score
 

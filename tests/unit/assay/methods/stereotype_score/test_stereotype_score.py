@@ -15,9 +15,9 @@ from assay.document import as_json
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import BUDGET, Session, generator, replay, run
 from assay.methods import StereotypeScore, fit_to
-from assay.methods.shared.sentence_generation import Writing
-from assay.methods.shared.sentences import Pair, Sentence, read
-from assay.methods.stereotype_score.method import MOST_PAIRS
+from assay.methods.shared.terms.design import MOST_ITEMS
+from assay.methods.shared.terms.sentence_generation import Writing
+from assay.methods.shared.terms.sentences import Pair, Sentence, read
 from assay.model import Choose, Failure, Fill, Kind, Letter, Reply, Score, Write
 from assay.rating.decision import rate
 from tests.support.simulated.language_models import stereotype_service
@@ -489,13 +489,19 @@ def test_an_invalid_request_is_refused_with_its_field(wrong, error, field):
     assert refused.value.field == field
 
 
+@pytest.mark.parametrize(("stop_early", "questions"), [(True, 2 * 1000), (False, 2 * 10)])
+def test_the_most_questions_are_counted_for_more_pairs_than_the_first_look_may_have(stop_early, questions):
+    method = StereotypeScore("gender", most_per_term=1000, stop_early=stop_early)
+    assert method.most_probes() == questions * len(method.known_words[0].roles)
+
+
 @pytest.mark.slow
 def test_no_more_pairs_are_asked_about_than_a_rating_can_show():
     terms = tuple(f"thing{place}" for place in range(1900))
     words = replace(WORDS, neutral=terms)
     method = StereotypeScore(words=(words,), per_term=10, stop_early=False)
     detail = one(method, lambda probe: Reply({"log_probability": -float(len(probe.ask.text)), "tokens": 5})).detail
-    assert detail["pairs_asked"] == 5 * len(words.roles) <= MOST_PAIRS
+    assert detail["pairs_asked"] == 5 * len(words.roles) <= MOST_ITEMS
 
 
 def test_unusable_sentences_of_a_request_are_checked_within_one_second():
@@ -504,5 +510,5 @@ def test_unusable_sentences_of_a_request_are_checked_within_one_second():
     began = time.process_time()
     StereotypeScore(words=tuple(replace(WORDS, name=f"w{number}") for number in range(20)), sentences=sentences)
     assert time.process_time() - began < 1
-    with pytest.raises(SpecificationError, match="no sentence holds"):
+    with pytest.raises(SpecificationError, match="no sentence contains"):
         StereotypeScore(words=(WORDS,), sentences=sentences[:10])

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from assay.catalog import attribute, attributes, construction, constructions, occupations, split_sentences
 from assay.errors import BadDistribution, OutOfBounds, SpecificationError
 from assay.experiment import generator
-from assay.methods.shared.distributions import BlockSpec, check_distribution
 from assay.methods.translation.blocks import BlockWriter, NeutralWriter, _cumulative_counts, capacity, neutral_capacity
+from assay.methods.translation.distributions import BlockSpec, check_distribution
 
 GENDER = attribute("gender")
 LOOKS = (20, 40, 80, 160, 320)
@@ -320,6 +320,6 @@ def test_neutral_texts_are_the_same_for_the_same_seed_and_at_most_as_many_as_can
 
 
 def test_only_gender_has_occupations_that_are_typical_of_a_value():
-    with pytest.raises(SpecificationError, match="mostly done by 'black'"):
+    with pytest.raises(SpecificationError, match="held mostly by 'black'"):
         NeutralWriter(attribute("race"), usual(attribute("race")), generator(0))
     assert neutral_capacity(attribute("race"), usual(attribute("race"))) == 0

@@ -72,7 +72,7 @@ def test_an_alternative_to_a_noun_is_never_read_as_one_gender(language, sentence
         ("it", "Il medico su richiesta è qui.", "he"),
     ],
 )
-def test_a_word_of_the_same_stem_or_a_hyphen_hides_no_gender(language, sentence, value):
+def test_a_word_with_the_same_stem_or_a_hyphen_does_not_hide_the_gender(language, sentence, value):
     assert GENDER.read_one_hop(sentence, language) == value
 
 

@@ -9,14 +9,8 @@ import numpy as np
 import pytest
 
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
-from assay.methods.visual_stereotype.label_scores import (
-    fit_images,
-    score_images,
-    score_labels,
-    tied_label,
-    tied_probability,
-)
-from assay.statistics.bayes.stereotype_terms import fit_terms
+from assay.methods.visual_stereotype.label_scores import fit_images, score_images
+from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices
 from tests.support.simulated.stereotype_shares import Asked, image_coverage
 
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "stereotype.json"
@@ -24,6 +18,17 @@ KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "ster
 TABLE = [[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8], [0.7, 0.3]]
 SIDE = [0, 0, 0, 1, 1]
 TERMS = ["plumber", "plumber", "plumber", "nurse", "nurse"]
+
+
+def tied(table, side):
+    """Return the probability of the label that each image's term is tied to."""
+    return np.asarray(table)[np.arange(len(side)), side]
+
+
+def labels(by_image):
+    """Return the scores of hard labels, one bias."""
+    by_image = np.where(np.isclose(by_image, 0.5), 0.5, np.round(by_image))
+    return score_choices(by_image, TERMS, [""] * len(by_image))
 
 
 @pytest.fixture
@@ -40,18 +45,15 @@ def sixty(rng):
 def test_the_score_equals_the_known_answer():
     known = json.loads(KNOWN.read_text())["vqa"]
     first, second = known["P_T1_given_g1"], known["P_T2_given_g2"]
-    table = [*((p, 1 - p) for p in first), *((1 - p, p) for p in second)]
-    side = [0] * len(first) + [1] * len(second)
-    found = score_images(tied_probability(table, side), TERMS)
-    assert found.model == pytest.approx(known["score"])
-    hard = score_labels(tied_label(table, side), TERMS)
+    assert score_images([*first, *second], TERMS).model == pytest.approx(known["score"])
+    hard = labels([*first, *second])
     assert [one.stereotyped for one in hard.by_term] == [known["hard"]["T1_in_g1"], known["hard"]["T2_in_g2"]]
     assert hard.over_pairs == pytest.approx(known["hard"]["score"])
     assert hard.by_pair.size == known["hard"]["images"]
 
 
 def test_scores_are_computed_by_image_and_by_term():
-    found = score_images(tied_probability(TABLE, SIDE), TERMS)
+    found = score_images(tied(TABLE, SIDE), TERMS)
     assert found.by_image.tolist() == [0.9, 0.7, 0.4, 0.8, 0.3]
     assert [(one.term, one.images) for one in found.by_term] == [("plumber", 3), ("nurse", 2)]
     assert [one.score for one in found.by_term] == pytest.approx([2 / 3, 0.55])
@@ -59,17 +61,13 @@ def test_scores_are_computed_by_image_and_by_term():
 
 
 def test_tying_images_to_the_other_concept_mirrors_the_score():
-    assert score_images(tied_probability(TABLE, [1 - side for side in SIDE]), TERMS).model == pytest.approx(
-        1 - score_images(tied_probability(TABLE, SIDE), TERMS).model
+    assert score_images(tied(TABLE, [1 - side for side in SIDE]), TERMS).model == pytest.approx(
+        1 - score_images(tied(TABLE, SIDE), TERMS).model
     )
 
 
-def test_equally_probable_labels_are_ties():
-    assert tied_label([[0.5, 0.5], [0.3, 0.3], [1, 0], [0, 1]], [0, 1, 1, 1]).tolist() == [0.5, 0.5, 0.0, 1.0]
-
-
 def test_score_of_labels_lies_in_the_interval_of_its_hierarchical_fit():
-    hard = score_labels(tied_label(TABLE, SIDE), TERMS)
+    hard = labels(tied(TABLE, SIDE))
     assert fit_terms(hard.by_term).overall.low < hard.over_pairs < fit_terms(hard.by_term).overall.high
 
 
@@ -123,24 +121,8 @@ def test_equal_scores_of_all_images_are_refused(score):
 def test_probabilities_of_0_and_1_are_fitted_as_labels(score, rng):
     terms = [f"t{number % 6}" for number in range(12)]
     certain = fit_images([score] * 12, terms)
-    assert certain.overall == fit_terms(score_labels([score] * 12, terms).by_term).overall
+    assert certain.overall == fit_terms(score_choices([score] * 12, terms, [""] * 12).by_term).overall
     assert abs(certain.draw_overall(rng).mean() - score) < 0.15
-
-
-@pytest.mark.parametrize(
-    ("table", "side", "message"),
-    [
-        ([[0.5, 0.5]], [0, 1], "two probabilities"),
-        ([0.5, 0.5], [0, 1], "two probabilities"),
-        ([[0.5, 1.2]], [0], "between 0 and 1"),
-        ([[0.5, np.nan]], [0], "between 0 and 1"),
-        ([[0.5, 0.5]], [2], "concept 0 or to concept 1"),
-    ],
-)
-def test_impossible_probabilities_are_refused(table, side, message):
-    for pick in (tied_probability, tied_label):
-        with pytest.raises(OutOfBounds, match=message):
-            pick(table, side)
 
 
 @pytest.mark.parametrize(("seen", "terms"), [([0.5], ["a", "b"]), ([[0.5]], ["a"]), ([1.5], ["a"]), ([np.nan], ["a"])])

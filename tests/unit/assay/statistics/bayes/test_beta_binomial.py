@@ -197,9 +197,9 @@ def test_trials_that_all_tie_are_refused():
 @pytest.mark.parametrize(
     ("won", "lost", "ties", "message"),
     [
-        ([1, 2], [1], 0, "as many"),
-        ([1, 2], [1, 2], [1, 2, 3], "as many"),
-        ([[1, 2]], [[1, 2]], 0, "as many"),
+        ([1, 2], [1], 0, "the same shape"),
+        ([1, 2], [1, 2], [1, 2, 3], "the same shape"),
+        ([[1, 2]], [[1, 2]], 0, "the same shape"),
         ([-1, 2], [1, 2], 0, "whole numbers"),
         ([1.5, 2], [1, 2], 0, "whole numbers"),
         ([np.nan, 2], [1, 2], 0, "whole numbers"),

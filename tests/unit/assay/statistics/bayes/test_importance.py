@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import genpareto
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
-from assay.statistics.bayes.importance import weigh
-from assay.statistics.bayes.pareto_tail import pareto_shape, tail_shape
+from assay.statistics.bayes.importance import pareto_shape, tail_shape, weigh
 
 
 def test_equal_probabilities_give_equal_weights():

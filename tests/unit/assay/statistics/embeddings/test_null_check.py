@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assay.errors import OutOfBounds
-from assay.statistics.embeddings.weat_null import null_check
+from assay.statistics.embeddings.weat import null_check
 
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "weat_mac.json"
 

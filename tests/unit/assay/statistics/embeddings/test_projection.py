@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations, ZeroVariance
-from assay.statistics.embeddings.projection import principal_components
+from assay.methods.stimulus_sampling.resemblance import principal_components
 
 VECTORS = np.random.default_rng(1).normal(size=(60, 5)) * [5, 3, 1, 0.5, 0.1] + 2
 

@@ -13,13 +13,13 @@ RNG = np.random.default_rng(4)
 
 
 @pytest.mark.parametrize("errors", [1.0, 1.5, 2.0, 2.5])
-def test_a_lean_that_two_uncertain_lists_share_may_be_chance(errors):
+def test_a_preference_shared_by_two_uncertain_lists_may_be_chance(errors):
     """Its draws are 0 where the lists disagree, and are never negative."""
     lists = errors + RNG.standard_normal((2, 20_000))
     assert may_be_chance(shared_lean(lists))
 
 
-def test_a_lean_that_two_certain_lists_share_is_no_chance():
+def test_a_preference_shared_by_two_certain_lists_is_not_chance():
     assert not may_be_chance(shared_lean(6 + RNG.standard_normal((2, 20_000))))
 
 

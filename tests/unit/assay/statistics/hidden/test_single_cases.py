@@ -184,12 +184,12 @@ def test_a_difference_of_one_group_by_person_and_sentence_is_found(rng):
 
 
 @pytest.mark.parametrize("repeats", [True, False])
-def test_what_both_groups_differ_by_from_person_to_person_is_no_effect_of_the_attribute(repeats, rng):
+def test_differences_between_persons_of_both_groups_are_no_effect_of_the_attribute(repeats, rng):
     found = sentences(by_person_in_sentence((0.6, 0.6), rng), rng, 0.05, repeats=repeats)
     assert all((effect.draws > LIMIT).mean() < 0.05 for effect in found)
 
 
-def test_what_a_person_differs_by_in_all_sentences_is_no_effect_of_the_attribute(rng):
+def test_a_difference_of_a_person_in_all_sentences_is_no_effect_of_the_attribute(rng):
     (found,) = sentences(by_person(1.0, rng), rng, noise=0.05)
     assert found.draws.mean() < 0.1
 

@@ -66,7 +66,7 @@ def test_one_group_or_no_positives_is_refused(rng):
         disparate_impact(*records(a=(5, 30), b=(0, 0)), rng)
     with pytest.raises(TooFewObservations, match="none of 60 records"):
         disparate_impact(*records(a=(0, 30), b=(0, 30)), rng)
-    with pytest.raises(OutOfBounds, match="places among 1"):
+    with pytest.raises(OutOfBounds, match="indices of 1"):
         disparate_impact([True, False], [0, 1], ("a",), rng)
 
 

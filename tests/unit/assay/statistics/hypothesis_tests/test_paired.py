@@ -114,7 +114,7 @@ def test_the_memory_of_the_sign_flip_test_does_not_grow_with_pairs_times_draws(r
 def test_an_empty_sample_and_mismatched_clusters_are_refused(rng):
     with pytest.raises(TooFewObservations):
         sign_flip_test([], rng)
-    with pytest.raises(OutOfBounds, match="one length"):
+    with pytest.raises(OutOfBounds, match="same length"):
         sign_flip_test([1.0, 2.0], rng, clusters=[0])
 
 

@@ -92,7 +92,7 @@ class TestRefusals:
             work([4, 4, 4], [0, 1, 2])
 
     def test_lists_of_different_lengths_are_refused(self, work):
-        with pytest.raises(OutOfBounds, match="no pairs"):
+        with pytest.raises(OutOfBounds, match="not pairs"):
             work([0, 1, 2, 3], [0])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
-from assay.methods.stimulus_sampling.inclusion_probability import inclusion
+from assay.methods.stimulus_sampling.texts import inclusion
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.sampling_effects import (
     Paired,
@@ -50,7 +50,7 @@ def test_the_effect_of_the_attribute_itself_does_not_count_in_step_2():
     assert tied_distance(ways) == pytest.approx(0)
 
 
-def test_a_service_that_never_says_yes_is_refused():
+def test_a_service_without_positive_answers_is_refused():
     with pytest.raises(EvidenceError):
         deviations_of(np.zeros((2, 2)), unbiased_prior(2))
 
@@ -103,7 +103,7 @@ def test_errors_of_the_tied_effect_are_estimated_correctly_if_yes_answers_are_ra
     assert np.median(errors) < 0.01  # an estimator that kept the noise of sampling profiles had .04
 
 
-def test_profiles_that_never_get_a_yes_are_ignored():
+def test_profiles_that_are_never_positive_are_ignored():
     whole = rarely(4)
     able = whole.shared > 0
     assert 0.05 < able.mean() < 0.8
@@ -125,7 +125,7 @@ def test_residuals_of_sampled_profiles_sum_to_zero_on_each_side():
     assert moved.rates[0, 0] / moved.rates[0, 1] != whole.rates[0, 0] / whole.rates[0, 1]
 
 
-def test_a_side_without_yes_answers_has_rate_zero():
+def test_a_side_without_positive_answers_has_rate_zero():
     one = rarely(6)
     outputs = one.profiles.outputs * (one.side == 0)[:, None]
     silent = Paired(Profiles(outputs, ("a", "b"), one.profiles.clusters), one.side, one.weight)

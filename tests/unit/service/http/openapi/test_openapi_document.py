@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from service.http.openapi.operations import OPERATIONS
-
 pytestmark = pytest.mark.anyio
 
 MEDIA_TYPE_WORDS = {"schema", "example", "examples", "encoding"}
@@ -42,10 +40,6 @@ async def test_media_types_use_only_keywords_of_the_declared_openapi_version(doc
     assert len(found) > 30
     for one in found:
         assert set(one) <= MEDIA_TYPE_WORDS
-
-
-async def test_the_table_of_operations_names_existing_operations_only(document):
-    assert set(OPERATIONS) <= set(operations(document))
 
 
 async def test_every_representation_of_a_rating_documents_its_date_headers(document):

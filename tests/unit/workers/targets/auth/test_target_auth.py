@@ -22,9 +22,11 @@ from assay.model import Classify, Kind, Translate
 from store.security.secrets import destination_of
 from tests.support.scripted_server import Answer, scripted_server
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, check_target, connect
+from workers.targets.adapter import Limits, Target
+from workers.targets.auth.credentials import signed_headers
 from workers.targets.auth.schemes import aws_keys
-from workers.targets.auth.sigv4 import signed_headers
+from workers.targets.registry import connect
+from workers.targets.validation import check_target
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 SECRET = "sk-arrives-and-stays-secret-42"

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from workers.targets.auth.credentials import signed_headers
 from workers.targets.auth.schemes import AwsKeys
-from workers.targets.auth.sigv4 import signed_headers
 
 KEYS = AwsKeys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 THEN = datetime(2015, 8, 30, 12, 36, tzinfo=UTC)

@@ -12,10 +12,11 @@ import pytest
 
 from assay.model import Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, connect
+from workers.targets.adapter import Limits, Target
 from workers.targets.checks.capability import TargetUnfit
 from workers.targets.checks.examination import PATIENCE, TRIES, Calls
 from workers.targets.checks.translator import SENTENCES, TranslatorExamination, sentence
+from workers.targets.registry import connect
 
 PAIRS = [("en", "es"), ("es", "en")]
 

@@ -24,12 +24,11 @@ from tests.support.jobs import new_job, run_to_end
 from tests.support.json_server import json_server
 from workers.egress import CallFailed
 from workers.engine.worker_context import Workplace
-from workers.targets import Target
-from workers.targets.adapter import group_of
+from workers.targets.adapter import Target, group_of
 from workers.targets.checks.capability import TargetUnfit
 from workers.targets.checks.examination import Calls
 from workers.targets.checks.image_classifier import ImageExamination, looks_for
-from workers.targets.checks.sample_images import QUESTION, SHAPES, sample_images
+from workers.targets.checks.samples import QUESTION, SHAPES, sample_images
 
 OURS = looks_for(Target("T", Kind.IMAGE_CLASSIFIER, "custom", "http://t"))
 LABELS = ("a man", "a woman")

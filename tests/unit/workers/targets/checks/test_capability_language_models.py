@@ -11,11 +11,11 @@ import pytest
 
 from assay.model import Choose, Failure, Fill, Kind, Reply, Score, Write
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, connect
-from workers.targets.adapter import group_of
+from workers.targets.adapter import Limits, Target, group_of
 from workers.targets.checks.capability import TargetUnfit
 from workers.targets.checks.examination import TRIES, Calls
 from workers.targets.checks.language_model import OURS, ModelExamination
+from workers.targets.registry import connect
 
 SENTENCES = [Score(f"The {who} walked {'very ' * times}home.") for times in range(4) for who in ("woman", "man")]
 WRITES = [Write("Write about a nurse."), Write("Write about a nurse.", 1)]

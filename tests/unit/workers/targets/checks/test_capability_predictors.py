@@ -12,12 +12,12 @@ import pytest
 
 from assay.model import Classify, Embed, Failure, Kind, Regress, Reply
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, connect
-from workers.targets.adapter import group_of
+from workers.targets.adapter import Limits, Target, group_of
 from workers.targets.checks.capability import TargetUnfit
 from workers.targets.checks.examination import PATIENCE, TRIES, Calls
 from workers.targets.checks.predictor import MOST_ASKED, PredictorExamination
 from workers.targets.checks.samples import SENTENCES, WORDS, Samples, samples_for
+from workers.targets.registry import connect
 
 EMBED = [Embed(word) for word in WORDS]
 CLASSIFY = [Classify(text) for text in SENTENCES]
@@ -383,4 +383,4 @@ def test_a_custom_service_for_records_is_not_sent_built_in_texts(wire):
     with pytest.raises(TargetUnfit) as caught:
         over_http(wire, Kind.CLASSIFIER, "custom", {"body": "{row}"}, lambda heard: wire.raw(status="500 Ill"))
     assert caught.value.code == "unsupported"
-    assert "only records" in caught.value.message
+    assert "takes records only" in caught.value.message

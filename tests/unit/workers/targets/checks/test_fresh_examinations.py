@@ -7,10 +7,9 @@ import pytest
 from assay.experiment import generator
 from assay.model import Choose, Fill, Kind, Look, Score
 from workers.targets.adapter import Target
-from workers.targets.checks.fresh_texts import KINDS, numbered_sentences, worded_questions
 from workers.targets.checks.image_classifier import looks_for
 from workers.targets.checks.language_model import text_of
-from workers.targets.checks.sample_images import sample_images
+from workers.targets.checks.samples import KINDS, numbered_sentences, sample_images, worded_questions
 
 
 def test_numbered_sentences_have_one_number_each_and_differ_between_jobs():

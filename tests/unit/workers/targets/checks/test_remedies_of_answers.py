@@ -19,7 +19,7 @@ from cli.request.request import read_request
 from tests.support.json_server import json_server
 from workers.egress import Egress
 from workers.probe import Probed, probe
-from workers.targets import Target
+from workers.targets.adapter import Target
 
 CUSTOM = {"body": {"q": "{text}"}, "samples": ["A text."]}
 

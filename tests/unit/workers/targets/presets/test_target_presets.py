@@ -15,8 +15,10 @@ from assay.errors import SpecificationError
 from assay.model import Choose, Classify, Embed, Kind, Regress, Translate, Write
 from tests.support.scripted_server import Answer, scripted_server
 from workers.egress import CallFailed, Egress
-from workers.targets import Limits, Target, check_target, connect
-from workers.targets.presets import presets
+from workers.targets.adapter import Limits, Target
+from workers.targets.presets.preset import presets
+from workers.targets.registry import connect
+from workers.targets.validation import check_target
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 SECRET = "sk-provider-key-20261123"
@@ -498,5 +500,5 @@ def test_a_setting_of_dots_does_not_lead_to_another_path_of_the_provider(preset,
         "base_url": "http://127.0.0.1:1",
         "settings": settings,
     }
-    with pytest.raises(SpecificationError, match="another path"):
+    with pytest.raises(SpecificationError, match="change the path"):
         check_target(described | {"secret": AWS_SECRET}, LOOPBACK)

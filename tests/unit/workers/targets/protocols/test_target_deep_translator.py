@@ -11,7 +11,7 @@ import pytest
 from assay.errors import SpecificationError
 from assay.model import Kind, Translate
 from workers.egress import CODES, CallFailed, Egress
-from workers.targets import Limits, Target, connect
+from workers.targets.adapter import Limits, Target
 from workers.targets.protocols.deep_translator import (
     ERRORS,
     THREADS,
@@ -20,6 +20,7 @@ from workers.targets.protocols.deep_translator import (
     DeepTranslator,
     DeepTranslatorSettings,
 )
+from workers.targets.registry import connect
 
 SECRET = "sk-do-not-show-1234"
 ASK = Translate("She came.", "en", "es")

@@ -1,0 +1,448 @@
+"""The two steps for each column and intersection of a table of decisions (docs/methods/outcomes.md)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import EvidenceError
+from assay.methods.outcomes.decision_table import DecisionTable, Grouping
+from assay.methods.outcomes.detail import OutcomesComponent
+from assay.methods.outcomes.effects import (
+    DRAWS,
+    Missing,
+    Sample,
+    chance_of,
+    differences,
+    stratified_means,
+    within_strata,
+)
+from assay.methods.outcomes.group_tables import Outcomes, outcome_table, sample_of, tenths_of
+from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Interval, Letter, Reason
+from assay.rating.component import (
+    NOTHING_LOST,
+    TOO_FEW,
+    Counts,
+    Lost,
+    Measurement,
+    Tolerance,
+    Units,
+    insufficient,
+)
+from assay.rating.losses import hidden_documents, lost_replies
+from assay.statistics.hidden.chance import CLEAR, may_be_chance
+from assay.statistics.hidden.strata import fitted_together
+from assay.statistics.intervals.worst_block import largest_interval
+
+LEAST_PEOPLE = 30
+"""Minimum number of people of a group, and of each kind of truth in it, for a comparison that a letter rests on."""
+
+LEAST_CLUSTERS = 8
+"""Minimum number of clusters in which each compared group has people."""
+
+NOT_COMPARED = f"fewer than {LEAST_PEOPLE} people, or {LEAST_PEOPLE} of a kind of truth"
+
+MOST_UNKNOWN = 0.2
+"""Largest share of people whose group, decision or truth may be unknown for a letter."""
+
+MOST_GROUPS = 50
+"""Maximum number of groups that are compared: the largest."""
+
+MOST_STRATA = 12
+"""Maximum number of strata within which groups are compared by themselves: the largest."""
+
+LARGEST_ERROR = 2 / 3
+"""Largest standard error of a group's outcome, in tolerances, with which an undeclared letter leads."""
+
+CLASSES = ((1.0, "all proved right"), (0.0, "all proved wrong"))
+"""Kinds of truth, with what people of a kind have in common."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """An outcome to judge: a decision, or a score.
+
+    Attributes
+    ----------
+    name : str
+        Name of its column.
+    values : ndarray, shape (cells,)
+        1 or 0, or a score in standard deviations; NaN if unknown.
+    favourable : ndarray, shape (cells,)
+        1 or 0: what the tables count.
+    words : str
+        The favourable outcome in words.
+    delta : float
+        Largest effect that counts as none.
+    binary : bool
+        Whether `values` are 0 or 1.
+    facts : mapping
+        Further facts for the tables, such as the median of the scores.
+    """
+
+    name: str
+    values: Floats
+    favourable: Floats
+    words: str
+    delta: float
+    binary: bool
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A table with everything that a request says about it.
+
+    Attributes
+    ----------
+    truth, scores : ndarray, shape (cells,), or None
+        As in `Outcomes`.
+    strata : Integers or None
+        Stratum of each cell, -1 if unknown; `strata_names` has the names.
+    strata_by : str
+        Name of the column of strata.
+    excluded : mapping of str to mapping of str to str
+        For a grouping's name, the excluded groups with reasons.
+    """
+
+    table: DecisionTable
+    groupings: Sequence[Grouping]
+    outputs: Sequence[Output]
+    truth: Floats | None
+    scores: Floats | None
+    strata: Integers | None
+    strata_names: Sequence[str]
+    strata_by: str
+    excluded: Mapping[str, Mapping[str, str]]
+    confidence: float
+
+
+def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
+    """Judge each outcome by each column and intersection."""
+    pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
+    confidence = task.confidence ** (1 / len(pairs))
+    components = []
+    for (grouping, output), child_rng in zip(pairs, rng.spawn(len(pairs)), strict=True):
+        name = grouping.name if len(task.outputs) == 1 else f"{grouping.name}: {output.name}"
+        components.append(_Comparison(name, task, grouping, output, confidence).judge(child_rng))
+    return components
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Outcomes of groups that a step compares: as people came, of people with the same truth, or within strata."""
+
+    alike: str
+    means: Floats
+    """Draws of each group's outcome; within strata, of its deviation from the common one; shape (draws, groups)."""
+    rates: Floats | None = None
+    """Observed outcome of each group, if it is a rate."""
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """Draws of every difference, with its sign; shape (draws, pairs)."""
+        return differences(self.means)
+
+    @property
+    def error(self) -> float:
+        """Largest standard error of a group's outcome."""
+        return float(self.means.std(axis=0).max())
+
+
+def _may_be_chance(families: Sequence[_Family]) -> bool:
+    """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
+
+    Of three or more groups the equality of all must be refused as well: with 14 even groups of 100 people, the interval
+    of the largest of their differences excludes 0 in 2 of 100 files.
+    """
+    if may_be_chance(np.hstack([family.gaps for family in families])):
+        return True
+    several = families[0].means.shape[1] > 2
+    return several and min(chance_of(family.means) for family in families) * len(families) > 1 - CLEAR
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """One outcome by one column or intersection."""
+
+    name: str
+    task: Task
+    grouping: Grouping
+    output: Output
+    confidence: float
+
+    def judge(self, rng: np.random.Generator) -> Component:
+        """Return the component with its tables, and with its letter if both steps can be measured."""
+        task, output = self.task, self.output
+        tables, first, second, third = rng.spawn(4)
+        known = self._known
+        measurement = Measurement(
+            self.name,
+            Counts(int(task.table.people[known].sum()), int(task.table.people[~known].sum())),
+            Tolerance.around(output.delta, self.confidence),
+            self._tables(tables),
+            units=(),
+        )
+        if unknown := self._mostly_unknown():
+            return measurement.give_up(unknown)
+        compared = self._compared
+        measurement.units = [Units("sufficiently large group", len(compared), 2)]
+        if len(compared) < 2:
+            return measurement.give_up(*measurement.too_few)
+        sample = self._sample(output.values, known, binary=output.binary)
+        if sample.bundles is not None:
+            measurement.units = [
+                *measurement.units,
+                Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS),
+            ]
+        came = _Family("", sample.draw_means(first, DRAWS), sample.means)
+        intervals: dict[str, Interval | None] = {"step_1": None, "step_2": largest_interval(came.gaps)}
+        if task.truth is None and task.strata is None:
+            reason = Reason("only-outcomes-known", {}, self.name)
+            return self._noted(measurement.give_up(reason, measured_effects=intervals))
+        try:
+            families, hidden = self._alike(second), self._within_strata(third)
+        except EvidenceError as error:
+            return self._noted(measurement.give_up(insufficient(error, self.name), measured_effects=intervals))
+        intervals["step_1"] = largest_interval(np.hstack([family.gaps for family in families]))
+        evidence = Evidence(
+            np.max([self._largest(family, second) for family in families], axis=0),
+            self._largest(came, first),
+            hidden=hidden,
+            chance_1=_may_be_chance(families),
+            chance_2=_may_be_chance([came]),
+        )
+        conditional = ", ".join(dict.fromkeys(family.alike for family in families))
+        measurement.detail = replace(measurement.detail, conditional=conditional, hidden=hidden_documents(hidden))
+        component = measurement.conclude(
+            evidence,
+            lambda letter: self._why(letter, families, came, evidence),
+            intervals,
+            lost=self._lost(sample),
+        )
+        if not component.declared and (few := self._too_few_to_lean([came, *families])):
+            return self._noted(measurement.give_up(few, measured_effects=intervals))
+        return self._noted(self._with_theorem(component, third))
+
+    def _too_few_to_lean(self, families: Sequence[_Family]) -> Reason | None:
+        """Return the reason that an undeclared letter does not even lead: chance alone exceeds the tolerance.
+
+        The limit of an error is that of `answers_needed`. A large difference shows in few people, so that a letter can
+        be declared nevertheless.
+        """
+        excess = max(family.error for family in families) / (LARGEST_ERROR * self.output.delta)
+        if excess <= 1:
+            return None
+        smallest = min(float(counts[self._compared].min()) for counts in self._counts)
+        usable = f"{smallest:,.0f} people of the smallest group compared"
+        facts = {"unit": "person", "count": int(smallest), "needed": math.ceil(smallest * excess**2), "usable": usable}
+        return Reason(TOO_FEW, facts, self.name)
+
+    # ------------------------------------------------------------------------ people who are compared
+    @cached_property
+    def _known(self) -> NDArray[np.bool_]:
+        """Cells with a known group and outcome."""
+        return np.asarray((self.grouping.codes >= 0) & ~np.isnan(self.output.values))
+
+    @property
+    def _excluded(self) -> Mapping[str, str]:
+        return self.task.excluded.get(self.grouping.name, {})
+
+    @cached_property
+    def _counts(self) -> list[Floats]:
+        """Number of people of each group, and of each kind of truth in it."""
+        selections = [self._known]
+        if self.task.truth is not None:
+            selections += [self._known & (self.task.truth == truth) for truth, _ in CLASSES]
+        size, people = len(self.grouping.labels), self.task.table.people
+        return [np.bincount(self.grouping.codes[inside], people[inside], size).astype(float) for inside in selections]
+
+    @cached_property
+    def _compared(self) -> list[int]:
+        """Groups that a letter rests on: not excluded, and with enough people, of each kind of truth too."""
+        counts = self._counts
+        enough = np.min(counts, axis=0) >= LEAST_PEOPLE
+        fitting = [
+            index for index, label in enumerate(self.grouping.labels) if enough[index] and label not in self._excluded
+        ]
+        largest = sorted(fitting, key=lambda index: -counts[0][index])[:MOST_GROUPS]
+        return sorted(largest)
+
+    @property
+    def _labels(self) -> list[str]:
+        return [self.grouping.labels[index] for index in self._compared]
+
+    @cached_property
+    def _narrowed(self) -> Grouping:
+        """The grouping of the compared groups only."""
+        codes = np.full(len(self.grouping.labels) + 1, -1, dtype=np.int64)
+        codes[self._compared] = np.arange(len(self._compared))
+        return Grouping(self.grouping.name, tuple(self._labels), codes[self.grouping.codes])
+
+    def _sample(self, values: Floats, selected: NDArray[np.bool_], *, binary: bool) -> Sample:
+        """Return the outcomes of the compared groups in the selected cells."""
+        narrowed = self._narrowed
+        return sample_of(self.task.table, narrowed, values, selected & (narrowed.codes >= 0), binary=binary)
+
+    def _mostly_unknown(self) -> Reason | None:
+        """Return the reason that too many people lack the group, the outcome or the truth; ``None`` if few do."""
+        people, codes = self.task.table.people, self.grouping.codes
+        no_group = float(people[codes < 0].sum() / people.sum())
+        if no_group > MOST_UNKNOWN:
+            return Reason("mostly-unknown", {"column": self.grouping.name, "share": no_group}, self.name)
+        columns = {self.output.name: self.output.values}
+        if self.task.truth is not None:
+            columns["truth"] = self.task.truth
+        for column, values in columns.items():
+            for index in self._compared or range(len(self.grouping.labels)):
+                # the truth must be known after either decision: known after one alone, it makes every error rate 0 or 1
+                for inside in self._by_decision(codes == index) if column == "truth" else (codes == index,):
+                    total = float(people[inside].sum())
+                    share = float(people[inside & np.isnan(values)].sum()) / total if total else 0.0
+                    if share > MOST_UNKNOWN and total >= LEAST_PEOPLE:
+                        facts = {"column": column, "share": share, "group": self.grouping.labels[index]}
+                        return Reason("mostly-unknown", facts, self.name)
+        return None
+
+    def _by_decision(self, inside: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], ...]:
+        return tuple(inside & (self.output.favourable == decision) for decision in (1.0, 0.0))
+
+    # ------------------------------------------------------------------------ effects
+    def _alike(self, rng: np.random.Generator) -> list[_Family]:
+        """Draw the differences among people alike: with the same truth, and within the declared strata."""
+        families, output, task = [], self.output, self.task
+        if task.truth is not None:
+            for truth, alike in CLASSES:
+                sample = self._sample(output.values, self._known & (task.truth == truth), binary=output.binary)
+                families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), sample.means))
+        if task.strata is not None:
+            selected = self._known & (task.strata >= 0)
+            strata = task.strata[selected & (self._narrowed.codes >= 0)]
+            sample = self._sample(output.values, selected, binary=output.binary)
+            means = stratified_means(sample, strata, rng.spawn(1)[0], DRAWS)
+            families.append(_Family(f"with the same {task.strata_by}", means))
+        return families
+
+    def _within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
+        """Draw the differences within each large stratum."""
+        task = self.task
+        if task.strata is None:
+            return ()
+        selected = self._known & (task.strata >= 0)
+        sample = self._sample(self.output.values, selected, binary=self.output.binary)
+        strata = task.strata[selected & (self._narrowed.codes >= 0)]
+        names = [f"{task.strata_by}: {name}" for name in task.strata_names]
+        limits = {"least": LEAST_PEOPLE, "most": MOST_STRATA}
+        return within_strata(sample, strata, names, self._labels, self.output.delta, rng, **limits)
+
+    def _largest(self, family: _Family, rng: np.random.Generator) -> Floats:
+        """Draw the largest difference; those between three or more groups are fitted together."""
+        return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
+
+    def _lost(self, sample: Sample) -> Lost:
+        """Return the largest changes that unknown decisions and truths can make."""
+        narrowed, task, people = self._narrowed, self.task, self.task.table.people
+        size, inside = len(narrowed.labels), narrowed.codes >= 0
+
+        def count(selected: NDArray[np.bool_]) -> Floats:
+            return np.bincount(narrowed.codes[inside & selected], people[inside & selected], size).astype(float)
+
+        undecided = np.isnan(self.output.values)
+        not_proved = np.zeros_like(undecided) if task.truth is None else np.isnan(task.truth)
+        lost_counts, total = count(undecided), count(~undecided)
+        by_group = {
+            label: Counter(usable=int(usable), failed=int(lost))
+            for label, usable, lost in zip(
+                narrowed.labels, count(~undecided & ~not_proved), count(undecided | not_proved), strict=True
+            )
+        }
+        if not self.output.binary:
+            low, high = np.quantile(sample.values, (0.025, 0.975))
+            change = float(np.sort(lost_counts / (total + lost_counts))[-2:].sum() * (high - low))
+            return lost_replies(by_group, 1.0, change, change) if change else NOTHING_LOST
+        nothing = np.zeros(size)
+        yes = self.output.values == 1
+        came = Missing(lost_counts, nothing, nothing).largest_change(count(yes), total)
+        alike = came
+        for truth, _ in CLASSES if task.truth is not None else ():
+            assert task.truth is not None  # noqa: S101  the loop is empty without a truth
+            mine = task.truth == truth
+            missing = Missing(count(undecided & mine), count(yes & not_proved), count(~yes & ~undecided & not_proved))
+            alike = max(alike, missing.largest_change(count(yes & mine), count(~undecided & mine)))
+        if not came and not alike:
+            return NOTHING_LOST
+        return lost_replies(by_group, 1.0, alike, came)
+
+    # ------------------------------------------------------------------------ words and tables
+    def _why(self, letter: Letter, families: Sequence[_Family], came: _Family, evidence: Evidence) -> Reason:
+        """Return the main reason for a letter, with the two groups that differ most."""
+        if letter is Letter.UCS:
+            return Reason("outcomes-even", {"effect": float(evidence.step_2.mean())}, self.name)
+        if letter is Letter.DSBS:
+            return Reason("outcomes-differ", self._facts(came), self.name)
+        worst = max(families, key=lambda family: float(np.abs(family.gaps.mean(axis=0)).max()))
+        return Reason("unequal-among-alike", {"alike": worst.alike, **self._facts(worst)}, self.name)
+
+    def _facts(self, family: _Family) -> dict[str, Any]:
+        """Return the names and outcomes of the two groups that differ most."""
+        gaps = family.gaps.mean(axis=0)
+        index = int(np.abs(gaps).argmax())
+        pair = [*combinations(range(len(self._compared)), 2)][index]
+        low, high = pair if gaps[index] > 0 else pair[::-1]
+        facts: dict[str, Any] = {"low": self._labels[low], "high": self._labels[high]}
+        facts["effect"] = float(abs(gaps[index]))
+        if family.rates is not None and self.output.binary:
+            facts |= {"low_rate": float(family.rates[low]), "high_rate": float(family.rates[high])}
+        return facts
+
+    def _with_theorem(self, component: Component, rng: np.random.Generator) -> Component:
+        """Add the reason that a score can be calibrated in all groups while their errors differ."""
+        task = self.task
+        if component.letter is not Letter.BS or task.truth is None or task.scores is None:
+            return component
+        proved = (self.grouping.codes >= 0) & ~np.isnan(task.truth) & ~np.isnan(task.scores)
+        sample = self._sample(task.truth, proved, binary=True)
+        tenths = tenths_of(task.table, task.scores).codes[proved & (self._narrowed.codes >= 0)]
+        try:
+            gaps = differences(stratified_means(sample, tenths, rng.spawn(1)[0], DRAWS))
+        except EvidenceError:
+            return component  # groups without a common tenth of the scores: nothing can be said of calibration
+        if largest_interval(gaps).high > self.output.delta:
+            return component
+        return replace(component, reasons=(*component.reasons, Reason("calibrated-but-unequal", {}, self.name)))
+
+    def _noted(self, component: Component) -> Component:
+        """Add the reason that some groups are not compared."""
+        missing = [label for label in self.grouping.labels if label not in self._labels and label not in self._excluded]
+        if not missing:
+            return component
+        note = Reason("groups-not-compared", {"groups": missing}, self.name)
+        return replace(component, reasons=(*component.reasons, note))
+
+    def _tables(self, rng: np.random.Generator) -> OutcomesComponent:
+        """Return the component's own part of the rating document."""
+        task, output = self.task, self.output
+        outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
+        result = outcome_table(task.table, self.grouping, outcomes, self._excluded, task.confidence, rng)
+        compared = set(self._labels)
+        return OutcomesComponent(
+            by=self.grouping.name,
+            outcome=output.words,
+            groups=tuple(
+                row if row.group in compared or row.excluded else replace(row, not_compared=NOT_COMPARED)
+                for row in result.groups
+            ),
+            unknown=result.unknown,
+            reference=result.reference,
+            even_flagged=result.even_flagged,
+            clusters=task.table.clusters or None,
+            **output.facts,
+        )

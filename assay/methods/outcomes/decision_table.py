@@ -1,0 +1,329 @@
+"""Recorded decisions as counts: people are counted by the columns that a request names, and none is stored.
+
+`store.formats.decision_rows` makes such a table from an uploaded file. A cell of the table is a combination of values
+with the number of people who have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Self
+
+import numpy as np
+from annotated_types import Ge, MaxLen
+
+from assay.bounds import Bounded
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.model import Floats, Integers
+
+MOST_CELLS = 100_000
+"""Maximum number of cells of a table."""
+
+UNKNOWN = -1
+"""Code of a missing value."""
+
+MOST_BUNDLES = 200
+"""Maximum number of bundles; more clusters are put into as many bundles at random, which keeps their variance."""
+
+EXACT_ROWS = 20_000
+"""Maximum number of people, or a quarter of it of different scores, whose scores are kept as they are."""
+
+SCORE_CLASSES = (0, 100, 40, 20)
+"""Numbers of quantile classes of scores; 0 keeps them as they are. The first is used by which the table is small."""
+
+
+@dataclass(frozen=True)
+class CodedColumn(Bounded):
+    """A column of a table: its different values, and the index of each cell's value; `UNKNOWN` if it is missing."""
+
+    name: Annotated[str, MaxLen(200)]
+    values: Annotated[tuple[str, ...], MaxLen(20_000)]
+    codes: Annotated[tuple[int, ...], MaxLen(MOST_CELLS)]
+
+    def without(self, unknown: Sequence[str]) -> Integers:
+        """Return the codes, with `UNKNOWN` for the values that the request calls unknown."""
+        unknown_codes = [code for code, value in enumerate(self.values) if value in unknown]
+        codes = np.array(self.codes, dtype=np.int64)
+        return np.where(np.isin(codes, unknown_codes), UNKNOWN, codes)
+
+
+@dataclass(frozen=True)
+class DecisionTable(Bounded):
+    """People counted by the columns that a request names; `store.formats.decision_rows` makes it from a file.
+
+    Parameters
+    ----------
+    digest : str
+        ``sha256:`` and the digest of the file.
+    rows : int
+        Number of people in the file.
+    columns : tuple of CodedColumn
+        The columns by which people are counted, each with a code for every cell.
+    counts : tuple of int
+        Number of people of each cell.
+    scores : tuple of float, optional
+        Score of each cell, ``None`` if it is unknown. Empty: no score was named.
+    bundles : tuple of int
+        Bundle of clusters of each cell: clusters are whole within a bundle. Empty: no cluster was named.
+    clusters : int
+        Number of clusters in the file.
+    weights, squares : tuple of float
+        Sum of the weights, and of their squares, of each cell. Empty: everyone counts once.
+    """
+
+    digest: Annotated[str, MaxLen(100)]
+    rows: Annotated[int, Ge(1)]
+    columns: Annotated[tuple[CodedColumn, ...], MaxLen(40)]
+    counts: Annotated[tuple[int, ...], MaxLen(MOST_CELLS)]
+    scores: Annotated[tuple[float | None, ...], MaxLen(MOST_CELLS)] = ()
+    bundles: Annotated[tuple[int, ...], MaxLen(MOST_CELLS)] = ()
+    clusters: Annotated[int, Ge(0)] = 0
+    weights: Annotated[tuple[float, ...], MaxLen(MOST_CELLS)] = ()
+    squares: Annotated[tuple[float, ...], MaxLen(MOST_CELLS)] = ()
+
+    def __post_init__(self) -> None:
+        """Raise `OutOfBounds` if the lists do not fit together, or their numbers are impossible."""
+        super().__post_init__()
+        per_cell = (*(column.codes for column in self.columns), self.scores, self.bundles, self.weights, self.squares)
+        if any(numbers and len(numbers) != len(self.counts) for numbers in per_cell):
+            raise OutOfBounds("every list of a table of decisions must have a number for each cell", "table")
+        if any(count < 1 for count in self.counts) or sum(self.counts) != self.rows:
+            raise OutOfBounds(f"the counts of the cells must add up to the {self.rows} people", "table.counts")
+        for column in self.columns:
+            if column.codes and not UNKNOWN <= min(column.codes) <= max(column.codes) < len(column.values):
+                raise OutOfBounds(f"a code of the column {column.name!r} is no index of a value", "table.columns")
+        if any(weight <= 0 for weight in (*self.weights, *self.squares)) or any(bundle < 0 for bundle in self.bundles):
+            raise OutOfBounds("weights must be positive, and bundles must not be negative", "table.weights")
+
+    @classmethod
+    def read(cls, raw: Mapping[str, Any]) -> Self:
+        """Build a table from its JSON."""
+        columns = tuple(
+            CodedColumn(column["name"], tuple(column["values"]), tuple(column["codes"])) for column in raw["columns"]
+        )
+        lists = {name: tuple(raw[name]) for name in ("counts", "scores", "bundles", "weights", "squares")}
+        return cls(raw["digest"], raw["rows"], columns, clusters=raw["clusters"], **lists)
+
+    @classmethod
+    def counted(
+        cls,
+        digest: str,
+        columns: Mapping[str, tuple[Sequence[str], Integers]],
+        scores: Floats | None = None,
+        clusters: Integers | None = None,
+        weights: Floats | None = None,
+        cuts: Sequence[float] = (),
+    ) -> Self:
+        """Count the people of a file.
+
+        Parameters
+        ----------
+        columns : mapping of str to (sequence of str, ndarray of int, shape (people,))
+            Values of each column, and the code of each person's value.
+        scores, weights : ndarray, shape (people,), optional
+            Score (NaN if unknown) and weight of each person.
+        clusters : ndarray of int, shape (people,), optional
+            Cluster of each person, from 0.
+        cuts : sequence of float
+            Scores between which no class may lie, such as a threshold.
+
+        Raises
+        ------
+        SpecificationError
+            If the people have too many different combinations of values to count them.
+
+        Notes
+        -----
+        The scores of many people are put into quantile classes. Each end of a class, such as the median, is a class of
+        its own, so that shares above it are exact; within a class, a score is replaced by the mean of the class.
+        """
+        rows = len(next(iter(columns.values()))[1])
+        keys = [codes + 1 for _, codes in columns.values()]
+        cluster_count = 0
+        if clusters is not None:
+            cluster_count = int(clusters.max(initial=-1)) + 1
+            bundle_of = np.arange(cluster_count)
+            if cluster_count > MOST_BUNDLES:
+                bundle_of = np.random.Generator(np.random.PCG64(0)).permutation(cluster_count) % MOST_BUNDLES
+            keys.append(bundle_of[clusters])
+        if scores is None:
+            first, inverse = _cells(keys)
+            return cls._of_cells(digest, columns, rows, first, inverse, None, keys, cluster_count, weights)
+        exact = rows <= EXACT_ROWS or np.unique(scores).size <= EXACT_ROWS / 4
+        for count in SCORE_CLASSES if exact else SCORE_CLASSES[1:]:
+            score_codes, means = _in_classes(scores, count, cuts) if count else _exact(scores)
+            first, inverse = _cells([*keys, score_codes])
+            per_cell = means[score_codes[first]]
+            if len(first) <= MOST_CELLS:
+                break
+        return cls._of_cells(digest, columns, rows, first, inverse, per_cell, keys, cluster_count, weights)
+
+    @classmethod
+    def _of_cells(
+        cls,
+        digest: str,
+        columns: Mapping[str, tuple[Sequence[str], Integers]],
+        rows: int,
+        first: Integers,
+        inverse: Integers,
+        scores: Floats | None,
+        keys: Sequence[Integers],
+        clusters: int,
+        weights: Floats | None,
+    ) -> Self:
+        """Return the table of cells; `first` is a person of each cell, `inverse` the cell of each person."""
+        if len(first) > MOST_CELLS:
+            raise SpecificationError(
+                f"people differ in {len(first):,} combinations of the named columns, and at most {MOST_CELLS:,} are "
+                "counted: leave out strata or the cluster, or name columns with fewer different values",
+                "by",
+            )
+
+        def total(numbers: Floats) -> tuple[float, ...]:
+            return tuple(np.bincount(inverse, numbers, len(first)).tolist())
+
+        return cls(
+            digest=digest,
+            rows=rows,
+            columns=tuple(
+                CodedColumn(name, tuple(values), tuple(codes[first].tolist()))
+                for name, (values, codes) in columns.items()
+            ),
+            counts=tuple(np.bincount(inverse, minlength=len(first)).tolist()),
+            scores=() if scores is None else tuple(None if np.isnan(score) else score for score in scores.tolist()),
+            bundles=tuple(keys[-1][first].tolist()) if clusters else (),
+            clusters=clusters,
+            weights=() if weights is None else total(weights),
+            squares=() if weights is None else total(weights**2),
+        )
+
+    def column(self, name: str) -> CodedColumn:
+        """Return a column by its name; raise `UnknownName` if the table lacks it."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise UnknownName("column", name, tuple(column.name for column in self.columns))
+
+    @cached_property
+    def people(self) -> Floats:
+        """Number of people of each cell."""
+        return np.array(self.counts, dtype=float)
+
+    @cached_property
+    def mass(self) -> Floats:
+        """Sum of the weights of each cell; the number of people without weights."""
+        return np.array(self.weights) if self.weights else self.people
+
+    @cached_property
+    def mass_squares(self) -> Floats:
+        """Sum of the squared weights of each cell."""
+        return np.array(self.squares) if self.squares else self.people
+
+    @cached_property
+    def score(self) -> Floats:
+        """Score of each cell, NaN if it is unknown."""
+        return np.array(self.scores, dtype=float)
+
+    def answers(self, name: str, positive: str, negative: Sequence[str], unknown: Sequence[str], field: str) -> Floats:
+        """Read a column of two kinds of answers: 1 for `positive`, 0 for `negative`, NaN for neither.
+
+        Raises
+        ------
+        SpecificationError
+            If the column lacks one of the values, or has further values and no `negative` ones are named; the error
+            names the `field` of the positive value.
+        """
+        column = self.column(name)
+        present = [value for value in column.values if value not in unknown]
+        if not positive:
+            raise SpecificationError(f"say which value of {name} is favourable: {self.named_back(name)}", field)
+        # where both kinds are named and nothing else occurs, everyone may have the same answer
+        complete = bool(negative) and {*present} <= {positive, *negative}
+        for value in (positive, *negative):
+            if value not in present and not complete:
+                raise UnknownName(f"value of {name}", value, present, field)
+        others = [value for value in present if value != positive]
+        if not negative and len(others) > 1:
+            names = ", ".join(map(repr, others[:8]))
+            raise SpecificationError(
+                f"{name} has {len(present)} values; name those of {names} that are unfavourable: people with another "
+                "value are counted as without a decision",
+                f"un{field}" if field == "favourable" else f"{field.removesuffix('favourable')}unfavourable",
+            )
+        reading = {positive: 1.0, **dict.fromkeys(negative or others, 0.0)}
+        of_code = np.array([reading.get(value, np.nan) for value in column.values] + [np.nan])  # -1 reads the last
+        return np.asarray(of_code[np.array(column.codes, dtype=np.int64)])
+
+    def named_back(self, name: str, most: int = 12) -> str:
+        """Write the values of a column with their counts, most frequent first."""
+        column = self.column(name)
+        totals = np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int)
+        order = np.argsort(-totals[1:], kind="stable")
+        parts = [f"{column.values[index]} ({totals[index + 1]:,})" for index in order[:most]]
+        parts += [f"{len(order) - most} more values"] if len(order) > most else []
+        return ", ".join([*parts, *([f"not given ({totals[0]:,})"] if totals[0] else [])])
+
+
+def _cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
+    """Return a person of each combination of codes, and the combination of each person."""
+    combined = np.zeros(len(keys[0]), dtype=np.int64)
+    for codes in keys:
+        combined = np.unique(combined, return_inverse=True)[1].reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
+    _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
+    return first, inverse.reshape(-1)
+
+
+def _exact(scores: Floats) -> tuple[Integers, Floats]:
+    """Return a code for each different score, and the scores; unknown scores have the last code."""
+    distinct, codes = np.unique(scores, return_inverse=True)
+    return codes.reshape(-1), distinct
+
+
+def _in_classes(scores: Floats, count: int, cuts: Sequence[float]) -> tuple[Integers, Floats]:
+    """Return the quantile class of each score, and the mean score of each class."""
+    known = ~np.isnan(scores)
+    shares = np.linspace(0, 1, count + 1)
+    # both neighbours of a quantile are ends, so that a median or decile between two scores is exact too
+    quantiles = [np.quantile(scores[known], shares, method=method) for method in ("lower", "higher")]
+    ends = np.unique(np.concatenate([*quantiles, cuts]))
+    place = np.searchsorted(ends, scores, side="left")
+    at_end = ends[np.minimum(place, len(ends) - 1)] == scores
+    codes = np.where(known, 2 * place + at_end, 2 * len(ends) + 1)
+    codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
+    return codes, np.bincount(codes, scores) / np.bincount(codes)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of a column, or of an intersection of columns.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column, or the columns joined by `` x ``.
+    labels : tuple of str
+        Names of the groups.
+    codes : ndarray of int, shape (cells,)
+        Index of each cell's group, `UNKNOWN` if one of the values is unknown.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    codes: Integers
+
+
+def grouping_of(table: DecisionTable, names: Sequence[str], unknown: Sequence[str] = ()) -> Grouping:
+    """Group the cells of a table by a column, or by the combinations of several columns that occur."""
+    columns = [table.column(name) for name in names]
+    codes = np.stack([column.without(unknown) for column in columns])
+    complete = np.asarray((codes >= 0).all(axis=0))
+    combinations, inverse = np.unique(codes[:, complete], axis=1, return_inverse=True)
+    labels = tuple(
+        " x ".join(column.values[code] for column, code in zip(columns, combination, strict=True))
+        for combination in combinations.T.tolist()
+    )
+    of_cells = np.full(len(table.counts), UNKNOWN, dtype=np.int64)
+    of_cells[complete] = inverse.reshape(-1)
+    return Grouping(" x ".join(names), labels, of_cells)

@@ -1,0 +1,307 @@
+"""Draws of the outcomes of groups: of people as they came, of people with the same truth, and within strata.
+
+Everything is drawn from counts: a million people take no more time than the cells of their table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import TooFewObservations
+from assay.model import Floats, HiddenEffect, Integers
+from assay.statistics.hidden.strata import MOST_PAIRS, SURE, furthest
+from assay.statistics.hidden.varying import varying_effect
+from assay.statistics.special import special
+
+DRAWS = 4000
+
+LEAST_FREEDOM = 4
+"""Minimum degrees of freedom of Student tails: with fewer, no finite variance exists."""
+
+FOUR_FIFTHS = 0.8
+"""Impact ratio below which a group is flagged (29 CFR 1607.4 D)."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Outcomes of people, counted: each cell has one outcome and one group.
+
+    Attributes
+    ----------
+    values : ndarray, shape (cells,)
+        Outcome: 1 or 0 for a decision, or a score.
+    groups : ndarray of int, shape (cells,)
+        Index of the group.
+    people, mass, squares : ndarray, shape (cells,)
+        Number of people, sum of their weights, and sum of the squared weights.
+    bundles : ndarray of int, shape (cells,), or None
+        Bundle of clusters of each cell; ``None`` if people are independent.
+    size : int
+        Number of groups.
+    binary : bool
+        Whether outcomes are 0 or 1.
+    """
+
+    values: Floats
+    groups: Integers
+    people: Floats
+    mass: Floats
+    squares: Floats
+    bundles: Integers | None
+    size: int
+    binary: bool
+
+    def where(self, selected: NDArray[np.bool_]) -> Sample:
+        """Return the sample of the selected cells."""
+        arrays = {name: getattr(self, name)[selected] for name in ("values", "groups", "people", "mass", "squares")}
+        return replace(self, **arrays, bundles=None if self.bundles is None else self.bundles[selected])
+
+    def per_group(self, numbers: Floats) -> Floats:
+        """Return the sum of a number of each cell, for every group."""
+        return np.asarray(np.bincount(self.groups, numbers, self.size), dtype=float)
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Sum of the weights of each group."""
+        return self.per_group(self.mass)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean outcome of each group; NaN for an empty group."""
+        tops = self.per_group(self.mass * self.values)
+        return np.asarray(np.divide(tops, self.totals, out=np.full(self.size, np.nan), where=self.totals > 0))
+
+    @cached_property
+    def effective(self) -> Floats:
+        """Effective number of people of each group with unequal weights (Kish 1965); 0 for an empty group."""
+        squares = self.per_group(self.squares)
+        return np.asarray(np.divide(self.totals**2, squares, out=np.zeros(self.size), where=squares > 0))
+
+    @cached_property
+    def bundles_of_group(self) -> Integers:
+        """Number of bundles in which each group has people."""
+        assert self.bundles is not None  # noqa: S101  called for clusters only
+        present = np.unique(np.stack([self.groups, self.bundles]), axis=1)
+        return np.bincount(present[0], minlength=self.size).astype(np.int64)
+
+    def draw_means(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
+        """Draw the mean outcome of each group, shape (draws, groups); an empty group has its prior.
+
+        Notes
+        -----
+        Independent people: Jeffreys' posterior of a rate, with the effective number of people; of a mean, Student's t.
+        Clusters: a Bayesian bootstrap of bundles of clusters. With one person in each bundle it is Jeffreys' posterior
+        too, because sums of exponential weights are gamma variables. Few bundles have Student tails.
+        """
+        if self.bundles is not None:
+            return self._bundled(rng, draws)
+        sizes, means = self.effective, np.nan_to_num(self.means)
+        if self.binary:
+            yes = np.clip(sizes * means, 0.0, sizes)
+            return rng.beta(yes + 0.5, sizes - yes + 0.5, (draws, self.size))
+        squares = self.per_group(self.mass * (self.values - means[self.groups]) ** 2)
+        freedom = np.maximum(sizes - 1, LEAST_FREEDOM)
+        variance = np.divide(squares, self.totals, out=np.zeros(self.size), where=self.totals > 0) / freedom
+        return np.asarray(means + np.sqrt(variance) * rng.standard_t(freedom, (draws, self.size)))
+
+    def _bundled(self, rng: np.random.Generator, draws: int) -> Floats:
+        assert self.bundles is not None  # noqa: S101  called for clusters only
+        count = int(self.bundles.max(initial=0)) + 1
+        place, shape = self.bundles * self.size + self.groups, (count, self.size)
+        tops, bottoms = (
+            np.bincount(place, numbers, count * self.size).reshape(shape)
+            for numbers in (self.mass * self.values, self.mass)
+        )
+        weights = rng.standard_gamma(1.0, (draws, count))
+        upper, lower = weights @ tops, weights @ bottoms
+        if self.binary:  # half a person with each outcome, as in Jeffreys' prior
+            person = float(self.squares.sum() / max(self.mass.sum(), 1e-300))
+            yes, no = person * rng.standard_gamma(0.5, (2, draws, self.size))
+            upper, lower = upper + yes, lower + yes + no
+        means = np.divide(upper, lower, out=np.zeros_like(upper), where=lower > 0)
+        # the weights give a mean of K bundles (K - 1) / (K + 1) of its variance, and normal tails
+        bundles = np.maximum(2.0, self.bundles_of_group)
+        freedom = np.maximum(bundles - 1, LEAST_FREEDOM)
+        chi_squared = 2 * special.gammaincinv(freedom / 2, rng.random((draws, 1)))
+        tails = np.sqrt(freedom / chi_squared * (bundles + 1) / (bundles - 1))
+        centre = means.mean(axis=0)
+        wider = centre + (means - centre) * tails
+        return np.asarray(np.clip(wider, 0.0, 1.0) if self.binary else wider)
+
+
+def differences(means: Floats) -> Floats:
+    """Return the mean of each group less that of each earlier group, shape (draws, pairs)."""
+    count = means.shape[1]
+    return np.stack([means[:, b] - means[:, a] for a, b in combinations(range(count), 2)], axis=1)
+
+
+def chance_of(means: Floats) -> float:
+    """Return the p-value of the differences between groups, by a Wald test that all groups are equal.
+
+    `means` are draws of each group's outcome, shape (draws, groups); their covariance is that of the errors. Of many
+    noisy differences one is always large; the test counts how many there are.
+    """
+    gaps = means[:, 1:] - means[:, :1]
+    centre, covariance = gaps.mean(axis=0), np.atleast_2d(np.cov(gaps.T))
+    statistic = centre @ np.linalg.pinv(covariance, hermitian=True) @ centre
+    return float(special.chdtrc(gaps.shape[1], max(0.0, float(statistic))))
+
+
+def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
+    """Draw the outcomes of groups within strata, as deviations from their common mean; shape (draws, groups).
+
+    The groups are compared within strata only: the outcome is a sum of an effect of the group and one of the stratum.
+    For two groups the difference is the Mantel-Haenszel risk difference, with the weights ``n1 n2 / (n1 + n2)``. Its
+    error is robust: people, or bundles of clusters, are the independent units.
+
+    Parameters
+    ----------
+    strata : ndarray of int, shape (cells,)
+        Stratum of each cell.
+
+    Raises
+    ------
+    TooFewObservations
+        If two groups cannot be compared, because no chain of common strata connects them.
+
+    References
+    ----------
+    .. [1] Greenland & Robins (1985), "Estimation of a common effect parameter from sparse follow-up data",
+       Biometrics 41: the Mantel-Haenszel risk difference.
+    .. [2] Cameron, Gelbach & Miller (2011), "Robust inference with multiway clustering", J. Bus. Econ. Stat. 29.
+    """
+    count, strata_count = sample.size, int(strata.max(initial=0)) + 1
+    shape = (strata_count, count)
+    place = strata * count + sample.groups
+    mass = np.bincount(place, sample.mass, strata_count * count).reshape(shape)
+    tops = np.bincount(place, sample.mass * sample.values, strata_count * count).reshape(shape)
+    totals = np.maximum(mass.sum(axis=1), 1e-300)
+    shares, stratum_means = mass / totals[:, None], tops.sum(axis=1) / totals
+    information = np.diag(mass.sum(axis=0)) - shares.T @ mass
+    eigenvalues = np.linalg.eigvalsh(information)
+    if (eigenvalues < 1e-9 * max(1.0, float(eigenvalues[-1]))).sum() > 1:
+        raise TooFewObservations("some groups share no stratum with the others, so that they cannot be compared")
+    inverse = np.linalg.pinv(information, rcond=1e-10, hermitian=True)
+    effects = inverse @ (tops - mass * stratum_means[:, None]).sum(axis=0)
+    fitted = stratum_means[:, None] + effects - (shares @ effects)[:, None]  # shape (strata, groups)
+    residuals = sample.values - fitted[strata, sample.groups]
+    people = np.bincount(strata, sample.people, strata_count)
+    # with a mean for each stratum, residuals are too small by a factor of (n - 1) / n in their square
+    residuals *= np.sqrt(people / np.maximum(people - 1, 1))[strata]
+    away = np.eye(count)[sample.groups] - shares[strata]
+    if sample.bundles is None:
+        scores, weight = away * residuals[:, None], sample.squares
+    else:
+        bundle_count = int(sample.bundles.max(initial=0)) + 1
+        scores = np.zeros((bundle_count, count))
+        np.add.at(scores, sample.bundles, away * (residuals * sample.mass)[:, None])
+        weight = np.full(bundle_count, bundle_count / max(1, bundle_count - 1))
+    covariance = inverse @ ((scores * weight[:, None]).T @ scores) @ inverse
+    root = np.linalg.cholesky(covariance + 1e-15 * np.eye(count))
+    normal = rng.standard_normal((draws, count)) @ root.T
+    if sample.bundles is not None:
+        freedom = max(int(sample.bundles_of_group.min()) - 1, LEAST_FREEDOM)
+        normal *= np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))
+    return np.asarray(effects + normal)
+
+
+def within_strata(
+    sample: Sample,
+    strata: Integers,
+    names: Sequence[str],
+    labels: Sequence[str],
+    scale: float,
+    rng: np.random.Generator,
+    *,
+    least: int,
+    most: int,
+) -> tuple[HiddenEffect, ...]:
+    """Draw the difference between groups within each large stratum, with a joint fit of the strata of a pair.
+
+    Parameters
+    ----------
+    strata : ndarray of int, shape (cells,)
+        Stratum of each cell, an index of `names`.
+    labels : sequence of str
+        Names of the groups.
+    scale : float
+        Scale of the prior of the spread between strata, in the unit of the outcome.
+    least, most : int
+        Minimum number of people of each group in a stratum, and maximum number of strata: the largest.
+    """
+    per_stratum = np.bincount(strata, sample.people, len(names))
+    samples: dict[int, tuple[Floats, NDArray[np.bool_]]] = {}
+    for stratum in np.argsort(-per_stratum, kind="stable")[:most].tolist():
+        inside = sample.where(strata == stratum)
+        enough = inside.per_group(inside.people) >= least
+        if enough.sum() >= 2:
+            samples[stratum] = (inside.draw_means(rng), enough)
+    pairs = [
+        (a, b, [stratum for stratum, (_, enough) in samples.items() if enough[a] and enough[b]])
+        for a, b in combinations(range(sample.size), 2)
+    ]
+    pairs = [pair for pair in pairs if len(pair[2]) >= 2]
+    if not pairs:
+        return ()
+    drawn_pairs = [
+        np.stack([samples[stratum][0][:, b] - samples[stratum][0][:, a] for stratum in common], axis=1)
+        for a, b, common in pairs
+    ]
+    reach = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in drawn_pairs])
+    comparisons = sum(len(common) for _, _, common in pairs)
+    critical = float(special.ndtri(1 - (1 - SURE) / 2 / comparisons))
+    effects = []
+    for index in furthest(reach, MOST_PAIRS).tolist():
+        (a, b, common), gaps = pairs[index], drawn_pairs[index]
+        estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
+        fitted = varying_effect(estimates, errors**2, scale, rng).each
+        for place, stratum in enumerate(common):
+            significant = abs(estimates[place]) > critical * errors[place]
+            name = f"{names[stratum]}, {labels[a]} to {labels[b]}"
+            effects.append(HiddenEffect("stratum", name, np.abs(fitted[:, place]), bound=not significant))
+    return tuple(effects)
+
+
+def below_four_fifths(means: Floats, rng: np.random.Generator) -> Floats:
+    """Return the probability that each group's rate is below four fifths of the highest rate, given all groups.
+
+    The highest of many observed rates is too high, and the lowest too low. So the logarithms of three or more rates are
+    fitted together: where groups hardly differ beyond chance, each rate is near the common one.
+
+    Parameters
+    ----------
+    means : ndarray, shape (draws, groups)
+        Draws of the rates, two groups or more.
+    """
+    rates = means
+    if means.shape[1] > 2:
+        logs = np.log(np.maximum(means, 1e-12))
+        scale = -math.log(FOUR_FIFTHS)
+        rates = np.exp(varying_effect(logs.mean(axis=0), np.cov(logs.T), scale, rng, len(means)).each)
+    return np.asarray((rates < FOUR_FIFTHS * rates.max(axis=1, keepdims=True)).mean(axis=0))
+
+
+@dataclass(frozen=True)
+class Missing:
+    """People who could change a rate if what is missing were known, by group."""
+
+    undecided: Floats
+    """People without a decision."""
+    favourable: Floats
+    """People with a favourable decision, of whom it is not known whether they belong to the class."""
+    unfavourable: Floats
+    """The same with an unfavourable decision."""
+
+    def largest_change(self, yes: Floats, people: Floats) -> float:
+        """Return the largest change of a difference between two groups that the missing values can make."""
+        rate = yes / people
+        most = (yes + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
+        least = yes / (people + self.undecided + self.unfavourable)
+        return float((most - rate).max() + (rate - least).max())

@@ -1,0 +1,286 @@
+"""The table of a column or an intersection: outcomes by group, with intervals, tests and error rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.document import EffectDocument
+from assay.methods.outcomes.decision_table import DecisionTable, Grouping
+from assay.methods.outcomes.detail import DisparityDocument, GroupOutcome, TenthDocument
+from assay.methods.outcomes.effects import DRAWS, FOUR_FIFTHS, Sample, below_four_fifths
+from assay.methods.outcomes.rates import (
+    FEW_EXPECTED,
+    LEVEL,
+    auc,
+    disparity,
+    error_rates,
+    fisher_mid_p,
+    flagged_by_chance,
+    holm,
+    jeffreys,
+    least_expected,
+    quantile,
+    two_proportion_z,
+)
+from assay.model import Floats
+from assay.statistics.intervals.credible import equal_tailed
+from assay.statistics.special import special
+
+NO_PEOPLE = EffectDocument(why="not estimable: nobody with a known outcome")
+NO_RATIO = EffectDocument(why="not estimable: the reference rate is 0")
+NO_REFERENCE = EffectDocument(why="not estimable: no group has a rate")
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Outcomes of all cells of a table.
+
+    Attributes
+    ----------
+    favourable : ndarray, shape (cells,)
+        1 or 0, NaN if the outcome is unknown.
+    truth : ndarray, shape (cells,), or None
+        1 if the favourable decision is right, 0 if it is wrong, NaN if that is unknown.
+    scores : ndarray, shape (cells,), or None
+        Scores, NaN if unknown: the table then has AUC and calibration instead of error rates.
+    """
+
+    favourable: Floats
+    truth: Floats | None
+    scores: Floats | None
+
+
+@dataclass(frozen=True)
+class OutcomeTable:
+    """Rows of a table, the name of its reference group, and the chance that an even service would be flagged."""
+
+    groups: tuple[GroupOutcome, ...]
+    unknown: GroupOutcome
+    reference: str | None
+    even_flagged: float | None
+
+
+def outcome_table(
+    table: DecisionTable,
+    grouping: Grouping,
+    outcomes: Outcomes,
+    excluded: Mapping[str, str],
+    confidence: float,
+    rng: np.random.Generator,
+) -> OutcomeTable:
+    """Compute the table of a grouping.
+
+    Parameters
+    ----------
+    excluded : mapping of str to str
+        Excluded groups, with the reason of each: they have a row, and are in no comparison.
+    confidence : float
+        Probability of a ratio below four fifths from which a group is suspicious.
+    """
+    counted = _Counted(table, grouping, outcomes)
+    groups = [counted.row(index) for index in range(len(grouping.labels))]
+    groups = [replace(row, excluded=excluded.get(row.group or "")) for row in groups]
+    compared = [index for index, row in enumerate(groups) if row.people and row.excluded is None]
+    unknown = counted.row(-1)
+    if not compared:
+        return OutcomeTable(tuple(groups), unknown, None, None)
+    reference = max(compared, key=lambda index: (groups[index].rate.estimate or 0.0, groups[index].people or 0))
+    sample = counted.sample()
+    means = sample.draw_means(rng.spawn(1)[0], DRAWS)
+    effective = counted.effective(means)
+    for index in compared:
+        groups[index] = _compared(groups[index], groups[reference], means[:, index], means[:, reference])
+        if index != reference and not table.weights and not table.bundles:  # the tests need independent people
+            groups[index] = _tested(groups[index], groups[reference])
+    if len(compared) > 1:
+        chances = below_four_fifths(means[:, compared], rng.spawn(1)[0])
+        for index, chance in zip(compared, chances.tolist(), strict=True):
+            groups[index] = replace(groups[index], below_four_fifths=chance, suspicious=chance >= confidence)
+        p_values = {index: p for index in compared if (p := groups[index].p) is not None}
+        for index, p in zip(p_values, holm([*p_values.values()]).tolist(), strict=True):
+            groups[index] = replace(groups[index], holm=p)
+    pooled = float(np.nansum(sample.means[compared] * sample.totals[compared]) / sample.totals[compared].sum())
+    even = flagged_by_chance(effective[compared], pooled, rng.spawn(1)[0]) if len(compared) > 1 else None
+    return OutcomeTable(tuple(groups), unknown, groups[reference].group, even)
+
+
+def _compared(row: GroupOutcome, reference: GroupOutcome, means: Floats, reference_means: Floats) -> GroupOutcome:
+    """Return the row of a group, compared with the reference group."""
+    rate, highest = row.rate.estimate, reference.rate.estimate
+    if rate is None or highest is None:
+        return replace(row, ratio=NO_REFERENCE, difference=NO_REFERENCE)
+    exact = disparity(rate, highest)
+    ratio, difference = NO_RATIO, EffectDocument(rate - highest, None, None)
+    if row.group == reference.group:
+        difference = EffectDocument(0.0)
+        ratio = EffectDocument(1.0) if highest else NO_RATIO
+    else:
+        difference = _interval(rate - highest, means - reference_means)
+        if exact.ratio is not None:
+            ratio = _interval(exact.ratio, means / np.maximum(reference_means, 1e-300))
+    people = row.people or 0
+    return replace(
+        row,
+        ratio=ratio,
+        difference=difference,
+        shortfall=max(0.0, (highest - rate) * people),
+        flagged=None if exact.ratio is None else exact.ratio < FOUR_FIFTHS - 1e-12,
+        disparities={
+            name: _disparity(error.estimate, reference.error_rates.get(name, EffectDocument()).estimate)
+            for name, error in row.error_rates.items()
+        },
+    )
+
+
+def _tested(row: GroupOutcome, reference: GroupOutcome) -> GroupOutcome:
+    """Add the z statistic and the p-value of the comparison with the reference group."""
+    sizes = [reference.people or 0, row.people or 0]
+    yes = [(group.rate.estimate or 0.0) * size for group, size in zip((reference, row), sizes, strict=True)]
+    z = two_proportion_z(yes, sizes)
+    if z is None:
+        return row
+    counts = [round(number) for number in yes]
+    if least_expected(yes, sizes) < FEW_EXPECTED:
+        return replace(row, z=z, p=fisher_mid_p(counts, sizes), test="fisher-mid-p")
+    return replace(row, z=z, p=float(2 * special.ndtr(-abs(z))), test="z")
+
+
+def _disparity(rate: float | None, reference: float | None) -> DisparityDocument:
+    exact = disparity(rate, reference)
+    return DisparityDocument(exact.difference, exact.ratio, exact.why)
+
+
+def _interval(estimate: float, samples: Floats) -> EffectDocument:
+    """Return an estimate with the interval of its draws, which the estimate extends if it lies outside."""
+    limits = equal_tailed(samples, LEVEL)
+    return EffectDocument(estimate, min(limits.low, estimate), max(limits.high, estimate), LEVEL)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The cells of a table with their outcomes, and the rows of single groups."""
+
+    table: DecisionTable
+    grouping: Grouping
+    outcomes: Outcomes
+
+    def sample(self) -> Sample:
+        """Return the known outcomes of people with a known group."""
+        known = ~np.isnan(self.outcomes.favourable) & (self.grouping.codes >= 0)
+        return sample_of(self.table, self.grouping, self.outcomes.favourable, known, binary=True)
+
+    def effective(self, means: Floats) -> Floats:
+        """Return the effective number of people of each group, with weights or clusters."""
+        sample = self.sample()
+        if sample.bundles is None:
+            return sample.effective
+        rates = np.clip(np.nan_to_num(sample.means), 0.01, 0.99)
+        variance = np.maximum(means.var(axis=0), 1e-12)
+        return np.asarray(np.minimum(sample.per_group(sample.people), np.maximum(1.0, rates * (1 - rates) / variance)))
+
+    def row(self, code: int) -> GroupOutcome:
+        """Return the row of a group without comparisons; -1 stands for the people whose group is unknown."""
+        mine, outcomes, table = self.grouping.codes == code, self.outcomes, self.table
+        known = mine & ~np.isnan(outcomes.favourable)
+        label = self.grouping.labels[code] if code >= 0 else None
+        row = GroupOutcome(
+            group=label,
+            people=int(table.people[known].sum()),
+            undecided=int(table.people[mine & ~known].sum()),
+            favourable=float((table.mass[known] * outcomes.favourable[known]).sum()),
+        )
+        if not row.people:
+            return replace(row, rate=NO_PEOPLE)
+        row = replace(row, rate=self._rate(known, outcomes.favourable))
+        if code < 0:
+            return row
+        if outcomes.scores is not None:
+            scored = mine & ~np.isnan(outcomes.scores)
+            if scored.any():
+                row = replace(row, mean_score=self._mean(scored, outcomes.scores))
+        return row if outcomes.truth is None else self._with_errors(row, mine, known, outcomes.truth)
+
+    def _with_errors(
+        self, row: GroupOutcome, mine: NDArray[np.bool_], known: NDArray[np.bool_], truth: Floats
+    ) -> GroupOutcome:
+        table, favourable = self.table, self.outcomes.favourable
+        proved = known & ~np.isnan(truth)
+        matrix = {
+            name: float(table.mass[proved & (favourable == decision) & (truth == right)].sum())
+            for name, decision, right in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0))
+        }
+        sample = sample_of(table, self.grouping, favourable, proved, binary=True)
+        size = float(sample.effective[self.grouping.labels.index(row.group or "")] / max(sum(matrix.values()), 1e-300))
+        if self.outcomes.scores is None:
+            return replace(row, matrix=matrix, error_rates=error_rates(matrix, size))
+        scored = mine & ~np.isnan(truth) & ~np.isnan(self.outcomes.scores)
+        scores = self.outcomes.scores[scored]
+        return replace(row, auc=auc(scores, table.mass[scored], truth[scored] == 1), tenths=self._tenths(scored, truth))
+
+    def _tenths(self, scored: NDArray[np.bool_], truth: Floats) -> tuple[TenthDocument, ...]:
+        """Return the calibration of a group by tenths of the scores of all people."""
+        assert self.outcomes.scores is not None  # noqa: S101  called for scores only
+        tenths = tenths_of(self.table, self.outcomes.scores)
+        rows = []
+        for tenth, above in enumerate(tenths.ends):
+            inside = scored & (tenths.codes == tenth)
+            people = int(self.table.people[inside].sum())
+            if people:
+                mean = float(np.average(self.outcomes.scores[inside], weights=self.table.mass[inside]))
+                rows.append(TenthDocument(above, people, mean, self._rate(inside, truth)))
+        return tuple(rows)
+
+    def _rate(self, selected: NDArray[np.bool_], values: Floats) -> EffectDocument:
+        """Return the rate of the selected cells, all of one group, with its interval."""
+        mass = self.table.mass[selected]
+        yes, total = float((mass * values[selected]).sum()), float(mass.sum())
+        if not self.table.bundles:
+            return jeffreys(yes, total, total**2 / float(self.table.mass_squares[selected].sum()))
+        return _interval(yes / total, self._draws(selected, values, binary=True))
+
+    def _mean(self, selected: NDArray[np.bool_], values: Floats) -> EffectDocument:
+        mean = float(np.average(values[selected], weights=self.table.mass[selected]))
+        return _interval(mean, self._draws(selected, values, binary=False))
+
+    def _draws(self, selected: NDArray[np.bool_], values: Floats, *, binary: bool) -> Floats:
+        """Draw the mean of the selected cells as that of one group; the draws of equal cells are equal."""
+        alone = Grouping(self.grouping.name, ("all",), np.zeros_like(self.grouping.codes))
+        sample = sample_of(self.table, alone, values, selected, binary=binary)
+        return sample.draw_means(np.random.Generator(np.random.PCG64(0)), DRAWS)[:, 0]
+
+
+def sample_of(
+    table: DecisionTable, grouping: Grouping, values: Floats, selected: NDArray[np.bool_], *, binary: bool
+) -> Sample:
+    """Return the outcomes of the selected cells of a table."""
+    return Sample(
+        values=values[selected],
+        groups=grouping.codes[selected],
+        people=table.people[selected],
+        mass=table.mass[selected],
+        squares=table.mass_squares[selected],
+        bundles=np.array(table.bundles, dtype=np.int64)[selected] if table.bundles else None,
+        size=len(grouping.labels),
+        binary=binary,
+    )
+
+
+@dataclass(frozen=True)
+class Tenths:
+    """Lower ends of the tenths of a score, the first ``-inf`` written as ``None``, and the tenth of each cell."""
+
+    ends: tuple[float | None, ...]
+    codes: NDArray[np.int64]
+
+
+def tenths_of(table: DecisionTable, scores: Floats) -> Tenths:
+    """Split all people at the deciles of their score; equal scores are in one tenth, and empty tenths are left out."""
+    known = ~np.isnan(scores)
+    cuts = [quantile(scores[known], table.people[known], tenth / 10) for tenth in range(1, 10)]
+    ends = np.unique(cuts)
+    codes = np.searchsorted(ends, np.where(known, scores, np.inf), side="left").astype(np.int64)
+    return Tenths((None, *ends.tolist()), codes)

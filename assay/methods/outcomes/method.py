@@ -1,0 +1,289 @@
+"""Outcomes: a service judged by its own recorded decisions, without a call.
+
+The file stays with the uploader. A rating holds counts of people by the named columns, and the digest of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Gt, Lt, MaxLen, MinLen
+
+from assay.bounds import Bounded, refuse_repeats
+from assay.document import AggregationDocument, ComponentDocument
+from assay.errors import SpecificationError, UnknownName
+from assay.experiment import Experiment, Method
+from assay.methods.outcomes import words as spoken
+from assay.methods.outcomes.analysis import Output, Task, judge_outcomes
+from assay.methods.outcomes.decision_table import DecisionTable, Grouping, grouping_of
+from assay.methods.outcomes.detail import DataDocument, OutcomesAggregation, OutcomesComponent
+from assay.methods.outcomes.rates import quantile
+from assay.model import Floats, Kind
+from assay.references import NOTHING, Found, NamedDecisions, References
+
+Column = Annotated[str, MaxLen(200)]
+Value = Annotated[str, MinLen(1), MaxLen(200)]
+
+SMALL_SHARE = 0.02
+"""Share of the people below which a group may be excluded (6 RCNY 5-301)."""
+
+MOST_VALUES = 200
+"""Maximum number of groups of a column or an intersection."""
+
+
+@dataclass(frozen=True)
+class Exclusion(Bounded):
+    """A small group that is left out of all comparisons, with the reason; it keeps its row in the table.
+
+    Parameters
+    ----------
+    by : str
+        Column of the group; of an intersection, its columns joined by `` x ``.
+    group : str
+        Name of the group, as the table has it.
+    why : str
+        The reason, which the rating states.
+    """
+
+    by: Column
+    group: Annotated[str, MinLen(1), MaxLen(1000)]
+    why: Annotated[str, MinLen(1), MaxLen(500)]
+
+
+@dataclass(frozen=True)
+class Outcomes(Bounded, Method):
+    """Compare recorded decisions, or scores, between groups of people.
+
+    Parameters
+    ----------
+    attribute : str
+        What the rating is about, in a word. Empty: the columns of `by`.
+    by : tuple of str
+        Columns of the file with the groups of people.
+    intersections : tuple of tuple of str
+        Columns whose combinations are groups too, such as sex and race together.
+    decision : str
+        Column of the decision. Empty if there is only a score.
+    favourable : str
+        Value of `decision` that is favourable to the person.
+    unfavourable : tuple of str
+        Values that are not. Empty: the only other value. People with a further value are counted as without a decision.
+    score : str
+        Column of the service's score; a higher one is better for the person.
+    threshold : float, optional
+        Score from which the decision is favourable, if there is no column of decisions.
+    truth : str
+        Column of what later proved right (repaid, stayed). Empty if that is not known.
+    truth_favourable : str
+        Value of `truth` by which the favourable decision is right. Empty: the same as `favourable`.
+    truth_unfavourable : tuple of str
+        Values by which it is wrong. Empty: the only other value.
+    strata : tuple of str
+        Columns of what may legitimately matter, such as the job: people are compared within their combinations.
+    cluster : str
+        Column of people who belong together, such as the employer: only clusters are independent.
+    weight : str
+        Column of weights.
+    unknown : tuple of str
+        Values that mean "not known", in all columns of text. Empty cells always do.
+    exclusions : tuple of Exclusion
+        Groups of less than 2 % of the people that are left out of comparisons. They are never the reference.
+    period : str
+        Dates of the data, such as ``2026-01..2026-06``; the report states it.
+    delta : float
+        Largest difference of favourable rates that still counts as none.
+    delta_score : float
+        The same for mean scores, in standard deviations of the score.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How several components become one letter: ``worst`` or ``vote``.
+    table : DecisionTable, optional
+        The counted file; filled in from the upload.
+    """
+
+    attribute: Annotated[str, MaxLen(100)] = ""
+    method: Literal["outcomes"] = "outcomes"
+    by: Annotated[tuple[Column, ...], MaxLen(6)] = ()
+    intersections: Annotated[tuple[Annotated[tuple[Column, ...], MinLen(2), MaxLen(3)], ...], MaxLen(8)] = ()
+    decision: Column = ""
+    favourable: Annotated[str, MaxLen(200)] = ""
+    unfavourable: Annotated[tuple[Value, ...], MaxLen(20)] = ()
+    score: Column = ""
+    threshold: float | None = None
+    truth: Column = ""
+    truth_favourable: Annotated[str, MaxLen(200)] = ""
+    truth_unfavourable: Annotated[tuple[Value, ...], MaxLen(20)] = ()
+    strata: Annotated[tuple[Column, ...], MaxLen(4)] = ()
+    cluster: Column = ""
+    weight: Column = ""
+    unknown: Annotated[tuple[Value, ...], MaxLen(20)] = ()
+    exclusions: Annotated[tuple[Exclusion, ...], MaxLen(100)] = ()
+    period: Annotated[str, MaxLen(100)] = ""
+    delta: Annotated[float, Gt(0), Lt(1)] = 0.05
+    delta_score: Annotated[float, Gt(0), Lt(10)] = 0.1
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+    table: DecisionTable | None = None
+
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DECISION_TOOL})
+    summary: ClassVar[str] = "Who got which decision: do outcomes differ between groups, also among people alike?"
+    paper: ClassVar[str] = "Srivastava & Rossi (2018); Hardt, Price & Srebro (2016)"
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    COMPONENT: ClassVar[type[ComponentDocument]] = OutcomesComponent
+    AGGREGATION: ClassVar[type[AggregationDocument]] = OutcomesAggregation
+
+    def __post_init__(self) -> None:
+        """Check the columns; of a counted file, that it has them and the named values."""
+        super().__post_init__()
+        if not self.by:
+            raise SpecificationError("name the columns with the groups of people", "by")
+        if not self.decision and not self.score:
+            raise SpecificationError("name the column of the decision, or that of a score", "decision")
+        refuse_repeats("by", self.by)
+        parts = (*self.by, self.decision, self.score, self.truth, *self.strata, self.cluster, self.weight)
+        used = [name for name in parts if name]
+        refuse_repeats("decision", used)
+        for index, columns in enumerate(self.intersections):
+            for name in columns:
+                if name not in self.by:
+                    raise UnknownName("column of by", name, self.by, f"intersections.{index}")
+            refuse_repeats(f"intersections.{index}", columns)
+        if self.threshold is not None and (self.decision or not self.score):
+            raise SpecificationError("a threshold makes decisions of a score, where no decision is named", "threshold")
+        if not self.attribute:
+            object.__setattr__(self, "attribute", ", ".join(self.by)[:100])
+        if self.table is not None:
+            self.task()  # raises an error for an unknown column or value
+
+    # ------------------------------------------------------------------------ the file
+    def references(self) -> References:
+        """Return the columns to count people by, unless the file is counted already."""
+        if self.table is not None:
+            return NOTHING
+        columns = (*self.by, self.decision, self.truth, *self.strata)
+        cuts = () if self.threshold is None else (self.threshold,)
+        named = NamedDecisions(tuple(filter(None, columns)), self.score, self.cluster, self.weight, self.unknown, cuts)
+        return References(decisions=named)
+
+    def with_references(self, found: Found) -> Outcomes:
+        """Return the method with the counted file."""
+        return self if found.decisions is None else replace(self, table=DecisionTable.read(found.decisions))
+
+    def expected_probes(self) -> int:
+        """Return 0: nothing is asked."""
+        return 0
+
+    # ------------------------------------------------------------------------ design
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Judge the outcomes without asking anything."""
+        if self.table is None:
+            raise SpecificationError("there is no file of decisions: upload one, and name it in the target", "table")
+        components = judge_outcomes(self.task(), rng)
+        yield from ()
+        return self.finding(components, self._data())
+
+    def _data(self) -> OutcomesAggregation:
+        """Return what the rating says about the file."""
+        assert self.table is not None  # noqa: S101  only called with a table
+        names = ("by", "decision", "score", "truth", "strata", "cluster", "weight")
+        columns = {
+            name: columns if isinstance(columns, str) else ", ".join(columns)
+            for name in names
+            if (columns := getattr(self, name))
+        }
+        data = DataDocument(self.table.rows, self.table.digest, self.period or None, columns)
+        return OutcomesAggregation(data=data)
+
+    def task(self) -> Task:
+        """Read the table as this request names its columns.
+
+        Raises
+        ------
+        SpecificationError
+            If the table lacks a column or a value, or a group must not be excluded.
+        """
+        table = self.table
+        assert table is not None  # noqa: S101  called with a table only
+        groupings = [
+            grouping_of(table, names, self.unknown) for names in (*((name,) for name in self.by), *self.intersections)
+        ]
+        for grouping in groupings:
+            if len(grouping.labels) > MOST_VALUES:
+                message = f"{grouping.name} has {len(grouping.labels):,} groups, and at most {MOST_VALUES} are compared"
+                raise SpecificationError(f"{message}: name a column of groups, not of single values", "by")
+        strata = grouping_of(table, self.strata, self.unknown) if self.strata else None
+        return Task(
+            table=table,
+            groupings=groupings,
+            outputs=self._outputs(table),
+            truth=self._truth(table),
+            scores=table.score if self.score else None,
+            strata=None if strata is None else strata.codes,
+            strata_names=() if strata is None else strata.labels,
+            strata_by=" and ".join(self.strata),
+            excluded=self._excluded(table, groupings),
+            confidence=self.confidence,
+        )
+
+    def _truth(self, table: DecisionTable) -> Floats | None:
+        if not self.truth:
+            return None
+        positive = self.truth_favourable
+        if not positive and self.favourable in table.column(self.truth).values:
+            positive = self.favourable
+        return table.answers(self.truth, positive, self.truth_unfavourable, self.unknown, "truth_favourable")
+
+    def _outputs(self, table: DecisionTable) -> list[Output]:
+        """Return the decision and the score, with what counts as favourable."""
+        outputs = []
+        if self.decision:
+            decided = table.answers(self.decision, self.favourable, self.unfavourable, self.unknown, "favourable")
+            words = f"{self.decision}: {self.favourable}"
+            outputs.append(Output(self.decision, decided, decided, words, self.delta, binary=True))
+        if not self.score:
+            return outputs
+        scores, people = table.score, table.people
+        known = ~np.isnan(scores)
+        if not known.any():
+            raise SpecificationError(f"no row has a number in the column {self.score}", "score")
+        if self.threshold is not None:
+            decided = np.where(known, scores >= self.threshold, np.nan)
+            words = f"{self.score} of {self.threshold:g} or more"
+            outputs.append(Output("decision", decided, decided, words, self.delta, binary=True))
+        median = quantile(scores[known], people[known], 0.5)
+        mean = np.average(scores[known], weights=table.mass[known])
+        deviation = float(np.sqrt(np.average((scores[known] - mean) ** 2, weights=table.mass[known])))
+        if not deviation > 0:
+            raise SpecificationError(f"every score in the column {self.score} is {mean:g}", "score")
+        facts = {"median": median, "at_median": int(people[known & (scores == median)].sum())}
+        above, words = np.where(known, scores > median, np.nan), f"{self.score} above the median of {median:g}"
+        outputs.append(
+            Output(self.score, scores / deviation, above, words, self.delta_score, binary=False, facts=facts)
+        )
+        return outputs
+
+    def _excluded(self, table: DecisionTable, groupings: list[Grouping]) -> dict[str, dict[str, str]]:
+        """Return the excluded groups by grouping, with reasons."""
+        by_name = {grouping.name: grouping for grouping in groupings}
+        excluded: dict[str, dict[str, str]] = {}
+        for index, exclusion in enumerate(self.exclusions):
+            grouping = by_name.get(exclusion.by)
+            if grouping is None:
+                raise UnknownName("table", exclusion.by, tuple(by_name), f"exclusions.{index}.by")
+            if exclusion.group not in grouping.labels:
+                raise UnknownName(
+                    f"group of {exclusion.by}", exclusion.group, grouping.labels, f"exclusions.{index}.group"
+                )
+            inside = grouping.codes == grouping.labels.index(exclusion.group)
+            share = float(table.people[inside].sum() / table.people.sum())
+            if share >= SMALL_SHARE:
+                message = (
+                    f"{exclusion.group} is {share:.1%} of the people; only a group of less than 2 % may be excluded"
+                )
+                raise SpecificationError(message, f"exclusions.{index}.group")
+            excluded.setdefault(exclusion.by, {})[exclusion.group] = exclusion.why
+        return excluded

@@ -1,0 +1,208 @@
+"""Rates of groups and the tests that compare them: selection rates, impact ratios, error rates, AUC, calibration.
+
+A rate with a denominator of 0 is not estimable: its number is ``None``, with a reason, and it enters no ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.document import EffectDocument
+from assay.model import Floats
+from assay.statistics.special import special
+
+LEVEL = 0.95
+
+FEW_EXPECTED = 5
+"""Expected count below which Fisher's exact test replaces the normal approximation (Cochran 1954)."""
+
+ERROR_RATES: Mapping[str, tuple[str, str]] = {
+    "tpr": ("tp", "tp fn"),
+    "fpr": ("fp", "fp tn"),
+    "fnr": ("fn", "tp fn"),
+    "tnr": ("tn", "fp tn"),
+    "ppv": ("tp", "tp fp"),
+    "fdr": ("fp", "tp fp"),
+    "npv": ("tn", "tn fn"),
+    "for": ("fn", "tn fn"),
+    "prevalence": ("tp fn", "tp fp tn fn"),
+}
+"""Numerator and denominator of each rate, as sums of the cells of the confusion matrix."""
+
+EMPTY: Mapping[str, str] = {
+    "tp fn": "nobody whom the truth proves right",
+    "fp tn": "nobody whom the truth proves wrong",
+    "tp fp": "nobody with a favourable decision",
+    "tn fn": "nobody with an unfavourable decision",
+    "tp fp tn fn": "nobody with a decision and a known truth",
+}
+"""Why a rate is not estimable, by its denominator."""
+
+
+def jeffreys(successes: float, trials: float, people: float | None = None, level: float = LEVEL) -> EffectDocument:
+    """Return a rate with its Jeffreys interval.
+
+    Parameters
+    ----------
+    successes, trials : float
+        Numerator and denominator of the rate; with weights, sums of weights.
+    people : float, optional
+        Effective number of people, if it differs from `trials` (weights, clusters).
+    level : float
+        Nominal coverage.
+
+    Returns
+    -------
+    EffectDocument
+        The limits are those of Beta(1/2 + k, 1/2 + n - k); at k = 0 and k = n, the limit is 0 or 1. Without
+        trials, there is no number but a reason.
+
+    References
+    ----------
+    .. [1] Brown, Cai & DasGupta (2001), "Interval estimation for a binomial proportion", Statistical Science 16.
+    .. [2] Korn & Graubard (1998), "Confidence intervals for proportions with small expected number of positive counts
+       estimated from survey data", Survey Methodology 24: the effective number of people.
+    """
+    if not trials > 0:
+        return EffectDocument(why="not estimable: nobody")
+    rate, size = successes / trials, trials if people is None else people
+    yes, tail = rate * size, (1 - level) / 2
+    low = 0.0 if successes == 0 else float(special.betaincinv(yes + 0.5, size - yes + 0.5, tail))
+    high = 1.0 if successes == trials else float(special.betaincinv(yes + 0.5, size - yes + 0.5, 1 - tail))
+    return EffectDocument(rate, min(low, rate), max(high, rate), level)
+
+
+@dataclass(frozen=True)
+class Disparity:
+    """A rate compared with that of a reference group; a ratio to a rate of 0 is not estimable."""
+
+    difference: float | None
+    ratio: float | None
+    why: str | None = None
+
+
+def disparity(rate: float | None, reference: float | None) -> Disparity:
+    """Compare a rate with that of the reference group, as difference and ratio."""
+    if rate is None or reference is None:
+        return Disparity(None, None, "not estimable: one of the rates does not exist")
+    if reference == 0:
+        return Disparity(rate - reference, None, "not estimable: the reference rate is 0")
+    return Disparity(rate - reference, rate / reference)
+
+
+def error_rates(counts: Mapping[str, float], size: float | None = None) -> dict[str, EffectDocument]:
+    """Compute the rates of a confusion matrix.
+
+    Parameters
+    ----------
+    counts : mapping of str to float
+        ``tp``, ``fp``, ``fn`` and ``tn``: favourable decisions that the truth proves right and wrong, and
+        unfavourable decisions that it proves wrong and right.
+    size : float, optional
+        Effective number of people divided by the sum of `counts`; 1 by default.
+
+    Returns
+    -------
+    dict of str to EffectDocument
+        A rate for each name of `ERROR_RATES`. FDR = 1 - PPV, FNR = 1 - TPR; ``for`` is the false omission rate.
+    """
+    rates = {}
+    for name, (top, bottom) in ERROR_RATES.items():
+        numerator, denominator = (sum(counts[cell] for cell in cells.split()) for cells in (top, bottom))
+        rate = jeffreys(numerator, denominator, denominator * (1.0 if size is None else size))
+        rates[name] = EffectDocument(why=f"not estimable: {EMPTY[bottom]}") if rate.estimate is None else rate
+    return rates
+
+
+def two_proportion_z(successes: Sequence[float], trials: Sequence[float]) -> float | None:
+    """Return the z statistic of two proportions with pooled variance, of the second less the first group.
+
+    ``None`` if a group is empty. If all outcomes are the same, the proportions do not differ and z is 0.
+    """
+    if min(trials) <= 0:
+        return None
+    pooled = sum(successes) / sum(trials)
+    error = math.sqrt(pooled * (1 - pooled) * (1 / trials[0] + 1 / trials[1]))
+    return (successes[1] / trials[1] - successes[0] / trials[0]) / error if error > 0 else 0.0
+
+
+def least_expected(successes: Sequence[float], trials: Sequence[float]) -> float:
+    """Return the smallest expected count of the 2 x 2 table of two groups and two outcomes."""
+    yes, total = sum(successes), sum(trials)
+    return min(trials) * min(yes, total - yes) / total
+
+
+def fisher_mid_p(successes: Sequence[int], trials: Sequence[int]) -> float:
+    """Return the two-sided mid-p value of Fisher's exact test of two proportions.
+
+    It is the probability of less likely tables with the same margins, and half of that of equally likely ones.
+
+    References
+    ----------
+    .. [1] Lancaster (1961), "Significance tests in discrete distributions", J. Am. Stat. Assoc. 56.
+    .. [2] Hirji, Tan & Elashoff (1991), "A quasi-exact test for comparing two binomial proportions", Stat. Med. 10.
+    """
+    yes, first, total = sum(successes), trials[0], sum(trials)
+    support = np.arange(max(0, yes - trials[1]), min(yes, first) + 1, dtype=float)
+
+    def log_choose(n: int | Floats, k: Floats) -> Floats:
+        return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
+
+    log_mass: Floats = log_choose(first, support) + log_choose(total - first, yes - support)
+    mass = np.exp(log_mass - log_mass.max())
+    mass /= mass.sum()
+    observed = mass[successes[0] - int(support[0])]
+    equal = np.isclose(mass, observed, rtol=1e-9, atol=0)
+    return float(min(1.0, mass[~equal & (mass < observed)].sum() + mass[equal].sum() / 2))
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Return p-values adjusted for the family-wise error rate by Holm's method (1979), in the same order."""
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1)))
+    return adjusted
+
+
+def auc(scores: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> float | None:
+    """Return the probability that a positive case scores above a negative one; ties count half.
+
+    ``None`` if one of the classes is empty. `mass` is the number of people (or sum of weights) of each score.
+    """
+    points, weights, positives = np.asarray(scores, float), np.asarray(mass, float), np.asarray(positive, dtype=bool)
+    distinct, place = np.unique(points, return_inverse=True)
+    above = np.bincount(place, weights * positives, distinct.size)
+    below = np.bincount(place, weights * ~positives, distinct.size)
+    if not above.sum() or not below.sum():
+        return None
+    won = above * (np.cumsum(below) - below / 2)
+    return float(won.sum() / (above.sum() * below.sum()))
+
+
+def quantile(values: Floats, people: Floats, share: float) -> float:
+    """Return a quantile of counted values as `numpy.quantile` does for the values themselves (linear)."""
+    order = np.argsort(values, kind="stable")
+    ends = np.cumsum(people[order])
+    position = share * (ends[-1] - 1)
+    low, high = (
+        float(values[order][np.searchsorted(ends, index, side="right")])
+        for index in (math.floor(position), math.ceil(position))
+    )
+    return float(low + (high - low) * (position - math.floor(position)))
+
+
+def flagged_by_chance(sizes: ArrayLike, rate: float, rng: np.random.Generator, draws: int = 10_000) -> float:
+    """Return the probability that the four-fifths rule flags an even service with groups of these sizes.
+
+    Every group has the same `rate`; an audit is flagged if a group's observed rate is below four fifths of the highest.
+    """
+    people = np.maximum(1, np.rint(np.asarray(sizes, dtype=float))).astype(np.int64)
+    observed = rng.binomial(people, min(1.0, max(0.0, rate)), (draws, len(people))) / people
+    highest = observed.max(axis=1)
+    return float((observed.min(axis=1) < 0.8 * highest - 1e-12).mean())

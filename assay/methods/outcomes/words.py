@@ -1,0 +1,38 @@
+"""Texts of outcomes: sentences for its reason codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+REASONS: Mapping[str, str] = {
+    "unequal-among-alike": (
+        "{where:where}people of different groups are decided differently although they are alike[ ({alike})]"
+        "[: {low_rate:share} of {low:value} and {high_rate:share} of {high:value} get the favourable outcome"
+        "|: {low:value} is behind {high:value} by an estimated {effect:effect}]."
+    ),
+    "outcomes-differ": (
+        "{where:where}people alike in what may matter are treated alike, but outcomes differ as people came"
+        "[: {low_rate:share} of {low:value} and {high_rate:share} of {high:value} get the favourable one"
+        "|: {low:value} is behind {high:value} by an estimated {effect:effect}]."
+    ),
+    "outcomes-even": (
+        "{where:where}outcomes differ little between groups, as people came and among people alike"
+        "[: as they came by an estimated {effect:effect}]."
+    ),
+    "only-outcomes-known": (
+        "{where:where}the file says who got which outcome, but neither what later proved right nor what may "
+        "legitimately matter. So step 1 cannot be measured, and there is no letter: the tables are the result."
+    ),
+    "groups-not-compared": (
+        "{where:where}the letter does not cover [{groups:names}|the smallest groups], with too few people to compare."
+    ),
+    "mostly-unknown": (
+        "{where:where}[{column:value}|a column] is unknown for [{share:share} of the people|many people]"
+        "[ of {group:value}], too many for a letter."
+    ),
+    "calibrated-but-unequal": (
+        "{where:where}a score means the same in every group, but people whom the truth proves right, or wrong, get "
+        "unequal decisions. Where groups differ in how often the truth proves right, no score that errs can avoid "
+        "both (Kleinberg, Mullainathan & Raghavan 2016)."
+    ),
+}

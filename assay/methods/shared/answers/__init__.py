@@ -1,0 +1,1 @@
+"""Answers to questions: counts by outcome, answers about profiles, vectors of words."""

@@ -1,0 +1,146 @@
+"""Answers about profiles, which are asked with each value of an attribute."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from assay.catalog.answer_text import label_key, plain_label, refuses_in_words
+from assay.methods.shared.answers.tally import Tally, read_number
+from assay.methods.shared.profiles import Case
+from assay.model import Reason, Reply
+
+MOST_LABELS = 50
+"""Maximum number of labels that are judged: a classifier with more of them returns numbers, free text or its input."""
+
+LONGEST_NAMED = 40
+"""Maximum number of characters of a label that a reason quotes."""
+
+LABELS_NAMED, SPELLINGS_NAMED = 5, 5
+"""Maximum numbers of labels with several spellings that are reported, and of spellings of each."""
+
+PAIR = 2
+
+LOST_SHARE = 0.2
+"""Largest share of incompletely answered profiles with which a letter is still given."""
+
+
+@dataclass
+class LabelSpellings:
+    """All spellings of each label; the first one represents the others, so that "Good" and "good" are one label."""
+
+    by_key: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Spellings of a label in the order of their first answer, by `label_key`."""
+
+    def unify(self, scores: Mapping[str, float]) -> dict[str, float]:
+        """Return labels with their scores under the first spelling of each label.
+
+        Labels that differ in spelling only and have scores of their own in one answer are different labels.
+        """
+        if len({label_key(label) for label in scores}) < len(scores):
+            return dict(scores)
+        for label in scores:
+            self.by_key.setdefault(label_key(label), {}).setdefault(label)
+        return {self.first(label): score for label, score in scores.items()}
+
+    def first(self, label: str) -> str:
+        """Return the first spelling of a label, without outer spaces and marks; the label itself if it has none."""
+        spellings = self.by_key.get(label_key(label))
+        return plain_label(next(iter(spellings))) if spellings else label
+
+    def reasons(self) -> tuple[Reason, ...]:
+        """Return a reason for each label that came in several spellings."""
+        several = [tuple(spellings) for spellings in self.by_key.values() if len(spellings) > 1]
+        return tuple(
+            Reason(
+                "label-respelt",
+                {"label": first, "spellings": [repr(spelling) for spelling in others[:SPELLINGS_NAMED]]},
+            )
+            for first, *others in several[:LABELS_NAMED]
+        )
+
+
+@dataclass
+class Answers(Tally):
+    """Answers about profiles, by the indices of profile and value: numbers, or labels with scores."""
+
+    cases: tuple[Case, ...]
+    values: tuple[str, ...]
+    numbers: bool
+    spellings: LabelSpellings = field(default_factory=LabelSpellings)
+    replies: dict[tuple[int, int], Any] = field(default_factory=dict)
+
+    def take(self, profile: int, value: int, reply: Reply) -> None:
+        """Count one reply, and store its answer if it is usable."""
+        answer = read_number(reply.value) if self.numbers else read_classes(reply.value)
+        wrong = None if answer is not None else "no-number" if self.numbers else "no-label"
+        self.count_reply(reply, wrong, self.values[value])
+        if reply.failure is None and answer is not None:
+            self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
+
+    def complete_top_labels(self) -> None:
+        """Complete answers with the score of the top label alone, if it is not always the same label.
+
+        Of two labels, the other has the remaining probability. Of more, the scores of the others are unknown, so that
+        the answer is read as a label. An unknown score is never taken for 0.
+        """
+        alone = {cell: scores for cell, scores in self.replies.items() if isinstance(scores, dict) and len(scores) == 1}
+        labels = {label for answer in self.replies.values() if isinstance(answer, dict) for label in answer}
+        if len({label for scores in alone.values() for label in scores}) < 2 or all(
+            score == 1.0 for scores in alone.values() for score in scores.values()
+        ):
+            return
+        for cell, scores in alone.items():
+            ((label, score),) = scores.items()
+            others = labels - {label}
+            self.replies[cell] = {label: score, others.pop(): 1 - score} if len(labels) == PAIR else {label: 1.0}
+
+    @property
+    def whole(self) -> list[int]:
+        """Indices of the profiles that were answered under every value."""
+        answered = Counter(profile for profile, _ in self.replies)
+        return [profile for profile in range(len(self.cases)) if answered[profile] == len(self.values)]
+
+
+def read_classes(value: Any) -> dict[str, float] | None:
+    """Read labels with their scores; a label without scores gets score 1. Return ``None`` for a refusal or no label."""
+    if not isinstance(value, Mapping):
+        return None
+    scores = value.get("scores")
+    if isinstance(scores, Mapping) and scores:
+        read = {str(label): read_number(score) for label, score in scores.items()}
+        return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
+    label = value.get("label")
+    return {label: 1.0} if isinstance(label, str) and label_key(label) and not _refuses(label) else None
+
+
+def _refuses(label: str) -> bool:
+    """Return whether a label of several words is a refusal."""
+    return " " in label and refuses_in_words(label)
+
+
+def too_many_labels(labels: Collection[str]) -> Reason | None:
+    """Return the reason why a classifier's labels are not judged, if there are more than `MOST_LABELS`."""
+    if len(labels) <= MOST_LABELS:
+        return None
+    examples = [label[:LONGEST_NAMED] for label in islice(labels, LABELS_NAMED)]
+    return Reason("too-many-labels", {"labels": len(labels), "most": MOST_LABELS, "seen": examples})
+
+
+def too_few(answers: Answers, complete: int) -> bool:
+    """Return whether too many profiles lack answers for a letter to be given, or the call budget ran out."""
+    return not complete or 1 - complete / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
+
+
+def lost_reason(answers: Answers, complete: int) -> Reason:
+    """Return the reason why too few profiles have all their answers."""
+    total = len(answers.cases)
+    facts: dict[str, Any] = {"total": total, "whole": complete, "share": 1 - complete / total if total else 1.0}
+    if answers.unusable_why.total() > answers.failed_why.total():
+        return Reason("target-output-unusable", {**facts, "why": dict(answers.unusable_why)})
+    if answers.failed_why:
+        return Reason("target-calls-failed", {**facts, "why": dict(answers.failed_why)})
+    return Reason("no-usable-observations" if not answers.replies else "profiles-incomplete", facts)

@@ -1,0 +1,125 @@
+"""Vectors of words and phrases, and the coverage of word lists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.document import as_json
+from assay.experiment import BUDGET
+from assay.methods.shared.answers.tally import ask_in_batches
+from assay.methods.shared.detail import Coverage
+from assay.model import Embed, Floats, Probe, Reason, Reply
+
+LARGEST = 1e100
+"""Largest number in a vector: with larger numbers the vector's length overflows."""
+
+ENOUGH = 0.6
+"""Minimum share of a group's words that must be usable; with fewer, they do not represent the declared group."""
+
+Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Vectors of some texts, and the reasons why other texts have none."""
+
+    of: Mapping[str, Floats]
+    """A finite vector, not all zero and as long as the others, for each text that has one; shape (dims,)."""
+    missing: Mapping[str, str]
+    """Why each of the other texts has none: a failure's code, ``"zero-vector"``, ``"wrong-length"`` or
+    ``"no-vector"``."""
+    dims: int
+    """Length of the vectors; 0 if there is none."""
+
+    def among(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Pick the texts that have a vector, in the given order."""
+        return tuple(text for text in texts if text in self.of)
+
+    def matrix(self, texts: Sequence[str]) -> Floats:
+        """Stack the vectors of some texts, shape (texts, dims); each must have one."""
+        return np.array([self.of[text] for text in texts], dtype=float).reshape(len(texts), self.dims)
+
+    @property
+    def failed(self) -> int:
+        """Number of texts whose call failed."""
+        return sum(code not in {*OF_NO_USE, BUDGET} for code in self.missing.values())
+
+    @property
+    def unusable(self) -> int:
+        """Number of texts whose answer is no usable vector."""
+        return sum(code in OF_NO_USE for code in self.missing.values())
+
+    @property
+    def unasked(self) -> int:
+        """Number of texts that were not asked about because the call budget ran out."""
+        return sum(code == BUDGET for code in self.missing.values())
+
+
+OF_NO_USE = frozenset({"zero-vector", "wrong-length", "no-vector"})
+"""Reasons why an answer is no usable vector."""
+
+
+def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
+    """Count, for each group, the words that are known (have a vector, a curve or an answer), and list the others."""
+    return {
+        name: Coverage(
+            len(words), sum(word in available for word in words), tuple(w for w in words if w not in available)
+        )
+        for name, words in groups.items()
+    }
+
+
+def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
+    """Return a reason for each group of which too few words are known."""
+    return [
+        Reason("coverage-low", {"group": name, "least": ENOUGH, **as_json(coverage)}, component)
+        for name, coverage in groups.items()
+        if coverage.share < ENOUGH
+    ]
+
+
+def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
+    """Ask for the vector of each distinct text.
+
+    `model` is the name of one of the service's models; empty: the model in its settings. If the vectors differ in
+    length, only those of the commonest length are used.
+    """
+    distinct = tuple(dict.fromkeys(texts))
+    prefix = f"embed/{model}" if model else "embed"
+    vectors: dict[str, Floats] = {}
+    missing: dict[str, str] = {}
+
+    def take(text: str, replies: Sequence[Reply]) -> None:
+        if (failure := replies[0].failure) is not None:
+            missing[text] = failure.code
+        elif (vector := _read(replies[0].value)) is None:
+            missing[text] = "no-vector"
+        else:
+            vectors[text] = vector
+
+    yield from ask_in_batches(((text, [Probe(f"{prefix}/{text}", Embed(text, model))]) for text in distinct), take)
+    dims = Counter(vector.size for vector in vectors.values()).most_common(1)[0][0] if vectors else 0
+    for text, vector in list(vectors.items()):
+        if vector.size != dims:
+            missing[text] = "wrong-length"
+            del vectors[text]
+        elif not vector.any():
+            missing[text] = "zero-vector"
+            del vectors[text]
+    return Vectors(vectors, {text: missing[text] for text in distinct if text in missing}, dims)
+
+
+def _read(value: Any) -> Floats | None:
+    """Read a list of numbers as a vector; ``None`` for anything else, or if a number is above `LARGEST`."""
+    if not isinstance(value, list) or not value:
+        return None
+    if not all(
+        isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= LARGEST for number in value
+    ):
+        return None
+    return np.array(value, dtype=float)

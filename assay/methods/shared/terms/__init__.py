@@ -1,0 +1,1 @@
+"""Scores of terms, of which sentences or pictures are asked about: design, material, effects and letter."""

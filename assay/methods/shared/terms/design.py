@@ -1,0 +1,321 @@
+"""Design of stereotype-score and visual-stereotype: collect items about terms, ask in looks until letters are clear.
+
+An item is a pair of sentences or a picture. It is about one term of a specification.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
+from copy import deepcopy
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, cast
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+
+from assay.bounds import Bounded, refuse_repeats
+from assay.catalog.shipped import is_shipped, shipped_words, specifications
+from assay.catalog.stereotypes import StereotypeWords, VisualWords
+from assay.document import read_json
+from assay.errors import OutOfBounds, UnknownName
+from assay.experiment import Experiment, Looks, Method
+from assay.methods.shared.answers.tally import Asking
+from assay.methods.shared.detail import ModelScores, Source, TermsAggregation, TermsComponent
+from assay.methods.shared.one_specification import refuse_other_attribute
+from assay.methods.shared.terms.items import AuthorCounts, Authoring, Sorted, in_turns, within
+from assay.methods.shared.terms.scores import TermScores
+from assay.model import Component, Probe, Reply
+from assay.rating.component import EARLY, Tolerance, has_too_few, look_sizes
+from assay.references import AuthoredItems, FoundWords, MaterialKind, NamedCorpus, NamedWords, References
+
+MOST_ITEMS = 10_000
+"""Maximum number of pairs or pictures in a rating, because its document lists every one."""
+
+Name = Annotated[str, MinLen(1), MaxLen(100)]
+W = TypeVar("W", StereotypeWords, VisualWords)
+
+Made = TypeVar("Made")
+Asked = Generator[Sequence[Probe], Sequence[Reply], Made]
+"""Part of an experiment: a generator that yields batches of probes and returns what they were asked for."""
+
+
+@dataclass(frozen=True)
+class TermsDesign(Bounded, Method, Generic[W]):
+    """Base class of stereotype-score and visual-stereotype.
+
+    Parameters
+    ----------
+    attribute : str
+        Attribute in which the groups or labels differ. Empty: the attribute of the specification, or gender.
+    specification : str or tuple of str, optional
+        Name of sides and terms, from the catalog or the caller's own. Each of several is a component.
+    words : tuple, optional
+        The sides and terms themselves; they take precedence over `specification`.
+    corpus : str, optional
+        Id of a stored corpus; its items are added to those of the request.
+    per_term : int
+        Pairs or pictures of each term at the first look; each further look has twice as many.
+    most_per_term : int
+        Pairs or pictures of each term at the last look.
+    stop_early : bool
+        Whether there is more than one look; if not, `per_term` pairs or pictures are asked about.
+    delta : float
+        Largest distance of a score from 1/2 that still counts as none.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How several components become one letter: ``worst`` or ``vote``.
+    strata : bool
+        Whether to judge a preference for one side in both stereotype lists, besides the preference with neutral terms.
+    delta_loss : float, optional
+        Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
+    """
+
+    attribute: Annotated[str, MaxLen(100)] = ""
+    method: str = ""
+    specification: Name | Annotated[tuple[Name, ...], MinLen(1), MaxLen(20)] | None = None
+    words: tuple[W, ...] | None = None
+    corpus: Annotated[str, MinLen(1), MaxLen(100)] | None = None
+    per_term: Annotated[int, Ge(1), Le(200)] = 10
+    most_per_term: Annotated[int, Ge(1), Le(1000)] = 40
+    stop_early: bool = True
+    delta: Annotated[float, Gt(0), Lt(0.5)] = 0.1
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+    strata: bool = True
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
+
+    words_type: ClassVar[type[Any]]
+    """Type of the words."""
+    material: ClassVar[MaterialKind]
+    """Kind of corpus that holds items of the request."""
+    items_field: ClassVar[str]
+    """Field of the request with its items."""
+    author_field: ClassVar[str]
+    """Field of the request to an author."""
+    random_items: ClassVar[bool] = False
+    """Whether items are chosen at random."""
+    paper: ClassVar[str] = (
+        "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
+    )
+
+    def __post_init__(self) -> None:
+        """Look the words up and check the fields."""
+        super().__post_init__()
+        if self.stop_early and self.per_term > self.most_per_term:
+            raise OutOfBounds(
+                f"most_per_term must be at least per_term ({self.per_term}), not {self.most_per_term}", "most_per_term"
+            )
+        words = self.words if self.words is not None else self._shipped()
+        if words is None:
+            return  # the words come from the caller's own specification, which Assay's API fills in later
+        refuse_repeats("words", [word_list.name for word_list in words])
+        attributes = list(dict.fromkeys(word_list.attribute for word_list in words))
+        object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, attributes))
+        object.__setattr__(self, "words", words)
+        if self.given and self.author is None:
+            self.refuse_useless(words)
+
+    # ------------------------------------------------------------------------ members of subclasses
+    @abstractmethod
+    def refuse_useless(self, words: Sequence[W]) -> None:
+        """Raise an error if no given item is usable; single unusable items are counted and left out."""
+
+    @abstractmethod
+    def questions_about(self, items: int) -> int:
+        """Count the questions about a number of items of one term."""
+
+    @abstractmethod
+    def usable(self, items: Iterable[Any], words: W) -> Sorted[Any]:
+        """Sort the usable items from the others."""
+
+    @abstractmethod
+    def have_made(self, words: W, rng: np.random.Generator, prefix: str) -> Asked[AuthorCounts[Any]]:
+        """Ask the author for the missing items; `prefix` begins the probes' ids."""
+
+    @abstractmethod
+    def asked_for(self) -> tuple[AuthoredItems, ...]:
+        """List the items to ask an author for; only called if there is one and the words are known."""
+
+    @abstractmethod
+    def ask(self, scores: Any, rounds: Sequence[Sequence[Any]], first: int, prefix: str) -> Asking:
+        """Ask about the items of some rounds; `first` is the number of the first item, `prefix` begins probes' ids."""
+
+    @abstractmethod
+    def scores_of(self, words: W, sources: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
+        """Return empty scores, or a component without a letter if the service cannot be asked (`scoring`)."""
+
+    @abstractmethod
+    def model_score(self, measured: Sequence[Any]) -> ModelScores:
+        """Score the service over all specifications; the result has a ``why`` if that is not possible."""
+
+    def choose_scoring(self, item: Any) -> Asked[Any]:  # noqa: ARG002
+        """Find out with one item how the service can be asked, if there are several ways."""
+        yield from ()
+        return None
+
+    def written_by_rule(self, words: W, rng: np.random.Generator) -> Sequence[Any]:  # noqa: ARG002
+        """Return the items that are used if none were given and there is no author."""
+        return ()
+
+    @staticmethod
+    def alternate(item: Any) -> Hashable:  # noqa: ARG004
+        """Return a property of an item; the items of a term take turns by it."""
+        return None
+
+    # ------------------------------------------------------------------------ references
+    @property
+    def given(self) -> tuple[Any, ...]:
+        """Items of the request."""
+        return cast("tuple[Any, ...]", getattr(self, self.items_field))
+
+    @property
+    def author(self) -> Authoring | None:
+        """Request to the author, a second service that makes missing items; the job must name it."""
+        return cast("Authoring | None", getattr(self, self.author_field))
+
+    @property
+    def needs_author(self) -> bool:
+        """Whether the job must name an author."""
+        return self.author is not None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Names of the requested specifications; empty for the attribute's default specification."""
+        return (self.specification,) if isinstance(self.specification, str) else self.specification or ()
+
+    @property
+    def known_words(self) -> tuple[W, ...]:
+        """The words; raises `UnknownName` if some are the caller's own and were not filled in yet."""
+        if self.words is None:
+            raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
+        return self.words
+
+    def references(self) -> References:
+        """List specifications that are not shipped, the corpus, images, and the items that an author is asked for."""
+        corpus = None
+        if self.corpus is not None:
+            size, authored = len(self.given), self.needs_author
+            corpus = NamedCorpus(self.corpus, self.material, self.items_field, size, MOST_ITEMS, may_be_empty=authored)
+        return References(
+            corpus,
+            tuple(item.image for item in self.given) if self.material == "images" else (),
+            words=NamedWords(self.named, str(self.specification_kind)) if self.words is None else None,
+            authored=self.asked_for() if self.author is not None and self.words is not None else (),
+        )
+
+    def with_words(self, word_lists: Sequence[FoundWords]) -> Self:
+        """Return the method with the words, and with the references to their versions."""
+        if not word_lists:
+            return self
+        names = tuple(word_list.reference for word_list in word_lists)
+        specification = names[0] if isinstance(self.specification, str) else names
+        return self.changed(words=tuple(word_list.words for word_list in word_lists), specification=specification)
+
+    def changed(self, **fields: Any) -> Self:
+        """Return the method with other values in some fields."""
+        changed: Self = replace(cast("Any", self), **fields)  # the cast is safe: every method is a dataclass
+        return changed
+
+    def _shipped(self) -> tuple[W, ...] | None:
+        if not all(map(is_shipped, self.named)):
+            return None
+        attribute = self.attribute or "gender"
+        return tuple(shipped_words(self.words_type, name, attribute) for name in self.named or (None,))
+
+    # ------------------------------------------------------------------------ plan
+    @property
+    def most_rounds(self) -> int:
+        """Number of items of each term at the last look."""
+        return self.most_per_term if self.stop_early else self.per_term
+
+    def expected_probes(self) -> int:
+        """Count the questions of a job that is decided at the first look, and the prompts to an author."""
+        return self._probes(self.per_term)
+
+    def most_probes(self) -> int:
+        """Count the probes of a job that uses all looks."""
+        return self._probes(self.most_rounds)
+
+    def _probes(self, rounds: int) -> int:
+        terms = sum(len(specification.roles) for specification in self.words or ())
+        return terms * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
+
+    def planned_looks(self) -> Looks | None:
+        """Count the answers about neutral terms at each look, for the specification with the fewest neutral terms."""
+        neutral = min(
+            (sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()), default=0
+        )
+        sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
+        return Looks(tuple(neutral * size for size in sizes), neutral) if neutral else None
+
+    def tolerance(self, error_fraction: float = 1.0) -> Tolerance:
+        """Return the limits of the effects; `error_fraction` multiplies the permitted error."""
+        exponent = 1 / len(self.known_words)
+        confidence: float = (1 - error_fraction * (1 - self.confidence)) ** exponent
+        return Tolerance.around(self.delta, confidence, largest=0.5, hidden=self.confidence**exponent)
+
+    # ------------------------------------------------------------------------ the experiment
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Collect the items of each specification, find the way of asking, and ask until letters are clear."""
+        components: list[Component] = []
+        measured: list[TermScores[W, Any, Any, Any]] = []
+        scoring = None
+        for index, (words, component_rng) in enumerate(
+            zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)
+        ):
+            collecting, judging = component_rng.spawn(2) if self.random_items else (component_rng, component_rng)
+            rounds, sources = yield from self._collect(index, words, collecting)
+            if scoring is None and rounds:
+                scoring = yield from self.choose_scoring(rounds[0][0])
+            scores = self.scores_of(words, sources, scoring)
+            if isinstance(scores, Component):
+                components.append(scores)
+                continue
+            components.append(
+                (yield from self._look(scores, rounds, partial(self.ask, scores, prefix=str(index)), judging))
+            )
+            measured.append(scores)
+        return self.finding(components, TermsAggregation(model=self.model_score(measured)))
+
+    def _collect(self, index: int, words: W, rng: np.random.Generator) -> Asked[tuple[list[list[Any]], TermsComponent]]:
+        """Collect the items, with those that an author makes or a rule writes; order them in rounds over terms."""
+        items: Sequence[Any] = self.given
+        sources = cast("TermsComponent", self.COMPONENT())
+        if self.author is not None:
+            made: AuthorCounts[Any] = yield from self.have_made(words, rng, str(index))
+            items = (*items, *made.items)
+            source = read_json(Source, asdict(self.author) | made.as_json())
+            sources = replace(cast("Any", sources), **{self.author_field: source})
+        elif not items:
+            items = self.written_by_rule(words, rng)
+        sorted_items = self.usable(items, words)
+        sources = replace(sources, refused=dict(sorted_items.refused))
+        rounds = in_turns(sorted_items.items, self.alternate)[: self.most_rounds]
+        return within(rounds, MOST_ITEMS // len(self.known_words)), sources
+
+    def _look(
+        self,
+        scores: TermScores[W, Any, Any, Any],
+        rounds: Sequence[Sequence[Any]],
+        ask: Callable[..., Asking],
+        rng: np.random.Generator,
+    ) -> Asked[Component]:
+        """Ask round after round, judge the answers so far, and stop when the letter is clear."""
+        if not rounds:
+            return scores.judge(self.tolerance(), rng)
+        rounds_asked = 0
+        for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
+            yield from ask(rounds=rounds[rounds_asked:size], first=sum(map(len, rounds[:rounds_asked])))
+            rounds_asked = size
+            last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
+            interim_rng, final_rng = deepcopy(child_rng := rng.spawn(1)[0]), child_rng
+            tolerance = self.tolerance(1.0 if last else EARLY)
+            component = scores.judge(tolerance, interim_rng, letter_only=True)
+            scores.looks.append(scores.looked(size, component))
+            if last or component.declared or (component.letter is None and not has_too_few(component)):
+                break
+        # judge again with a copy of the generator: the letter is the same, and the details are added
+        return scores.judge(tolerance, final_rng)

@@ -1,0 +1,214 @@
+"""Sentences written by a language model of the user's choice, the *author* (P4, appendix C.1).
+
+The author is asked for a sentence with a group term and an attribute term. Its sentences are checked like all other
+sentences. An unusable sentence is counted by its reason, and the author is asked again a limited number of times.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from assay.catalog.stereotypes import StereotypeWords
+from assay.catalog.terms import normalised
+from assay.methods.shared.terms.items import AuthorCounts, Authoring
+from assay.methods.shared.terms.sentences import LONGEST, Sentence, item_of, read
+from assay.model import Observation, Probe, Reply, Write
+from assay.references import CorpusItem
+
+BATCH = 200
+"""Maximum number of sentences asked for at once."""
+
+SHOWN = 20
+"""Maximum number of refused texts that are kept as examples."""
+
+QUOTES = '"“”«»'
+
+Family = Literal["plain", "in-context", "nothing-else"]
+"""P4's three prompt families."""
+
+PROMPTS: Mapping[Family, str] = {
+    "plain": 'Write one sentence with the words "{group}" and "{attribute}". Answer with the sentence alone.',
+    "in-context": (
+        'Write one sentence with the words "{group}" and "{attribute}". So that you know in which sense they are '
+        "meant: other words for people or things of this kind are {groups}; other words of the same list are "
+        "{attributes}. Use none of those. Answer with the sentence alone."
+    ),
+    "nothing-else": (
+        'Write one sentence with the words "{group}" and "{attribute}", each exactly once, as they stand here. '
+        "Nothing else in it may tell whether it is about {first} or {second}: no further names, and where a pronoun "
+        "is needed, they, them, their or themselves. Answer with the sentence alone."
+    ),
+}
+"""Prompt of each family, in our own words instead of P4's."""
+
+
+@dataclass(frozen=True)
+class Writing(Authoring):
+    """Request for sentences to an author.
+
+    Parameters
+    ----------
+    family : str
+        Kind of prompt: ``plain`` (both words in a sentence), ``in-context`` (other words of the lists are named to
+        make the meaning clear) or ``nothing-else`` (no other word may tell the groups apart).
+    """
+
+    family: Family = "nothing-else"
+
+
+@dataclass
+class Written(AuthorCounts[Sentence]):
+    """The sentences that an author wrote, and counts; `examples` are refused texts with their reasons."""
+
+    verb = "written"
+    examples: list[dict[str, str]] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts and the examples as JSON."""
+        return {**super().as_json(), "examples": list(self.examples)}
+
+
+class _Wanted(NamedTuple):
+    """A missing sentence, which an author should write."""
+
+    group: str
+    term: str
+
+
+def write_sentences(
+    words: StereotypeWords,
+    stored: Iterable[Sentence],
+    writing: Writing,
+    rng: np.random.Generator,
+    prefix: str = "writing",
+) -> Generator[Sequence[Probe], Sequence[Reply], Written]:
+    """Ask an author for the missing sentences; unusable sentences in `stored` do not count.
+
+    `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
+    """
+    of_use = [pair for sentence in stored if not isinstance(pair := read(sentence, words), str)]
+    known_texts = {text for pair in of_use for text in (pair.first, pair.second)}
+    open_slots = _lacking(words, Counter(pair.term for pair in of_use), writing.per_term, rng)
+    outcome = Written(wanted=len(open_slots))
+    numbers: Counter[str] = Counter()
+    for _ in range(writing.tries):
+        if not open_slots or outcome.unasked:
+            break
+        retry_slots: list[_Wanted] = []
+        for start in range(0, len(open_slots), BATCH):
+            batch = open_slots[start : start + BATCH]
+            probes = []
+            for slot in batch:
+                prompt = write_prompt(words, slot.group, slot.term, writing.family)
+                probes.append(
+                    Probe(f"{prefix}/{slot.group}/{slot.term}/{numbers[prompt]}", Write(prompt, numbers[prompt]))
+                )
+                numbers[prompt] += 1
+            replies = yield probes
+            for slot, probe, reply in zip(batch, probes, replies, strict=True):
+                if not _take(outcome, words, known_texts, slot, probe, reply):
+                    retry_slots.append(slot)
+        open_slots = retry_slots
+    return outcome
+
+
+def written_items(record: Iterable[Observation], words: StereotypeWords) -> tuple[CorpusItem, ...]:
+    """Return the sentences in an author's replies that are usable with `words`, as items of a corpus."""
+    items = []
+    for observation in record:
+        text = _cleaned(observation.reply.value) if isinstance(observation.probe.ask, Write) else ""
+        if isinstance(observation.probe.ask, Write) and _unreadable(text) is None:
+            item = item_of(
+                Sentence(text, source="written", id=observation.probe.unit), words, observation.probe.ask.prompt
+            )
+            if isinstance(item, CorpusItem):
+                items.append(item)
+    return tuple(items)
+
+
+def reusable(
+    words: StereotypeWords, own_sentences: Iterable[Sentence], others: Iterable[Sentence], per_term: int
+) -> Iterator[Sentence]:
+    """Yield usable sentences of `others` until each term has `per_term` sentences together with `own_sentences`."""
+    own_sentences = list(own_sentences)
+    counts = Counter(pair.term for sentence in own_sentences if not isinstance(pair := read(sentence, words), str))
+    known_texts = {normalised(sentence.text) for sentence in own_sentences}
+    for candidate in others:
+        pair, text = read(candidate, words), normalised(candidate.text)
+        if not isinstance(pair, str) and counts[pair.term] < per_term and text not in known_texts:
+            counts[pair.term] += 1
+            known_texts.add(text)
+            yield candidate
+
+
+def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Family) -> str:
+    """Write a prompt of a family. The group term is the first quoted word, the attribute term the second."""
+    others = [term for pair in words.pairs for term in pair if term != group]
+    role = words.roles[attribute]
+    return PROMPTS[family].format(
+        group=group,
+        attribute=attribute,
+        groups=", ".join(others),
+        attributes=", ".join(term for term in words.terms(role) if term != attribute) or "none",
+        first=words.first,
+        second=words.second,
+    )
+
+
+def _lacking(
+    words: StereotypeWords, counts: Mapping[str, int], per_term: int, rng: np.random.Generator
+) -> list[_Wanted]:
+    """List the missing sentences in rounds over the terms; the pairs of group terms and both groups take turns."""
+    pair_order = rng.permutation(len(words.pairs))
+    lacking = []
+    for number in range(per_term):
+        for term_index, term in enumerate(words.roles):
+            if number >= counts.get(term, 0):
+                pair = words.pairs[pair_order[(term_index + number) % len(pair_order)]]
+                lacking.append(_Wanted(pair[(term_index + number // len(pair_order)) % 2], term))
+    return lacking
+
+
+def _take(
+    outcome: Written, words: StereotypeWords, known_texts: set[str], slot: _Wanted, probe: Probe, reply: Reply
+) -> bool:
+    """Store a usable sentence, or count an unusable one; return whether it was stored."""
+    if not outcome.answered(reply):
+        return False
+    text = _cleaned(reply.value)
+    reason = _unreadable(text)
+    if reason is None:
+        sentence = Sentence(text, slot.group, slot.term, "written", probe.unit)
+        pair = read(sentence, words)
+        if isinstance(pair, str):
+            reason = pair
+        elif pair.first in known_texts or pair.second in known_texts:
+            reason = "repeated"
+        else:
+            known_texts.update((pair.first, pair.second))
+            outcome.items.append(sentence)
+            return True
+    outcome.refused[reason] += 1
+    if len(outcome.examples) < SHOWN:
+        outcome.examples.append({"text": text[:LONGEST], "why": reason})
+    return False
+
+
+def _cleaned(value: Any) -> str:
+    """Remove surrounding blanks, and quotation marks around the whole text."""
+    text = value.strip() if isinstance(value, str) else ""
+    quoted = len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES
+    return text[1:-1].strip() if quoted and not any(mark in text[1:-1] for mark in QUOTES) else text
+
+
+def _unreadable(text: str) -> str | None:
+    if not text:
+        return "no-text"
+    if len(text) > LONGEST:
+        return "too-long"
+    return "several-lines" if len(text.splitlines()) > 1 else None

@@ -1,0 +1,325 @@
+"""Sentences about one of two groups, and their counterparts about the other (P4).
+
+A sentence is usable if it holds one group term and one attribute term, and nothing else that tells the groups
+apart. Its counterpart is the same sentence with the other group's term. A sentence may be written about either
+group, because both sentences are asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
+from typing import Annotated
+
+import numpy as np
+from annotated_types import MaxLen, MinLen
+
+from assay.bounds import Bounded
+from assay.catalog.stereotypes import Role, StereotypeWords
+from assay.catalog.tables import read_table
+from assay.catalog.terms import any_of, folded, indefinite, marks, spelt
+from assay.methods.shared.terms.items import Sorted
+from assay.references import CorpusItem
+
+LONGEST = 1000
+"""Maximum number of characters in a sentence."""
+
+DIFFERING = 1 / 3
+"""Largest share of words in which a given counterpart may differ; the group term counts as equal.
+
+P4's pairs differ by less (his, her), except nine of 715: these are about something else, or a term is joined to
+another word.
+"""
+
+PRONOUNS = frozenset({"he", "she", "they", "it", "we", "you", "i", "who"})
+"""Group terms that take no article."""
+
+
+@dataclass(frozen=True)
+class Sentence(Bounded):
+    """A sentence to ask about, as given or stored.
+
+    Parameters
+    ----------
+    text : str
+        The sentence.
+    group_term, attribute_term : str
+        Its group term and its attribute term, in the spelling of the specification. Empty: any terms.
+    source : str
+        Where it comes from: ``written``, ``uploaded``, ``template``, ``edited`` ...
+    id : str
+        Identifier of the sentence where it is stored.
+    counterpart : str
+        The same sentence about the other group. Empty: made from the text by replacing the group term.
+    """
+
+    text: Annotated[str, MinLen(1), MaxLen(LONGEST)]
+    group_term: Annotated[str, MaxLen(100)] = ""
+    attribute_term: Annotated[str, MaxLen(100)] = ""
+    source: Annotated[str, MaxLen(50)] = "uploaded"
+    id: Annotated[str, MaxLen(300)] = ""
+    counterpart: Annotated[str, MaxLen(LONGEST)] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its counterpart."""
+
+    first: str
+    second: str
+    term: str
+    """The attribute term, as the specification writes it."""
+    role: Role
+    """Group to which the stereotype ties the attribute term: ``first``, ``second`` or ``neutral`` (no group)."""
+    groups: int
+    """Index of the pair of group terms in the specification."""
+    written: str
+    """Group about which the sentence was written: ``first`` or ``second``."""
+    source: str = ""
+    id: str = ""
+    frame: str = ""
+    """The sentence without its terms: pairs with the same frame differ only in their terms."""
+
+
+def sentence_of(item: CorpusItem) -> Sentence:
+    """Make a sentence of an item of a corpus; the method finds the terms with its own word lists."""
+    return Sentence(item.text or "", source=item.source, id=item.id)
+
+
+def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = None) -> CorpusItem | str:
+    """Return a sentence with its terms and counterpart as an item of a corpus, or the reason why it is unusable."""
+    pair = read(sentence, words)
+    if isinstance(pair, str):
+        return pair
+    first = pair.written == "first"
+    text, counterpart = (pair.first, pair.second) if first else (pair.second, pair.first)
+    group_term = words.pairs[pair.groups][0 if first else 1]
+    return CorpusItem(text, group_term, pair.term, counterpart, source=sentence.source, id=sentence.id, prompt=prompt)
+
+
+def check(sentence: Sentence, words: StereotypeWords) -> str | None:
+    """Return the reason why a sentence is unusable, or ``None`` if it can be used.
+
+    Returns
+    -------
+    str or None
+        ``no-group-term``, ``several-group-terms``, ``other-group-word``, ``no-attribute-term``,
+        ``several-attribute-terms``, ``wrong-term`` (not the term that `group_term` or `attribute_term` states) or
+        ``counterpart-differs`` (the counterpart is not the same sentence about the other group: it lacks a term,
+        or too many of its other words differ).
+    """
+    terms = _reader(words).find(sentence)
+    return terms if isinstance(terms, str) else None
+
+
+def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
+    """Return the pair of a sentence, or the reason why the sentence is unusable (see `check`)."""
+    return _reader(words).read(sentence)
+
+
+def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted[Pair]:
+    """Make pairs of sentences; count unusable sentences and repetitions by reason."""
+    pairs: dict[tuple[str, str], Pair] = {}
+    refused: Counter[str] = Counter()
+    for sentence in sentences:
+        pair = read(sentence, words)
+        if isinstance(pair, str):
+            refused[pair] += 1
+        elif pairs.setdefault((pair.first, pair.second), pair) is not pair:
+            refused["repeated"] += 1
+    return Sorted(tuple(pairs.values()), dict(refused))
+
+
+# ---------------------------------------------------------------------------- parsing
+@lru_cache(maxsize=64)
+def _reader(words: StereotypeWords) -> _Reader:
+    return _Reader(words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Terms of a sentence: the group term (index of its pair, side, match) and the attribute term with its role."""
+
+    pair_index: int
+    side: int
+    mark: re.Match[str]
+    term: str
+    role: Role
+
+
+class _Reader:
+    """Finds terms in sentences: whole words, in upper or lower case; of overlapping terms the longest."""
+
+    def __init__(self, words: StereotypeWords) -> None:
+        self.words = words
+        self.groups = {
+            folded(term): (index, side) for index, pair in enumerate(words.pairs) for side, term in enumerate(pair)
+        }
+        self.roles = {folded(term): (term, role) for term, role in words.roles.items()}
+
+    @cached_property
+    def group_terms(self) -> re.Pattern[str]:
+        return _terms_of(term for pair in self.words.pairs for term in pair)
+
+    @cached_property
+    def attribute_terms(self) -> re.Pattern[str]:
+        return _terms_of(self.words.roles)
+
+    @cached_property
+    def telling(self) -> re.Pattern[str] | None:
+        return _terms_of(self.words.telling) if self.words.telling else None
+
+    def read(self, sentence: Sentence) -> Pair | str:
+        terms = self.find(sentence)
+        if isinstance(terms, str):
+            return terms
+        text, counterpart = spelt(sentence.text), spelt(sentence.counterpart)
+        group_terms = self.words.pairs[terms.pair_index]
+        if not counterpart:
+            counterpart = _swapped(text, terms.mark, group_terms[terms.side], group_terms[1 - terms.side])
+        first, second = (text, counterpart) if terms.side == 0 else (counterpart, text)
+        group = "first" if terms.side == 0 else "second"
+        frame = _frame(terms)
+        return Pair(first, second, terms.term, terms.role, terms.pair_index, group, sentence.source, sentence.id, frame)
+
+    def find(self, sentence: Sentence) -> _Found | str:
+        """Find both terms of a sentence, or return the reason why the sentence is unusable."""
+        terms = self._terms(spelt(sentence.text))
+        if isinstance(terms, str):
+            return terms
+        group_term = self.words.pairs[terms.pair_index][terms.side]
+        for declared, actual in ((sentence.group_term, group_term), (sentence.attribute_term, terms.term)):
+            if declared and folded(declared) != folded(actual):
+                return "wrong-term"
+        if sentence.counterpart and self._differs(spelt(sentence.counterpart), terms):
+            return "counterpart-differs"
+        return terms
+
+    def _terms(self, text: str) -> _Found | str:
+        """Find the group term and the attribute term, or return the reason why there is no single one."""
+        # IGNORECASE matches "sİster" with "sister", but its folded form is a different word and must not count
+        groups = [match for match in self.group_terms.finditer(text) if folded(match.group()) in self.groups]
+        attributes = [match for match in self.attribute_terms.finditer(text) if folded(match.group()) in self.roles]
+        # a match within a longer one is dropped: the "man" in "family man" names no group
+        groups, attributes = _outside(groups, attributes), _outside(attributes, groups)
+        if not groups:
+            return "no-group-term"
+        if len(groups) > 1:
+            return "several-group-terms"
+        if self.telling is not None and self.telling.search(text):
+            return "other-group-word"
+        if not attributes:
+            return "no-attribute-term"
+        if len(attributes) > 1:
+            return "several-attribute-terms"
+        pair_index, side = self.groups[folded(groups[0].group())]
+        term, role = self.roles[folded(attributes[0].group())]
+        return _Found(pair_index, side, groups[0], term, role)
+
+    def _differs(self, counterpart: str, text: _Found) -> bool:
+        terms = self._terms(counterpart)
+        expected = (text.pair_index, 1 - text.side, text.term)
+        if isinstance(terms, str) or (terms.pair_index, terms.side, terms.term) != expected:
+            return True
+        return _differing(_others(text.mark), _others(terms.mark)) > DIFFERING
+
+
+def _terms_of(terms: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern for the terms in any case and in folded form: "Straße" also matches STRASSE."""
+    return any_of({spelling for term in terms for spelling in (term, folded(term))}, re.IGNORECASE)
+
+
+def _outside(matches: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    """Drop those of `matches` that overlap with an equally long or longer match of `others`."""
+    return [
+        match
+        for match in matches
+        if not any(
+            other_match.start() < match.end()
+            and match.start() < other_match.end()
+            and len(other_match.group()) >= len(match.group())
+            for other_match in others
+        )
+    ]
+
+
+def _others(mark: re.Match[str]) -> list[str]:
+    """List the words of a sentence without the group term and its article."""
+    before, after = _ARTICLE.sub("", mark.string[: mark.start()]), mark.string[mark.end() :]
+    return re.findall(rf"[\w{marks()}]+", folded(f"{before} {after}"))
+
+
+def _frame(terms: _Found) -> str:
+    """Write a sentence without its terms and their articles."""
+    before, after = _ANY_ARTICLE.sub("", terms.mark.string[: terms.mark.start()]), terms.mark.string[terms.mark.end() :]
+    term = rf"(?<!\w)(?:an? )?{re.escape(folded(terms.term))}(?!\w)"
+    return re.sub(term, "…", folded(f"{before}…{after}"))
+
+
+def _differing(words: Sequence[str], other_words: Sequence[str]) -> float:
+    """Return the share of words that differ between two sentences; the removed group term counts as one equal word."""
+    changes = SequenceMatcher(None, words, other_words, autojunk=False).get_opcodes()
+    changed = sum(max(end - start, until - since) for kind, start, end, since, until in changes if kind != "equal")
+    return changed / (max(len(words), len(other_words)) + 1)
+
+
+_ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
+_ANY_ARTICLE = re.compile(r"(?<!\w)(an?|the)\s+$", re.IGNORECASE)
+
+
+def _swapped(text: str, mark: re.Match[str], term: str, replacement: str) -> str:
+    """Replace the group term by the other group's, in the same case, and correct the article before it."""
+    before, after = text[: mark.start()], text[mark.end() :]
+    if article := _ARTICLE.search(before):
+        new_article = indefinite(replacement).split(" ", 1)[0]
+        new_article = new_article.capitalize() if article[1][0].isupper() else new_article
+        before = before[: article.start()] + new_article + article[2]
+    begins = not any(map(str.isalnum, before))
+    return before + _in_case_of(mark.group(), term, replacement, begins=begins) + after
+
+
+def _in_case_of(written_term: str, listed_term: str, replacement: str, *, begins: bool) -> str:
+    if written_term == listed_term:
+        # a term in its listed spelling may be a name with its own capital: capitalise only at the beginning
+        return _capitalised(replacement) if begins and written_term[:1].isupper() else replacement
+    if len(written_term) > 1 and written_term.isupper():
+        return replacement.upper()
+    return _capitalised(replacement) if written_term[:1].isupper() else replacement
+
+
+def _capitalised(term: str) -> str:
+    return term[:1].upper() + term[1:]
+
+
+# ---------------------------------------------------------------------------- templates
+def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Generator) -> tuple[Sentence, ...]:
+    """Write sentences from the specification's frames, or from shipped frames that fit any word.
+
+    Each attribute term gets `per_term` sentences, at most one for each pair of group terms in each frame. The numbers
+    of sentences of a term with each pair of group terms differ by one at most.
+    """
+    frames = words.frames or tuple(read_table("words/stereotypes")["frames"]["any"])
+    pair_order, frame_order = rng.permutation(len(words.pairs)), rng.permutation(len(frames))
+    sentences = []
+    for term_index, term in enumerate(words.roles):
+        for number in range(min(per_term, len(pair_order) * len(frames))):
+            cycle, offset = divmod(number, len(pair_order))
+            pair = words.pairs[pair_order[(term_index + offset) % len(pair_order)]]
+            frame = frames[frame_order[(term_index + offset + cycle) % len(frames)]]
+            group = pair[(term_index + number) % 2]
+            sentences.append(Sentence(fill(frame, group, term), group, term, "template", f"template/{term}/{number}"))
+    return tuple(sentences)
+
+
+def fill(frame: str, group: str, attribute: str) -> str:
+    """Write the sentence of a frame; common nouns of a group get "the" where the frame asks for it."""
+    the_group = group if group[:1].isupper() or group.casefold() in PRONOUNS else f"the {group}"
+    slots = {"group": group, "the_group": the_group, "attribute": attribute}
+    slots |= {name.capitalize(): slots[name][:1].upper() + slots[name][1:] for name in ("group", "the_group")}
+    if "{an_attribute}" in frame:
+        slots["an_attribute"] = indefinite(attribute)
+    return frame.format_map(slots)

@@ -1,0 +1,153 @@
+"""`assay audit`: rate a service by a file of its recorded decisions, on this machine and without a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from assay.errors import SpecificationError
+from assay.methods import AnyMethod
+from assay.methods.outcomes.decision_table import DecisionTable
+from assay.model import Kind
+from assay.references import Found, NamedDecisions
+from cli.exits import Exit
+from cli.rating.local_job import notes
+from cli.rating.rate import Shown, rate_request
+from cli.request.request import pairs
+from store.core.columns import random_seed
+from store.core.settings import Settings
+from store.formats import CSV, PARQUET
+from store.formats.decision_rows import read_decisions
+from store.ratings.experiment_json import dump_method, parse_method
+from workers.targets.protocols.uploaded import Uploaded
+
+METHOD = "outcomes"
+
+TOLD_ROWS = 250_000
+"""Number of rows between two lines of progress."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """A file of decisions, and the names of its parts; the fields of the method have the same names."""
+
+    file: Path
+    by: str
+    decision: str = ""
+    favourable: str = ""
+    unfavourable: tuple[str, ...] = ()
+    intersections: tuple[str, ...] = ()
+    score: str = ""
+    threshold: float | None = None
+    truth: str = ""
+    truth_favourable: str = ""
+    truth_unfavourable: tuple[str, ...] = ()
+    strata: str = ""
+    cluster: str = ""
+    weight: str = ""
+    unknown: tuple[str, ...] = ()
+    exclusions: tuple[str, ...] = ()
+    period: str = ""
+    tool: str = ""
+    encoding: str | None = None
+    decimal: str | None = None
+    seed: int | None = None
+    others: tuple[str, ...] = ()
+
+    def method(self) -> AnyMethod:
+        """Return the method without the file; raise `SpecificationError` for fields that do not fit."""
+        own = ("file", "tool", "encoding", "decimal", "seed", "others")
+        experiment = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in own}
+        experiment |= {
+            "method": METHOD,
+            "by": _listed(self.by),
+            "strata": _listed(self.strata),
+            "intersections": [_listed(columns) for columns in self.intersections],
+            "exclusions": [_exclusion(text) for text in self.exclusions],
+        }
+        return parse_method({**experiment, **dict(pairs(self.others, "--set"))})
+
+    def counted(self, named: NamedDecisions) -> dict[str, Any]:
+        """Read the file, and count its people; errors name the file."""
+        media_type = PARQUET if self.file.suffix.lower() == ".parquet" else CSV
+        reading: dict[str, Any] = {"encoding": self.encoding, "decimal": self.decimal} if media_type == CSV else {}
+        try:
+            with self.file.open("rb") as content:
+                return read_decisions(content, media_type, **asdict(named), **reading, on_rows=_tell)
+        except OSError as wrong:
+            raise SpecificationError(f"{self.file} cannot be read: {wrong.strerror}", "file") from None
+        except SpecificationError as refused:
+            raise SpecificationError(f"{self.file.name}: {refused}", "file") from None
+
+
+def audit_here(audit: Audit, settings: Settings, display: Shown) -> Exit:
+    """Audit a file: name its columns and values, rate it, print the report, and return the exit code."""
+    display.check()
+    method = audit.method()
+    named = method.references().decisions
+    if named is None:
+        raise SpecificationError(f"{METHOD} has its table already; leave it out", "table")
+    counted = audit.counted(named)
+    table = DecisionTable.read(counted)
+    for line in named_back(audit, table):
+        notes.print(line, markup=False, soft_wrap=True)
+    rated = method.with_references(Found(decisions=counted))
+    request = {
+        "target": {
+            "name": audit.tool or audit.file.stem,
+            "kind": str(Kind.DECISION_TOOL),
+            "protocol": Uploaded.protocol,
+            "base_url": "",
+            "settings": {"upload": table.digest},
+        },
+        "author": None,
+        "experiment": dump_method(rated),
+        "seed": random_seed() if audit.seed is None else audit.seed,
+        "max_calls": 1,
+        "deadline_s": 3600,
+        "nonce": "",
+    }
+    return rate_request(request, settings, display)
+
+
+def named_back(audit: Audit, table: DecisionTable) -> Iterator[str]:
+    """Yield the columns of the file with their values and counts, so that a mistake is seen before the result."""
+    yield f"{audit.file.name}: {table.rows:,} people"
+    parts: Mapping[str, list[str]] = {
+        "decision": _listed(audit.decision),
+        "by": _listed(audit.by),
+        "truth": _listed(audit.truth),
+        "strata": _listed(audit.strata),
+    }
+    for part, columns in parts.items():
+        for name in columns:
+            yield f"  {part} {name}: {table.named_back(name)}"
+    if audit.score:
+        known = [score for score in table.scores if score is not None]
+        missing = sum(count for score, count in zip(table.scores, table.counts, strict=True) if score is None)
+        span = f"{min(known):g} to {max(known):g}" if known else "no numbers"
+        yield f"  score {audit.score}: {span}" + (f", not given ({missing:,})" if missing else "")
+    if audit.cluster:
+        yield f"  cluster {audit.cluster}: {table.clusters:,} clusters"
+    if audit.favourable:
+        yield f"  favourable: {audit.favourable}"
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _exclusion(text: str) -> dict[str, str]:
+    """Read ``race=Other: why`` as an exclusion."""
+    by, separator, rest = text.partition("=")
+    group, colon, why = rest.partition(":")
+    if not separator or not colon:
+        raise SpecificationError(f"--exclude takes column=group: reason, not {text!r}", "exclude")
+    return {"by": by.strip(), "group": group.strip(), "why": why.strip()}
+
+
+def _tell(rows: int) -> None:
+    if rows % TOLD_ROWS == 0:
+        notes.print(f"{rows:,} rows read", markup=False)

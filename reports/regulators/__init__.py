@@ -1,0 +1,81 @@
+"""Files that regulators ask for: a rating of recorded decisions (method ``outcomes``) in the form of a regime.
+
+`AUDIT_FILES` lists the files. What a law says and what others must supply is data, in ``law.toml``, with sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from assay.errors import SpecificationError, UnknownName
+from reports.pages.page import page_html
+from reports.regulators.audit import Audit, read_audit
+from reports.regulators.columns import EEOC, LL144, MEASURES, TR_24027, Column
+from reports.regulators.outcome_audit import MEDIA_TYPE, outcome_audit
+from reports.regulators.regime import Regime, regime_csv, regime_page
+
+__all__ = ["AUDIT_FILES", "METHOD", "AuditFile", "audit_file", "write_audit"]
+
+METHOD = "outcomes"
+"""Method whose ratings have these files."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFile:
+    """A file about a rating of recorded decisions."""
+
+    name: str
+    """Last part of its address."""
+    media_type: str
+    """Value of the header ``Content-Type``."""
+    title: str
+    """Its name for people."""
+    write: Callable[[Audit], str]
+    """Writes an audit as text."""
+
+
+def _of_regime(key: str, columns: tuple[Column, ...]) -> Iterator[AuditFile]:
+    regime = Regime.named(key)
+    page = partial(regime_page, regime=regime, columns=columns)
+    title = f"{regime.title} ({regime.regime})"
+    yield AuditFile(f"{key}.html", "text/html; charset=utf-8", title, lambda audit: page_html(page(audit)))
+    yield AuditFile(f"{key}.csv", "text/csv; charset=utf-8", f"{title}, tables", partial(regime_csv, columns=columns))
+
+
+AUDIT_FILES: tuple[AuditFile, ...] = (
+    *_of_regime("ll144", LL144),
+    *_of_regime("eeoc", EEOC),
+    *_of_regime("ai-act", MEASURES),
+    *_of_regime("tr-24027", TR_24027),
+    AuditFile("outcome-audit.json", MEDIA_TYPE, "All tables as data (outcome-audit/1)", outcome_audit),
+)
+"""Files that Assay writes for regulators."""
+
+
+def audit_file(name: str) -> AuditFile:
+    """Return a file by its name; raise `UnknownName` if there is none."""
+    by_name = {file.name: file for file in AUDIT_FILES}
+    if name not in by_name:
+        raise UnknownName("file for regulators", name, by_name)
+    return by_name[name]
+
+
+def write_audit(name: str, document: Mapping[str, Any]) -> str:
+    """Write a rating document as a file for regulators.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such file.
+    SpecificationError
+        If the rating is of another method, and so has no outcomes of people.
+    """
+    file = audit_file(name)
+    if document.get("method") != METHOD:
+        raise SpecificationError(
+            f"{name} is for ratings of recorded decisions (method {METHOD}); this one is by {document.get('method')}"
+        )
+    return file.write(read_audit(document))

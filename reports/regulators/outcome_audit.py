@@ -1,0 +1,68 @@
+"""An audit of recorded decisions as data: the form ``outcome-audit/1``, with its JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.resources import files
+from typing import Any
+
+from reports.regulators.audit import LEAST_SHOWN, Audit
+
+MEDIA_TYPE = "application/json"
+FORM = "outcome-audit/1"
+
+
+def schema() -> Mapping[str, Any]:
+    """Return the JSON Schema (2020-12) of the form."""
+    text = files(__package__).joinpath("outcome-audit-1.schema.json").read_text(encoding="utf-8")
+    read: dict[str, Any] = json.loads(text)
+    return read
+
+
+def outcome_audit(audit: Audit) -> str:
+    """Write an audit as JSON; counts of fewer than `LEAST_SHOWN` people are ``null``."""
+    verdict, document = audit.rating.verdict, audit.rating.document
+    return (
+        json.dumps(
+            {
+                "form": FORM,
+                "tool": audit.rating.target,
+                "rating": document.id,
+                "letter": None if verdict.letter is None else verdict.letter.value,
+                "declared": verdict.declared,
+                "audited_at": document.rated_at,
+                "methodology": document.methodology.version,
+                "data": asdict(audit.data),
+                "least_shown": LEAST_SHOWN,
+                "tables": [
+                    {
+                        "by": table.by,
+                        "outcome": table.outcome,
+                        "reference": table.reference,
+                        "unknown": _people(table.unknown.people),
+                        "even_flagged": table.even_flagged,
+                        "median": table.median,
+                        "groups": [
+                            {**asdict(row, dict_factory=_fields), "people": _people(row.people)} for row in table.groups
+                        ],
+                    }
+                    for table in audit.tables
+                ],
+            },
+            ensure_ascii=False,
+            indent=1,
+            allow_nan=False,
+        )
+        + "\n"
+    )
+
+
+def _people(count: int | None) -> int | None:
+    return None if count is None or 0 < count < LEAST_SHOWN else count
+
+
+def _fields(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object with masked counts; the reason why there is no number is in ``why``."""
+    return {name: _people(value) if name == "people" else value for name, value in items if name != "error"}

@@ -1,0 +1,141 @@
+"""An audit as one regime wants it: a page with tables, sources, a signature and what others must supply; and a CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from assay.document import read_json
+from assay.methods.outcomes.detail import OutcomesComponent
+from reports.pages.page import Grid, Page, Section, plain_cells
+from reports.regulators.audit import MASKED, Audit, is_masked
+from reports.regulators.columns import Column
+
+TO_BE_SUPPLIED = "to be supplied by"
+
+FORMULA_STARTS = {"=", "+", "-", "@", "\t", "\r"}
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?( points)?")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of law, with its source."""
+
+    text: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Blank:
+    """A fact that a rating does not hold: what, who supplies it, and which rule asks for it."""
+
+    what: str = ""
+    by: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Regime:
+    """A law or standard, as ``law.toml`` has it; `checked` is when its statements were compared with the sources."""
+
+    title: str = ""
+    regime: str = ""
+    checked: str = ""
+    retention: str = ""
+    statements: tuple[Statement, ...] = ()
+    blanks: tuple[Blank, ...] = ()
+
+    @staticmethod
+    @cache
+    def named(key: str) -> Regime:
+        """Return a regime of ``law.toml``."""
+        law = tomllib.loads(files(__package__).joinpath("law.toml").read_text(encoding="utf-8"))
+        return read_json(Regime, law[key])
+
+
+def regime_page(audit: Audit, regime: Regime, columns: Sequence[Column]) -> Page:
+    """Make the page of an audit for a regime."""
+    return Page(
+        title=regime.title,
+        verdict=audit.rating.verdict,
+        headline=f"{audit.rating.target}: {audit.rating.verdict.headline}",
+        subject=regime.regime,
+        sections=tuple(_sections(audit, regime, columns)),
+    )
+
+
+def _sections(audit: Audit, regime: Regime, columns: Sequence[Column]) -> Iterator[Section]:
+    yield Section("What was audited", (), Grid(("Fact", "Value"), tuple(plain_cells(*fact) for fact in audit.facts)))
+    for table in audit.tables:
+        yield Section(f"Outcomes by {table.by}", tuple(_remarks(table)), _grid(table, columns))
+    yield Section("What the letter says", audit.rating.in_words)
+    blanks = tuple(plain_cells(blank.what, f"{TO_BE_SUPPLIED} {blank.by}", blank.source) for blank in regime.blanks)
+    yield Section("Not in this audit", (), Grid(("What", "Value", "Asked for by"), blanks))
+    signature = tuple(
+        plain_cells(what, f"{TO_BE_SUPPLIED} the person who is responsible")
+        for what in ("Name", "Role", "Date", "Signature")
+    )
+    yield Section("Signature", (), Grid(("What", "Value"), signature))
+    yield Section(
+        "Rules",
+        (
+            f"Compared with their sources in {regime.checked}. This is no legal advice.",
+            f"Retention: {regime.retention}",
+        ),
+        Grid(("Statement", "Source"), tuple(plain_cells(rule.text, rule.source) for rule in regime.statements)),
+    )
+
+
+def _remarks(table: OutcomesComponent) -> Iterator[str]:
+    yield f"Favourable outcome: {table.outcome}."
+    reference = next((row for row in table.groups if row.group == table.reference), None)
+    if reference is not None:
+        yield f"Ratios and differences are to {reference.group}, the category with the highest rate."
+        if is_masked(reference):
+            yield f"It has {MASKED} people, so that chance decides these ratios; you can exclude it, with the reason."
+    unknown = table.unknown.people or 0
+    yield (
+        f"People whose category is not known: {unknown:,}. They are in no rate."
+        if unknown
+        else ("The category of everybody is known.")
+    )
+    if table.at_median:
+        yield f"{table.at_median:,} people have the median score itself; they do not count as above it."
+    if table.even_flagged is not None:
+        yield (
+            "A perfectly even tool with these numbers of people would have a category below four fifths in an "
+            f"estimated {100 * table.even_flagged:.0f} of 100 audits."
+        )
+
+
+def _grid(table: OutcomesComponent, columns: Sequence[Column]) -> Grid:
+    rows = tuple(plain_cells(*(column.text(row) for column in columns)) for row in table.groups)
+    return Grid(tuple(column.head for column in columns), rows)
+
+
+def regime_csv(audit: Audit, columns: Sequence[Column]) -> str:
+    """Write the tables of an audit as CSV (RFC 4180), each row with the name of its table.
+
+    Cells that a spreadsheet would run as a formula begin with ``'``.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(("Table", "Outcome", *(column.head for column in columns)))
+    for table in audit.tables:
+        rows = [*table.groups, *([table.unknown] if table.unknown.people else [])]
+        for row in rows:
+            writer.writerow(
+                map(_safe, (table.by or "", table.outcome or "", *(column.text(row) for column in columns)))
+            )
+    return text.getvalue()
+
+
+def _safe(cell: str) -> str:
+    is_formula = cell[:1] in FORMULA_STARTS and NUMBER.fullmatch(cell) is None
+    return f"'{cell}" if is_formula else cell

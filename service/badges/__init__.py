@@ -1,0 +1,1 @@
+"""Badges and catalog formats of ratings."""

@@ -1,0 +1,120 @@
+"""Badges and catalog formats (`reports.embeds.EMBEDS`) by rating, by target and by address.
+
+Reading never starts work. A missing image would break a page, so a badge by target or address always exists:
+without a public rating it is ``unrated``, with the same bytes whether the target is unknown or its ratings are
+private. By address, only ratings that stand for it count (`store.ratings.standing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from reports.embeds import EMBEDS, Embed
+from service.badges.schemas import answers, operation
+from service.badges.service import render
+from service.container import Service, ServiceDependency
+from service.http.authentication import PublicReader
+from service.http.json import Answer, StrictRoute
+from service.http.openapi.common_schemas import QueryModel
+from service.http.problems import base_url, not_found
+from service.registry.schemas import ModelName
+from store.ratings import published
+from store.ratings.published import DatedRating
+
+router = APIRouter(route_class=StrictRoute)
+
+BADGES = tuple(form for form in EMBEDS if form.file.startswith("badge."))
+"""Formats that are also available by target and by address."""
+
+NO_WORK = "Reading never starts work."
+
+Name = Annotated[str | None, Field(max_length=100)]
+Route = Callable[..., Coroutine[Any, Any, Response]]
+
+
+class RatingFilter(QueryModel):
+    """Filters of a target's ratings."""
+
+    attribute: Annotated[Name, Field(description="Only ratings for this attribute, such as `gender`.")] = None
+    method: Annotated[Name, Field(description="Only ratings by this method, such as `round-trip`.")] = None
+
+
+class AddressQuery(RatingFilter):
+    """Query parameters of a badge by address."""
+
+    target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address.")]
+    model: ModelName = None
+
+
+def _of_rating(form: Embed) -> Route:
+    async def of_rating(request: Request, rating_id: str, service: ServiceDependency, caller: PublicReader) -> Response:
+        async def read() -> DatedRating:
+            dated_rating = await service.database.read(published.rating, rating_id, caller.tenant)
+            if dated_rating.rating is None:
+                raise not_found("rating", rating_id)
+            return dated_rating
+
+        return await _embed(request, service, form, read, "rating", caller.tenant, rating_id)
+
+    return of_rating
+
+
+def _of_target(form: Embed) -> Route:
+    async def of_target(
+        request: Request, target_id: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
+    ) -> Response:
+        read = partial(service.database.read, published.of_target, target_id, **query.model_dump())
+        return await _embed(request, service, form, read, "target", target_id, *query.model_dump().values())
+
+    return of_target
+
+
+def _of_address(form: Embed) -> Route:
+    async def of_address(
+        request: Request, service: ServiceDependency, query: Annotated[AddressQuery, Query()]
+    ) -> Response:
+        read = partial(service.database.read, published.of_address, **query.model_dump())
+        return await _embed(request, service, form, read, "address", *query.model_dump().values())
+
+    return of_address
+
+
+async def _embed(
+    request: Request, service: Service, form: Embed, read: Callable[[], Awaitable[DatedRating]], *key: str | None
+) -> Response:
+    """Return an embed of the rating that `read` returns; `key` holds everything on which `read` depends.
+
+    A badge can be on pages with a thousand views a second; it is read and rendered once for all of them.
+    """
+    base = base_url(request)
+
+    async def rendered() -> Answer:
+        return render(await read(), form, base)
+
+    return (await service.embeds.get((form.file, base, *key), rendered)).response()
+
+
+def _serve(path: str, form: Embed, route: Route, prefix: str, tag: str, which: str) -> None:
+    router.add_api_route(
+        f"{path}/{form.file}",
+        route,
+        methods=["GET"],
+        tags=[tag],
+        operation_id=operation(prefix, form),
+        summary=f"{form.title} {which}",
+        description=f"{form.summary} {NO_WORK}",
+        response_class=Response,
+        responses=answers(form),
+    )
+
+
+for form in EMBEDS:
+    _serve("/v1/ratings/{rating_id}", form, _of_rating(form), "getRating", "ratings", "of a rating")
+for form in BADGES:
+    _serve("/v1/targets/{target_id}", form, _of_target(form), "getTarget", "badges", "of a target's last rating")
+    _serve("/v1", form, _of_address(form), "find", "badges", "of the rating of an address")

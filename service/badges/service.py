@@ -1,0 +1,57 @@
+"""Rendering of badges and other embeds."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from reports.embeds import Embed, Shown
+from service.http.json import Answer
+from service.ratings.service import caching
+from store.ratings.published import DatedRating
+
+OLDEST_S = 1.0
+"""Age in seconds above which a cached rating is never used, so that a withdrawal shows within this time."""
+
+POLICY = "default-src 'none'"
+"""``Content-Security-Policy``: an embed loads and runs nothing."""
+
+
+def render(dated_rating: DatedRating, form: Embed, base_url: str) -> Answer:
+    """Render an embed of a rating; ``unrated`` if there is none.
+
+    The entity tag is a digest of the bytes, because the age in a badge changes without the rating.
+    """
+    rating = dated_rating.rating
+    now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)
+    view = Shown(None, now, base_url, "public")
+    if rating is not None:
+        withdrawn = rating.withdrawn_at is not None
+        view = Shown(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn)
+        if dated_rating.standing is not None:
+            requester, proved = dated_rating.standing.requester, dated_rating.standing.host_proved
+            view = replace(view, requester=requester, host_proved=proved, objects=dated_rating.objects)
+    body = form.render(view).encode()
+    return Answer(200, body, {"Content-Type": form.media_type, **_caching(body, view), **_freshness(view)})
+
+
+def _caching(body: bytes, view: Shown) -> dict[str, str]:
+    private = view.visibility == "private"
+    return {
+        "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
+        "Cache-Control": caching(private=private),
+        "Content-Security-Policy": POLICY,
+        # lets scripts on other websites, such as a catalog, read public embeds
+        **({"Vary": "Authorization"} if private else {"Access-Control-Allow-Origin": "*"}),
+    }
+
+
+def _freshness(view: Shown) -> dict[str, str]:
+    facts = view.known_facts
+    headers = {
+        "X-Assay-Rated-At": facts.get("rated_at"),
+        "X-Assay-Expires-At": facts.get("expires_at"),
+        "X-Assay-Methodology": facts.get("methodology"),
+    }
+    return {name: value for name, value in headers.items() if value is not None}

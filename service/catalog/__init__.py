@@ -1,0 +1,1 @@
+"""``/v1/methods``, ``/v1/attributes``, ``/v1/protocols``: the catalog."""

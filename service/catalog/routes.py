@@ -1,0 +1,128 @@
+"""``/v1/methods``, ``/v1/attributes``, ``/v1/protocols``: the catalog, with JSON Schemas."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import TypeAdapter
+
+from assay.catalog import attribute, attributes
+from assay.catalog.languages import COMMON, languages
+from assay.errors import SpecificationError
+from assay.methods import AnyMethod, every_method, method_name
+from service.catalog.schemas import (
+    AttributeList,
+    AttributeView,
+    MethodList,
+    MethodSummary,
+    MethodView,
+    ProtocolList,
+    ProtocolView,
+)
+from service.catalog.service import described
+from service.container import ServiceDependency
+from service.http.json import StrictRoute
+from service.http.problems import Problem
+from service.targets.validator import TargetValidator
+from store.ratings.experiment_json import dump_method, method_schema, parse_method
+
+router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
+
+
+@router.get("/methods")
+async def list_methods() -> MethodList:
+    """List the methods that measure bias."""
+    return MethodList(items=[_summary(kind) for kind in every_method()])
+
+
+@router.get("/methods/{name}")
+def get_method(name: str) -> MethodView:
+    """Read a method's fields, as the JSON Schema of a request's `experiment`, and its defaults.
+
+    Each field has a title, a description, and a group for forms (`x-group`).
+    """
+    kind = next((method for method in every_method() if method_name(method) == name), None)
+    if kind is None:
+        known_names = ", ".join(method_name(method) for method in every_method())
+        raise Problem("not-found", f"no method is called {name[:80]!r}; known: {known_names}")
+    example = parse_method({"method": name, "attribute": "gender"})
+    return MethodView(
+        **_summary(kind).model_dump(),
+        description=inspect.getdoc(kind) or "",
+        schema=described(method_schema(name), kind),
+        attributes=list(_attributes(name)),
+        languages=_languages(name),
+        example=dump_method(example),
+        expected_probes=example.expected_probes(),
+    )
+
+
+@router.get("/attributes")
+async def list_attributes() -> AttributeList:
+    """List the attributes for which bias can be measured."""
+    attributes_by_name = {name: attribute(name) for name in attributes()}
+    items = [
+        AttributeView.from_row(described, name=name, values=described.value_names)
+        for name, described in attributes_by_name.items()
+    ]
+    return AttributeList(items=items)
+
+
+@router.get("/protocols")
+async def list_protocols(service: ServiceDependency) -> ProtocolList:
+    """List the protocols of targets, with the schemas of their `settings`."""
+    return await asyncio.to_thread(_protocols, service.target_validator)  # type: ignore[arg-type]  # hashed by identity
+
+
+@cache
+def _protocols(validator: TargetValidator) -> ProtocolList:
+    """Return the protocols; cached, because building the schemas of all settings takes two seconds."""
+    return ProtocolList(
+        items=[
+            ProtocolView.from_row(
+                protocol,
+                kinds=sorted(protocol.kinds),
+                settings_schema=TypeAdapter(protocol.settings_type).json_schema(),
+            )
+            for protocol in validator.protocols()
+        ]
+    )
+
+
+def _summary(kind: type[AnyMethod]) -> MethodSummary:
+    name = method_name(kind)
+    return MethodSummary(name=name, summary=kind.summary, kinds=sorted(kind.kinds), href=f"/v1/methods/{name}")
+
+
+@cache
+def _attributes(method: str) -> Sequence[str]:
+    """Return the attributes of the catalog that a method accepts without words from the caller."""
+    return tuple(name for name in attributes() if _accepted(method=method, attribute=name))
+
+
+@cache
+def _languages(method: str) -> dict[str, str] | None:
+    """Return the languages that a method accepts, common languages first; ``None`` if it accepts none."""
+    attribute_name = next(iter(_attributes(method)), "")
+    if "languages" not in method_schema(method)["properties"]:
+        return None
+    language_names = languages()
+    codes = dict.fromkeys((*COMMON, *sorted(language_names, key=language_names.__getitem__)))
+    return {
+        code: language_names[code]
+        for code in codes
+        if _accepted(method=method, attribute=attribute_name, languages=[code])
+    }
+
+
+def _accepted(**experiment: Any) -> bool:
+    try:
+        parse_method(experiment)
+    except SpecificationError:
+        return False
+    return True

@@ -1,0 +1,58 @@
+"""Titles, descriptions and groups of the fields of an experiment, for forms that are built from its JSON Schema."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+_TEXTS: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("field_texts.toml").read_text("utf-8"))
+
+_PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"^(?=\S)([\w, ]+?)(?: : .*)?\n((?: {4}.*\n?)+)", re.MULTILINE)
+
+
+def described(schema: dict[str, Any], documented: object) -> dict[str, Any]:
+    """Add a title, a description and a group (``x-group``) to each field of a schema and of its nested schemas.
+
+    Parameters
+    ----------
+    schema : dict
+        JSON Schema of a method.
+    documented : object
+        Class of the method, whose docstring describes the fields.
+    """
+    parts = {name: _described(part, str(part.get("description", ""))) for name, part in schema.get("$defs", {}).items()}
+    schema_with_texts = _described(schema, inspect.getdoc(documented) or "")
+    return {**schema_with_texts, "$defs": parts} if parts else schema_with_texts
+
+
+def _described(schema: dict[str, Any], text: str) -> dict[str, Any]:
+    texts = descriptions_in(text)
+    fields = {
+        name: {"x-group": _group(name), **field, "title": title_of(name)}
+        | ({"description": texts[name]} if name in texts else {})
+        for name, field in schema.get("properties", {}).items()
+    }
+    return {**schema, "properties": fields}
+
+
+def title_of(name: str) -> str:
+    """Return the title of a field."""
+    return _TEXTS["titles"].get(name) or name.replace("_", " ").capitalize()
+
+
+def descriptions_in(text: str) -> dict[str, str]:
+    """Return the descriptions of the parameters in a docstring (numpydoc), by name."""
+    section = _PARAMETERS.search(text)
+    texts: dict[str, str] = {}
+    for names, lines in _FIELD.findall(f"{section[1]}\n" if section else ""):
+        texts |= dict.fromkeys(names.split(", "), " ".join(lines.split()))
+    return texts
+
+
+def _group(name: str) -> str:
+    return next((group for group, names in _TEXTS["groups"].items() if name in names), "material")

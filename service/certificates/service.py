@@ -1,0 +1,164 @@
+"""Certificates of ratings, the agency's signing keys, exports of evidence, and proofs of single observations.
+
+`assay.evidence.replay_order` computes the order of the Merkle tree. At most one batch of the experiment is held in
+memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+
+from starlette.responses import StreamingResponse
+
+from assay.canonical import canonical_json
+from assay.errors import RecordIncomplete, SpecificationError
+from assay.evidence.export import MEDIA_TYPE, ExportWriter
+from assay.evidence.merkle import head as tree_head
+from assay.evidence.merkle import inclusion_proof, leaf_hash
+from assay.evidence.replay_order import Unrolling
+from assay.model import Observation
+from service.certificates.schemas import EnvelopeView, ProofView
+from service.container import Service
+from service.http.problems import Problem, not_found
+from store.core.database import AsyncDatabase
+from store.core.errors import SecretLost, SecretMoved
+from store.jobs import observations
+from store.ratings import certificates
+from store.ratings.certificates import Certificate
+from store.ratings.experiment_json import rated_method
+from store.ratings.ratings import StoredRating
+from store.security import signing
+from store.security.signing import PublicKey, SigningKey
+
+ROWS_A_READ = 500
+
+
+async def exported(service: Service, rating: StoredRating) -> StreamingResponse:
+    """Stream a rating's export: document, certificate, keys, observations, and a signature of all of it.
+
+    Raises
+    ------
+    Problem
+        ``evidence-out-of-order`` if the observations do not fit the experiment. After the first batch the
+        stream ends early instead, without its signature.
+    """
+    certificate, key = await certificate_of(service, rating), await signing_key(service)
+    keys = [key.as_jwk() for key in await published_keys(service)]
+    writer, evidence = ExportWriter(), leaves(service.database, rating)
+    # read first, because errors can be reported only before the first byte of the answer
+    first = await anext(evidence, list[Observation]())
+
+    async def lines() -> AsyncIterator[bytes]:
+        yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys)
+        yield await asyncio.to_thread(_lines, writer, first)
+        async for batch in evidence:
+            yield await asyncio.to_thread(_lines, writer, batch)
+        yield await asyncio.to_thread(writer.closing, {key.id: key.sign})
+
+    headers = {"Content-Disposition": f'attachment; filename="{rating.id}.export.jsonl"', "Cache-Control": "no-store"}
+    return StreamingResponse(lines(), media_type=MEDIA_TYPE, headers=headers)
+
+
+async def proved(service: Service, rating: StoredRating, seq: int) -> ProofView:
+    """Return one observation, with the proof that it is part of the evidence.
+
+    Raises
+    ------
+    Problem
+        ``not-found`` if there is no such observation; ``evidence-out-of-order`` if the observations do not fit
+        the experiment.
+    """
+    rows = await service.database.read(observations.page, rating.job_id, seq - 1, 1)
+    if not rows or rows[0].seq != seq:
+        raise not_found("observation", str(seq))
+    observation, hashes, index = rows[0].observation, list[bytes](), -1
+    async for batch in leaves(service.database, rating):
+        for offset, candidate in enumerate(batch):
+            if candidate.probe.unit == observation.probe.unit:
+                index = len(hashes) + offset
+        hashes += await asyncio.to_thread(_hashes, batch)
+    if index < 0 or f"sha256:{tree_head(hashes).hex()}" != rating.rating.evidence_digest:
+        raise Problem("evidence-out-of-order")
+    certificate = await certificate_of(service, rating)
+    return ProofView(
+        rating=rating.id,
+        seq=seq,
+        observation=observation.as_json(),
+        leaf_index=index,
+        tree_size=len(hashes),
+        proof=[step.hex() for step in inclusion_proof(hashes, index)],
+        evidence_digest=str(rating.rating.evidence_digest),
+        attestation=EnvelopeView.model_validate(certificate.statement),
+    )
+
+
+async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator[list[Observation]]:
+    """Yield a rating's observations in the order of the evidence tree, in batches; raise ``evidence-out-of-order``."""
+    unrolling = _unrolling(rating, await database.read(observations.count, rating.job_id))
+    while batch := await asyncio.to_thread(unrolling.advance):
+        for start in range(0, len(batch), ROWS_A_READ):
+            probes = batch[start : start + ROWS_A_READ]
+            recorded = await database.read(observations.recall, rating.job_id, [probe.unit for probe in probes])
+            try:
+                in_order = unrolling.accept(probes, recorded)
+            except RecordIncomplete:
+                raise Problem("evidence-out-of-order") from None
+            yield in_order
+
+
+def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
+    seed = rating.rating.seed
+    try:
+        method = rated_method(rating.rating)
+    except SpecificationError as unsupported:  # this version of Assay no longer supports the experiment
+        raise Problem("evidence-out-of-order", str(unsupported)) from None
+    if seed is None:
+        raise Problem("evidence-out-of-order", "the rating has no seed")
+    return Unrolling(method, seed, recorded)
+
+
+def _lines(writer: ExportWriter, batch: Sequence[Observation]) -> bytes:
+    return b"".join(writer.observation(observation.as_json()) for observation in batch)
+
+
+def _hashes(batch: Sequence[Observation]) -> list[bytes]:
+    return [leaf_hash(canonical_json(observation.as_json())) for observation in batch]
+
+
+async def certificate_of(service: Service, rating: StoredRating) -> Certificate:
+    """Return a rating's certificate; sign it if no worker has done so.
+
+    Raises
+    ------
+    SigningUnavailable
+        If a key outside the database cannot sign now.
+    """
+    stored = await service.database.read(certificates.find, rating.id)
+    if stored is not None:
+        return stored
+    key = await signing_key(service)
+    envelopes = await asyncio.to_thread(certificates.envelopes_of, key, rating)
+    return await service.database.write(certificates.keep, rating.id, key.id, envelopes)
+
+
+async def signing_key(service: Service) -> SigningKey:
+    """Return the current signing key."""
+    with _opening_the_key():
+        stored = await service.database.read(signing.find, service.vault)
+        return await service.database.write(signing.current, service.vault) if stored is None else stored
+
+
+async def published_keys(service: Service) -> list[PublicKey]:
+    """Return all signing keys, retired ones included."""
+    return await service.database.read(signing.every)
+
+
+@contextmanager
+def _opening_the_key() -> Iterator[None]:
+    """Raise ``signing-key-lost`` if the signing key cannot be decrypted."""
+    try:
+        yield
+    except (SecretLost, SecretMoved):
+        raise Problem("signing-key-lost") from None

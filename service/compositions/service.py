@@ -1,0 +1,306 @@
+"""Inference of a chain's rating from the ratings of its links, and the request for a job that measures the chain."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.canonical import described_digest
+from assay.composition.compatibility import MOST, Incompatible
+from assay.composition.document import MEASURED, check_chain, composition_document
+from assay.composition.prediction import read_evidence
+from assay.composition.wording import note
+from assay.errors import SpecificationError
+from assay.experiment import generator
+from assay.model import Kind, Observation
+from service.compositions.schemas import ComposedLink, CompositionRequest
+from service.container import Service
+from service.http.json import pointer_to
+from service.http.openapi.common_schemas import instant
+from service.http.problems import Problem
+from service.jobs.ledger import pages
+from service.targets.service import CHAIN, with_links
+from store.core import clock
+from store.core.database import Connection
+from store.jobs import observations
+from store.ratings import compositions
+from store.ratings.compositions import NewComposition
+from store.ratings.ratings import StoredRating
+from store.targets import targets
+from store.targets.targets import StoredTarget
+
+SEED = 0
+"""Seed of a prediction's draws: the same ratings give the same composition."""
+
+MAX_OBSERVATIONS = 20_000
+"""Maximum number of recorded replies for a prediction sentence by sentence."""
+
+MAX_CHARACTERS = 10_000_000
+"""Maximum number of characters in these replies."""
+
+OPENNESS = ("private", "unlisted", "public")
+"""Visibilities, from the fewest to the most readers."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The rating of a link, and the saved target that the request names."""
+
+    rating: StoredRating
+    target: StoredTarget | None
+
+
+async def compose(service: Service, tenant: str, request: CompositionRequest) -> NewComposition:
+    """Infer the rating of a chain.
+
+    Raises
+    ------
+    Problem
+        ``bad-specification``, pointing at the invalid link. A missing rating and a rating that the caller must
+        not read give the same problem.
+    """
+    chosen, now = await service.database.read(_choose, tenant, request)
+    _check_visibility(request, chosen)
+    links = [link.rating.rating for link in chosen]
+    try:
+        check_chain(links)
+    except Incompatible as broken:
+        raise _refused(str(broken), "chain", broken.place, code=broken.code) from None
+    recorded = await _recorded(service, chosen)
+    document = await asyncio.to_thread(
+        composition_document, links, generator(SEED), table=request.table, observations=recorded
+    )
+    document["notes"] += _notes(chosen, now)
+    document["chain"] = [_link(number, link, now) for number, link in enumerate(chosen, start=1)]
+    document["verification"] = await verification(service, tenant, [(link.rating, link.target) for link in chosen])
+    return NewComposition(tenant, request.visibility, request.model_dump(), document)
+
+
+# ---------------------------------------------------------------------------- ratings of the links
+def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[Chosen], int]:
+    """Read the ratings of all links, in four queries."""
+    rated = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
+    saved = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
+    attribute = request.attribute or next((rating.attribute for rating in rated.values()), None)
+    if saved and attribute is None:
+        raise _refused("name the attribute whose ratings are to be used", "attribute")
+    newest = compositions.latest_of_targets(
+        c,
+        tenant,
+        {name: described_digest(vars(row)) for name, row in saved.items()},
+        saved.values(),
+        attribute=attribute,
+        method=request.method,
+    )
+    chosen = [_chosen(index, link, rated, saved, newest) for index, link in enumerate(request.chain)]
+    for index, link in enumerate(chosen):
+        if request.attribute is not None and link.rating.attribute != request.attribute:
+            reason = f"link {index + 1} was rated for {link.rating.attribute}, not for {request.attribute}"
+            raise _refused(reason, "chain", index, code=Incompatible.code)
+    return chosen, clock.read_clock(c)
+
+
+def _chosen(
+    index: int,
+    link: ComposedLink,
+    rated: Mapping[str, StoredRating],
+    saved: Mapping[str, StoredTarget],
+    newest: Mapping[str, StoredRating],
+) -> Chosen:
+    if link.rating is not None:
+        rating = rated.get(link.rating)
+        if rating is None:
+            raise _refused(f"no rating has the id {link.rating!r}", "chain", index, "rating")
+        if rating.withdrawn_at is not None:
+            raise _refused(f"the rating of link {index + 1} was withdrawn; name another", "chain", index, "rating")
+        return Chosen(rating, None)
+    target = saved.get(str(link.target))
+    if target is None:
+        raise _refused(f"no target has the id {link.target!r}", "chain", index, "target")
+    if target.id not in newest:
+        reason = f"the target of link {index + 1} has no such rating that you can read; request one with POST /v1/jobs"
+        raise _refused(reason, "chain", index, "target")
+    return Chosen(newest[target.id], target)
+
+
+def _check_visibility(request: CompositionRequest, chosen: Sequence[Chosen]) -> None:
+    """Refuse a composition that has more readers than one of its ratings."""
+    for number, link in enumerate(chosen, start=1):
+        if OPENNESS.index(request.visibility) > OPENNESS.index(link.rating.visibility):
+            reason = (
+                f"the rating of link {number} is {link.rating.visibility}; its composition cannot have more readers"
+            )
+            raise _refused(reason, "visibility")
+
+
+def _refused(detail: str, *path: str | int, code: str = SpecificationError.code) -> Problem:
+    error = {"pointer": pointer_to(*path), "detail": detail, "code": code}
+    return Problem("bad-specification", detail, errors=[error])
+
+
+# ---------------------------------------------------------------------------- recorded replies
+async def _recorded(service: Service, chosen: Sequence[Chosen]) -> list[list[Observation]]:
+    """Read the replies of the ratings if a prediction can use them sentence by sentence; otherwise none."""
+    links = [link.rating.rating for link in chosen]
+    calls = sum(link.calls or 0 for link in links)
+    if calls > MAX_OBSERVATIONS or not all(map(read_evidence, links)):
+        return []
+    recorded: dict[str, list[Observation]] = {link.rating.job_id: [] for link in chosen}
+    characters = 0
+    for job_id, replies in recorded.items():
+        async for rows in pages(service.database, observations.page, job_id):
+            replies += [row.observation for row in rows]
+            characters += sum(len(str(row.observation.reply.value)) for row in rows)
+            if characters > MAX_CHARACTERS:
+                return []
+    return [recorded[link.rating.job_id] for link in chosen]
+
+
+# ---------------------------------------------------------------------------- views
+def _link(number: int, link: Chosen, now: int) -> dict[str, Any]:
+    rating = link.rating
+    target_fields = ("name", "kind", "protocol", "url", "digest")
+    return {
+        "place": number,
+        "rating": {
+            "id": rating.id,
+            "href": f"/v1/ratings/{rating.id}",
+            "method": rating.method,
+            "letter": rating.letter,
+            "declared": rating.declared,
+            "probabilities": rating.rating.probabilities or None,
+            "requester": rating.requested,
+            "provenance": MEASURED,
+            "rated_at": instant(rating.created_at),
+            "expires_at": instant(rating.expires_at),
+            "expired": rating.expires_at <= now,
+        },
+        "target": {name: rating.target.get(name) for name in target_fields},
+        "target_id": None if link.target is None else link.target.id,
+    }
+
+
+def _notes(chosen: Sequence[Chosen], now: int) -> list[dict[str, str]]:
+    notes = [
+        note("link-expired", link=number) for number, link in enumerate(chosen, 1) if link.rating.expires_at <= now
+    ]
+    return notes + [
+        note("target-changed", link=number)
+        for number, link in enumerate(chosen, start=1)
+        if link.target is not None and described_digest(vars(link.target)) != link.rating.target.get("digest")
+    ]
+
+
+HREF = "/v1/jobs"
+HOME = "en"
+"""Language of the methods' texts."""
+
+LONGEST_NAME = 200
+
+Parts = Sequence[tuple[StoredRating, StoredTarget | None]]
+
+
+async def verification(service: Service, tenant: str, parts: Parts) -> dict[str, Any]:
+    """Return the request that measures a chain, and whether it would be accepted from `tenant`.
+
+    `parts` are the ratings of the services, first to last, with the saved targets that the composition names.
+    """
+    kind = Kind(parts[-1][0].target["kind"])
+    owned = {
+        rating.target_id
+        for rating, target in parts
+        if target is None and rating.tenant == tenant and rating.target_id is not None
+    }
+    saved = await service.database.read(targets.named, tenant, owned)
+    links: list[dict[str, Any]] = []
+    for index, (rating, target) in enumerate(parts):
+        last = index == len(parts) - 1
+        saved_target = target or (saved.get(rating.target_id or "") if rating.tenant == tenant else None)
+        path = [] if last else [HOME, _middle(parts, index), HOME]
+        links += _links(rating, saved_target, path, is_owner=rating.tenant == tenant)
+    name = " * ".join(str(rating.target["name"]) for rating, _ in parts)
+    described = {
+        "name": name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…",
+        "kind": kind.value,
+        "protocol": CHAIN,
+        "settings": {"links": links},
+    }
+    body = {"target": described, "experiment": _experiment(parts)}
+    reason = await _why_not(service, tenant, body)
+    return {"method": "POST", "href": HREF, "ready": reason is None, "why": reason, "body": body}
+
+
+def _links(
+    rating: StoredRating, saved_target: StoredTarget | None, path: list[str], *, is_owner: bool
+) -> list[dict[str, Any]]:
+    """Return a service as links of a chain: by the id of its saved target, or by its rated description.
+
+    A service that is a chain itself is replaced by its links; its last link gets `path`.
+    """
+    protocol = saved_target.protocol if saved_target is not None else rating.target["protocol"]
+    settings = saved_target.settings if saved_target is not None else rating.target.get("settings") or {}
+    if protocol == CHAIN:
+        inner = [_inner(link, is_owner=is_owner) for link in settings["links"]]
+        return [*inner[:-1], _with_path(inner[-1], path)]
+    if saved_target is not None:
+        return [_with_path({"id": saved_target.id}, path)]
+    target = rating.target
+    described = {
+        "name": target["name"],
+        "kind": target["kind"],
+        "protocol": protocol,
+        "base_url": target.get("url") or None,
+        "settings": settings,
+    }
+    return [_with_path(described, path)]
+
+
+def _inner(link: Mapping[str, Any], *, is_owner: bool) -> dict[str, Any]:
+    """Return a link of a rated chain: by id if it names a target of the caller, otherwise described."""
+    path = list(link.get("path") or ())
+    if link.get("id") and is_owner:
+        return _with_path({"id": link["id"]}, path)
+    names = ("name", "kind", "protocol", "base_url", "settings")
+    return _with_path({name: link[name] for name in names if name in link}, path)
+
+
+def _with_path(link: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    return {**link, "path": list(path)} if path else dict(link)
+
+
+def _middle(parts: Parts, index: int) -> str:
+    """Return the middle language of a translator before the last link: the language with which it was rated.
+
+    If the last service is a translator and all services were rated with the same languages, return ``*``, the language
+    of the question. If a translator was rated with several languages, return the one that decides its letter.
+    """
+    by_part = [tuple(rating.rating.experiment.get("languages") or ()) for rating, _ in parts]
+    if parts[-1][0].target["kind"] == Kind.TRANSLATOR and all(languages == by_part[0] for languages in by_part):
+        return "*"
+    rating = parts[index][0].rating
+    languages = {component.name: component.language for component in rating.components}
+    language = next((languages[name] for name in rating.aggregation.deciding if languages.get(name)), None)
+    return str(language or next(iter(by_part[index]), "es"))
+
+
+def _experiment(parts: Parts) -> dict[str, Any]:
+    """Return the experiment: the first service's, in the last service's languages, if all have the same method."""
+    first, last = parts[0][0], parts[-1][0]
+    experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})
+    if len({rating.method for rating, _ in parts}) == 1 and first.rating.experiment:
+        languages = {"languages": experiment["languages"]} if "languages" in experiment else {}
+        experiment = {**first.rating.experiment, **languages}
+    return {name: value for name, value in experiment.items() if value is not None}
+
+
+async def _why_not(service: Service, tenant: str, body: Mapping[str, Any]) -> str | None:
+    target = {"base_url": "", "limits": {}, **body["target"], "secret": None}
+    if len(target["settings"]["links"]) > MOST:
+        return f"the chain has {len(target['settings']['links'])} services in all; at most {MOST} can be called in one"
+    try:
+        service.target_validator.check(await with_links(service, tenant, target))
+    except SpecificationError as refused:
+        return str(refused)
+    return None

@@ -1,0 +1,55 @@
+"""The container of a running service's parts, built in `service.app`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Response
+
+from assay.rating.methodology import Methodologies, shipped
+from assay.references import HeldBack
+from service.http.json import Answer
+from service.http.parts import HttpParts, get_parts
+from service.http.swr_cache import SwrCache
+from service.jobs.dispatcher import Dispatcher
+from service.jobs.events import EventStream
+from service.jobs.status import StatusCache
+from service.targets.validator import TargetValidator
+from store.jobs.fair_order import QueueState
+from store.security.secrets import Vault
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service(HttpParts):
+    """Parts of a running service. `clock` returns seconds since 1970; it is used for estimates only."""
+
+    vault: Vault
+    target_validator: TargetValidator
+    dispatcher: Dispatcher
+    event_stream: EventStream
+    statuses: StatusCache
+    progress: SwrCache[tuple[str, str], Any]
+    reports: SwrCache[tuple[str, str], Response]
+    queue_state: SwrCache[str, QueueState]
+    embeds: SwrCache[tuple[str | None, ...], Answer]
+    write_proof: SwrCache[str, bool]
+    clock: Callable[[], float]
+    methodologies: Methodologies = field(default_factory=shipped)
+    held_back: HeldBack = field(default_factory=HeldBack)
+
+    async def close(self) -> None:
+        """Stop the parts that have threads, tasks or connections."""
+        self.dispatcher.close()
+        await self.rate_limiter.close()
+        await self.database.close()
+
+
+def service_of(request: Request) -> Service:
+    """Return the service that answers this request."""
+    service: Service = request.app.state.service
+    return service
+
+
+ServiceDependency = Annotated[Service, Depends(get_parts)]

@@ -1,0 +1,303 @@
+"""Validation of corpus items: sentences by their specification, pictures by decoding; and corpora as inputs of jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay.catalog.shipped import specifications as shipped
+from assay.catalog.stereotypes import StereotypeWords
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.methods.shared.terms.sentences import Sentence
+from assay.references import FoundCorpus, NamedCorpus
+from service.container import Service
+from service.corpora.schemas import CorpusRequest, ItemChange, PictureItem, SentenceItem, item_etag, named
+from service.http.conditional import must_match
+from service.http.json import located, pointer_to
+from service.http.problems import Problem
+from store.core.database import Connection
+from store.corpora import corpora, images, items, specifications
+from store.corpora.corpora import NewCorpus, Rules, StoredCorpus
+from store.corpora.items import AddedItems, NewItem, StoredItem
+from store.corpora.materials import as_item, corpus_item
+from store.corpora.specifications import StoredSpecification
+from store.formats.image import ImageFacts, read_image
+from store.formats.limited import READERS
+
+STEREOTYPE = "stereotype"
+"""The kind of specification that defines rules for sentences."""
+
+MAX_ERRORS = 100
+"""Maximum number of refused sentences that an error names."""
+
+
+@dataclass(frozen=True)
+class NewPicture:
+    """A new picture, decoded."""
+
+    item: NewItem
+    content: bytes
+    facts: ImageFacts
+
+
+# ---------------------------------------------------------------------------- corpora
+async def specification_named(service: Service, tenant: str, reference: str) -> StoredSpecification:
+    """Return the stereotype specification with a name or ``name@version``; otherwise raise `SpecificationError`."""
+    specification = await service.database.read(specifications.find_named, tenant, reference)
+    if specification is None:
+        known_names = [name for name, shipped_words in shipped().items() if shipped_words.kind == STEREOTYPE]
+        known_names.append(f"those of GET /v1/specifications?kind={STEREOTYPE}")
+        raise UnknownName("specification", reference, known_names, "specification")
+    if specification.kind != STEREOTYPE:
+        raise SpecificationError(
+            f"{reference} is a specification of kind {specification.kind}; sentences need one of kind {STEREOTYPE}",
+            "specification",
+        )
+    return specification
+
+
+def words_of(rules: Rules) -> StereotypeWords:
+    """Return the words of a corpus's rules."""
+    words: Any = specifications.read_words(STEREOTYPE, rules.words)
+    assert isinstance(words, StereotypeWords)  # noqa: S101  the specification's kind ensures it
+    return replace(words, name=rules.name)
+
+
+async def new_corpus(service: Service, tenant: str, body: CorpusRequest) -> NewCorpus:
+    """Build a corpus from a request; refuse a specification that is unknown or contradicts the request."""
+    rules, attribute, language = None, body.attribute, body.language
+    if body.specification is not None:
+        specification = await specification_named(service, tenant, body.specification)
+        rules = Rules(specification.name, specification.version, specification.digest, specification.words)
+        attribute = _agreed("attribute", attribute, str(specification.words["attribute"]), specification.name)
+        language = _agreed("language", language, specification.language, specification.name)
+    if attribute is None:
+        raise SpecificationError("name the attribute, such as gender, or a specification", "attribute")
+    if body.items_of is not None:
+        await _readable_sentences(service, tenant, body)
+    plain = {name: getattr(body, name) for name in ("name", "kind", "licence", "citation", "description", "visibility")}
+    return NewCorpus(tenant=tenant, attribute=attribute, language=language or "en", rules=rules, **plain)
+
+
+async def _readable_sentences(service: Service, tenant: str, body: CorpusRequest) -> None:
+    """Refuse to copy a corpus that the tenant may not read, or that holds pictures."""
+    source = await service.database.read(corpora.find, body.items_of or "", tenant)
+    if source is None:
+        raise SpecificationError("no corpus that you may read has this id", "items_of")
+    if {source.kind, body.kind} != {"sentences"}:
+        raise SpecificationError("only sentences can be copied; send pictures as files", "items_of")
+
+
+def _agreed(field: str, requested: str | None, specified: str, name: str) -> str:
+    if requested not in {None, specified}:
+        raise SpecificationError(f"the {field} is {requested!r}, but {specified!r} in {name}; leave it out", field)
+    return specified
+
+
+# ---------------------------------------------------------------------------- sentences
+def checked_sentences(corpus: StoredCorpus, sent: Sequence[SentenceItem | PictureItem]) -> list[NewItem]:
+    """Validate new sentences of a corpus; name each refused one, up to `MAX_ERRORS`, in one problem."""
+    words = None if corpus.rules is None else words_of(corpus.rules)
+    new: list[NewItem] = []
+    errors: list[Mapping[str, Any]] = []
+    for index, item in enumerate(sent):
+        try:
+            new.append(_sentence(words, item))
+        except SpecificationError as error:
+            where = pointer_to("items", index, *([error.field] if error.field else []))
+            errors.append({"pointer": where, "detail": str(error), "code": error.code})
+    if errors:
+        several = f"{len(errors)} of {len(sent)} sentences are refused; the first: {errors[0]['detail']}"
+        raise Problem("bad-specification", several, errors=errors[:MAX_ERRORS])
+    return new
+
+
+def _sentence(words: StereotypeWords | None, sent: SentenceItem | PictureItem) -> NewItem:
+    if isinstance(sent, PictureItem):
+        raise SpecificationError("this corpus holds sentences; create one of kind images for pictures", "image_b64")
+    item = NewItem(sent.text, sent.group_term, sent.attribute_term, source=sent.source, provenance=_noted(sent.note))
+    return item if words is None else with_terms(words, item)
+
+
+def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
+    """Validate a sentence by the rules of its specification; fill in its two terms and its counterpart."""
+    sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
+    checked = as_item(sentence, words, item.provenance)
+    if isinstance(checked, str):
+        raise SpecificationError(_why_refused(checked, words), "text")
+    return checked
+
+
+REFUSALS: Mapping[str, str] = {
+    "no-group-term": "it contains no word for a group ({groups})",
+    "several-group-terms": "it contains several words for a group; exactly one is needed",
+    "other-group-word": "it contains another word that reveals the group ({telling})",
+    "no-attribute-term": "it contains no word that the stereotype is about ({terms})",
+    "several-attribute-terms": "it contains several words that the stereotype is about; exactly one is needed",
+    "wrong-term": "it does not contain the terms that were sent with it",
+    "counterpart-differs": "its counterpart is not the same sentence about the other group",
+}
+"""Explanations of the reasons for which a sentence is refused."""
+
+
+def _why_refused(reason: str, words: StereotypeWords) -> str:
+    words_by_name = {
+        "groups": [term for pair in words.pairs for term in pair],
+        "telling": list(words.telling),
+        "terms": list(words.roles),
+    }
+    texts = {name: ", ".join(terms[:6]) + (" …" if len(terms) > 6 else "") for name, terms in words_by_name.items()}
+    return f"the sentence cannot be used with {words.name} ({reason}): {REFUSALS.get(reason, reason).format(**texts)}"
+
+
+# ---------------------------------------------------------------------------- pictures
+async def read_pictures(sent: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
+    """Decode new pictures of a corpus from base64; name the refused picture in a problem."""
+    pictures = []
+    for index, item in enumerate(sent):
+        with located("items", index):
+            if isinstance(item, SentenceItem):
+                raise SpecificationError("this corpus holds pictures; create one of kind sentences for these", "text")
+            pictures.append(await read_picture(_bytes_of(item.image_b64), item.term, item.note, field="image_b64"))
+    return pictures
+
+
+async def read_picture(content: bytes, term: str, note: str | None, *, field: str | None = None) -> NewPicture:
+    """Decode a picture; refuse content that is not a valid picture, with an error that names `field`."""
+    try:
+        facts = await asyncio.get_running_loop().run_in_executor(READERS, read_image, content)
+    except SpecificationError as refused:
+        refused.field = refused.field or field
+        raise
+    return NewPicture(NewItem(image=facts.digest, term=term, provenance=_noted(note)), content, facts)
+
+
+def _bytes_of(encoded: str) -> bytes:
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        raise SpecificationError("this is not base64", "image_b64") from None
+
+
+# ---------------------------------------------------------------------------- storage
+def store_pictures(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> AddedItems | None:
+    """Store pictures with their images in one transaction; ``None`` if the tenant has no such corpus."""
+    if corpora.lock(c, corpus_id, tenant) is None:
+        return None
+    for picture in new:
+        images.keep(c, tenant, picture.content, picture.facts)
+    return items.add(c, corpus_id, tenant, [picture.item for picture in new])
+
+
+def edit_item(
+    c: Connection, corpus_id: str, tenant: str, item_id: str, change: ItemChange, if_match: str | None = None
+) -> StoredItem | None:
+    """Edit an item under the lock of its corpus, so that no edit is lost.
+
+    ``None`` if the tenant has no such item.
+
+    Raises
+    ------
+    Problem
+        ``precondition-failed`` if `if_match` is not the item's entity tag.
+    SpecificationError
+        If the sentence breaks the rules of its corpus, or a picture is given a text.
+    ItemTaken
+        If the corpus has the sentence already, as another item.
+    """
+    corpus = corpora.lock(c, corpus_id, tenant)
+    old = None if corpus is None else items.find(c, corpus_id, item_id)
+    if corpus is None or old is None:
+        return None
+    must_match(if_match, item_etag(old))
+    return items.edit(c, corpus_id, tenant, item_id, edited(corpus, old, change))
+
+
+def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> int:
+    """Copy the sentences of a corpus that follow the rules of another corpus; return the number of copies."""
+    words = None if corpus.rules is None else words_of(corpus.rules)
+    new = []
+    for item in items.every(c, source):
+        how = {**item.provenance, "taken_from": {"corpus": source, "item": item.id}}
+        copied = NewItem(item.text, item.group_term, item.attribute_term, item.counterpart, source=item.source)
+        with suppress(SpecificationError):
+            checked = copied if words is None else with_terms(words, replace(copied, group_term="", attribute_term=""))
+            new.append(replace(checked, source=item.source, provenance=how))
+    addition = items.add(c, corpus.id, corpus.tenant, new) if new else None
+    return 0 if addition is None else len(addition.added)
+
+
+def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:
+    """Return the item after an edit."""
+    picture = old.text is None
+    for name in ("text", "group_term", "attribute_term") if picture else ("term",):
+        if getattr(change, name) is not None:
+            raise SpecificationError(f"{'a picture' if picture else 'a sentence'} has no {name}", name)
+    if picture:
+        return NewItem(image=old.image, term=change.term or old.term)
+    item = NewItem(change.text or old.text, change.group_term, change.attribute_term)
+    if corpus.rules is not None:
+        return with_terms(words_of(corpus.rules), item)
+    # a new text may contain other terms than the old text, so the terms are kept only if the text is unchanged
+    same = change.text is None
+    return replace(
+        item,
+        group_term=item.group_term or (old.group_term if same else None),
+        attribute_term=item.attribute_term or (old.attribute_term if same else None),
+    )
+
+
+def _noted(note: str | None) -> dict[str, Any]:
+    return {} if note is None else {"note": note}
+
+
+async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, method: str) -> FoundCorpus:
+    """Read a corpus with all its items for an experiment by `method`; errors name the experiment's field.
+
+    Raises
+    ------
+    SpecificationError
+        If the tenant may not read the corpus, or it is empty, too large, or of another kind or version.
+    """
+    corpus_id, mark, version = reference.name.partition("@")
+    corpus = await service.database.read(corpora.find, corpus_id, tenant)
+    if corpus is None:
+        raise SpecificationError(
+            f"no corpus that you may read has the id {corpus_id[:80]!r}; see GET /v1/corpora", "corpus"
+        )
+    if mark and version != str(corpus.version):
+        raise SpecificationError(
+            f"{corpus_id} is in version {corpus.version} now; name it without a version, or send the {reference.field}",
+            "corpus",
+        )
+    if corpus.kind != reference.kind:
+        raise SpecificationError(f"{corpus_id} holds {corpus.kind}; {method} asks about {reference.kind}", "corpus")
+    sentences = tuple(map(corpus_item, await service.database.read(items.every, corpus.id)))
+    if reference.given + len(sentences) > reference.most:
+        raise OutOfBounds(
+            f"there are {reference.given} {reference.field} in addition to the {len(sentences)} of {corpus.id}; "
+            f"a rating asks about at most {reference.most}",
+            reference.field,
+        )
+    if not (sentences or reference.given or reference.may_be_empty):
+        verb = "written" if reference.kind == "sentences" else "drawn"
+        raise SpecificationError(f"{corpus.id} is empty; add {reference.field}, or have them {verb}", "corpus")
+    words = None if corpus.rules is None else words_of(corpus.rules)
+    return FoundCorpus(corpus.reference, sentences, words, named(corpus))
+
+
+async def check_images(service: Service, tenant: str, digests: Sequence[str], field: str) -> None:
+    """Refuse images that this tenant cannot read; the error names their index in the method's `field`."""
+    gone = await service.database.read(images.missing, digests, tenant) if digests else ()
+    if gone:
+        index = digests.index(gone[0])
+        raise SpecificationError(
+            f"{len(gone)} of {len(digests)} images are missing, or you cannot read them; the first is {gone[0]}. "
+            "Put them into a corpus of kind images (POST /v1/corpora)",
+            f"{field}.{index}.image",
+        )

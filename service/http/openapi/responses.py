@@ -1,0 +1,90 @@
+"""Documented responses: the ``responses`` of routes that FastAPI cannot derive from their code.
+
+`service.http.openapi.document` adds what follows from a route's method, dependencies and parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+Responses = dict[int | str, dict[str, Any]]
+"""Responses of a route by status, as FastAPI takes them; an error without content becomes a problem document."""
+
+_RETRY_AFTER = {
+    "description": "Seconds after which to request again.",
+    "schema": {"type": "integer", "minimum": 0},
+}
+_RATE = {"description": "Rest of the limit on new jobs.", "required": True, "schema": {"type": "string"}}
+
+LINK = {"Link": {"description": 'The next page, as `rel="next"` (RFC 8288).', "schema": {"type": "string"}}}
+ETAG = {
+    "ETag": {
+        "description": "Identifies this version; send it in If-None-Match.",
+        "required": True,
+        "schema": {"type": "string"},
+    }
+}
+LOCATION = {
+    "Location": {
+        "description": "Address of the new resource.",
+        "required": True,
+        "schema": {"type": "string", "format": "uri-reference"},
+    }
+}
+UNFINISHED = ETAG | {"Retry-After": _RETRY_AFTER}
+ACCEPTED = LOCATION | {"Retry-After": {**_RETRY_AFTER, "required": True}, "RateLimit": _RATE, "RateLimit-Policy": _RATE}
+FRESHNESS = {
+    "X-Assay-Rated-At": {"description": "Time of the rating.", "schema": {"type": "string", "format": "date-time"}},
+    "X-Assay-Expires-At": {
+        "description": "Time until which the rating is valid.",
+        "schema": {"type": "string", "format": "date-time"},
+    },
+    "X-Assay-Methodology": {"description": "Version of the methodology.", "schema": {"type": "string"}},
+}
+"""Headers of every representation of a rating: its dates and its methodology."""
+
+RATED = {name: {**header, "required": True} for name, header in FRESHNESS.items()}
+
+NOT_MODIFIED = {"description": "Not changed since the version in If-None-Match."}
+
+
+def returns(
+    headers: Mapping[str, Any], *media_types: str, status: int = 200, links: Mapping[str, Any] | None = None
+) -> Responses:
+    """Describe a successful response: its headers, its media types unless it is JSON, and links to operations."""
+    response: dict[str, Any] = {"headers": dict(headers)} if headers else {}
+    if media_types:
+        response["content"] = {media_type: {"schema": {"type": "string"}} for media_type in media_types}
+    return {status: response | ({"links": dict(links)} if links else {})}
+
+
+def fails(*statuses: int) -> Responses:
+    """Describe errors beyond those that follow from a route's dependencies and parameters."""
+    return {status: {} for status in statuses}
+
+
+TAGGED = returns(ETAG)
+CONFLICT = fails(409)
+"""The state of the resource forbids it."""
+
+
+def leads_to(parameter: str, *operations: str, pointer: str = "/id") -> dict[str, Any]:
+    """Return links from a response to operations, whose `parameter` is the value at a JSON pointer of the body."""
+    parameters = {parameter: f"$response.body#{pointer}"}
+    return {operation: {"operationId": operation, "parameters": parameters} for operation in operations}
+
+
+def created(
+    model: type[BaseModel], description: str, links: Mapping[str, Any] | None = None, *, known: bool = False
+) -> dict[str, Any]:
+    """Return the arguments of a route that creates a resource; with `known`, it may return an existing one (200)."""
+    also: Responses = {200: {"model": model, "description": "It existed already; the stored one is returned."}}
+    return {
+        "status_code": 201,
+        "response_model": model,
+        "response_description": description,
+        "responses": returns(LOCATION | ETAG, status=201, links=links) | CONFLICT | (also if known else {}),
+    }

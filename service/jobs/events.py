@@ -1,0 +1,76 @@
+"""Live events of jobs, read from the database.
+
+The event table is read a few times a second for each followed job, regardless of the number of followers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from functools import partial
+
+import structlog
+
+from service.http.swr_cache import SwrCache
+from store.core.errors import StoreUnavailable
+from store.jobs.jobs import Event
+
+POLL_S = 0.25
+BATCH = 500
+ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
+"""Events after which a job has no further events."""
+
+ReadEvents = Callable[[str, int, int], Awaitable[Sequence[Event]]]
+"""Function that reads a job's events after an id, oldest first, up to a maximum number."""
+
+log = structlog.get_logger(__name__)
+
+
+class EventStream:
+    """Distributes the events of jobs to their followers, who share their reads of the database.
+
+    `on_end` is called with the id of a finished job, before its followers get the last event.
+    """
+
+    def __init__(self, read: ReadEvents, on_end: Callable[[str], object] = lambda _: None) -> None:
+        self._read, self._on_end = read, on_end
+        self._newest: SwrCache[tuple[str, int], Sequence[Event]] = SwrCache(POLL_S / 2, POLL_S / 2)
+        self.stopping = False
+
+    def stop_waiting(self) -> None:
+        """End every wait and every stream, as if the job had no more events; for any thread or signal handler."""
+        self.stopping = True
+
+    async def follow(self, job_id: str, after: int = 0) -> AsyncGenerator[Event, None]:
+        """Yield every event with an id above `after`, past and future, until the job ends or the service stops."""
+        while not self.stopping:
+            events = await self._newest.get((job_id, after), partial(self._read_newest, job_id, after))
+            for event in events:
+                after = event.id
+                yield event
+                if event.type in ENDINGS:
+                    return
+            if len(events) < BATCH:
+                await asyncio.sleep(POLL_S)
+
+    async def ended(self, job_id: str, within_s: float) -> bool:
+        """Wait until the job has ended, at most `within_s` seconds; return whether it has ended."""
+        try:
+            async with asyncio.timeout(within_s), aclosing(self.follow(job_id)) as events:
+                async for event in events:
+                    if event.type in ENDINGS:
+                        return True
+        except TimeoutError:
+            return False
+        return False
+
+    async def _read_newest(self, job_id: str, after: int) -> Sequence[Event]:
+        try:
+            events = await self._read(job_id, after, BATCH)
+        except StoreUnavailable as error:
+            log.warning("events not read", job=job_id, why=error.reason)
+            return ()
+        if events and events[-1].type in ENDINGS:
+            self._on_end(job_id)
+        return events

@@ -1,0 +1,155 @@
+"""Resolution of the inputs that a request names: specifications, corpora, rows of a table, recorded choices.
+
+A job holds all inputs of its experiment, so that a worker and a replay need no look-ups, and later edits of a list
+do not change what is rated. Each method lists its named inputs (`assay.references`). Material that the operator holds
+back (``ASSAY_HELD_BACK``) is read at the start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from assay.catalog.shipped import specifications as shipped
+from assay.errors import SpecificationError, UnknownName
+from assay.experiment import generator
+from assay.methods import AnyMethod, every_method, method_name
+from assay.methods.shared.held_back import check_held_back
+from assay.model import Kind
+from assay.references import Found, FoundWords, HeldBack, NamedRows, NamedWords
+from service.container import Service
+from service.corpora.service import check_images, find_corpus
+from service.http.json import located
+from service.uploads.service import UPLOADED, decisions_of, found, rows_of, trials_of
+from store.corpora import materials, specifications, uploads
+
+
+async def without_rows(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
+    """Insert the stored inputs that an experiment names, except the rows of a table."""
+    names = method.references()
+    with located("experiment"):
+        corpus = None if names.corpus is None else await find_corpus(service, tenant, names.corpus, method.method)
+        in_corpus = [] if corpus is None else [item.image for item in corpus.items if item.image is not None]
+        await check_images(service, tenant, [*names.images, *in_corpus], names.image_field)
+        words = () if names.words is None else await _find_words(service, tenant, names.words, method.method)
+        if corpus is not None or words:
+            # in a thread, because reading thousands of items takes some tenths of a second
+            method = await asyncio.to_thread(method.with_references, Found(corpus, words))
+    if target["protocol"] == UPLOADED and target["kind"] == Kind.CLASSIFIER:
+        with located("target"):
+            return await _with_trials(service, tenant, method, target)
+    if names.decisions is not None:
+        with located("target"):
+            upload = await found(service, tenant, target["settings"]["upload"], "table", field="settings.upload")
+        with located("experiment"):
+            counted = await decisions_of(service, upload, names.decisions)
+            return await asyncio.to_thread(method.with_references, Found(decisions=counted))
+    return method
+
+
+async def reading_of(service: Service, tenant: str, rows: NamedRows) -> dict[str, Any]:
+    """Return as ``reading`` what the sender of an experiment's table said about its form, or nothing.
+
+    The same bytes with another declared form are another table.
+    """
+    upload = await service.database.read(uploads.find, rows.upload, tenant, "table")
+    return {"reading": upload.summary["reading"]} if upload and upload.summary.get("reading") else {}
+
+
+async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: NamedRows, seed: int) -> AnyMethod:
+    """Insert the rows of an uploaded table that an experiment names.
+
+    The `seed` picks rows from a table that has more rows than a job can hold.
+    """
+    with located("experiment", rows.field):
+        rng = generator(seed)
+        table = await rows_of(service, tenant, rows.upload, rng=rng)
+        return method.with_references(Found(rows=chosen_rows(table.rows, rows, rng)))
+
+
+async def with_kept(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
+    """Insert items that an author generated in the tenant's earlier jobs and that the experiment needs again."""
+    material = await service.database.read(materials.stored_material, tenant, method.references().authored)
+    return await asyncio.to_thread(method.with_references, Found(authored=material)) if any(material) else method
+
+
+async def _find_words(service: Service, tenant: str, named_words: NamedWords, method: str) -> tuple[FoundWords, ...]:
+    """Read specifications of the kind that a method takes."""
+    words = []
+    for name in named_words.names:
+        row = await service.database.read(specifications.find_named, tenant, name)
+        if row is None:
+            raise UnknownName("specification", name, (*shipped(), "those of GET /v1/specifications"), "specification")
+        if row.kind != named_words.kind:
+            raise SpecificationError(
+                f"{name} is a specification for {row.kind}; {method} takes one for {named_words.kind}", "specification"
+            )
+        words.append(FoundWords(f"{row.name}@{row.version}", replace(row.read().words, name=row.name)))
+    return tuple(words)
+
+
+def chosen_rows(
+    rows: Sequence[Mapping[str, Any]], named_rows: NamedRows, rng: np.random.Generator
+) -> tuple[Mapping[str, Any], ...]:
+    """Return the named rows of a table: all of them, or a random part in the table's order.
+
+    Raises `UnknownName` for a column that the table lacks, or values that no row has.
+    """
+    columns = tuple(rows[0]) if rows else ()
+    if named_rows.column not in columns:
+        raise UnknownName("column of the upload", named_rows.column, columns, "column")
+    fitting = [row for row in rows if row[named_rows.column] in named_rows.values]
+    if not fitting:
+        column_values = sorted({str(row[named_rows.column]) for row in rows})[:20]
+        raise UnknownName(
+            f"value of {named_rows.column}", ", ".join(map(str, named_rows.values)), column_values, "values"
+        )
+    return tuple(fitting[index] for index in np.sort(rng.permutation(len(fitting))[: named_rows.most]))
+
+
+async def _with_trials(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
+    if not method.takes_trials:
+        able = " or ".join(method_name(method_class) for method_class in every_method() if method_class.takes_trials)
+        raise SpecificationError(f"uploaded answers are for {able}; {method.method} asks its own questions", "kind")
+    trials = await trials_of(service, tenant, target["settings"]["upload"], field="settings.upload")
+    fields = ("concept", "level", "chose_second", "trials")
+    return method.with_references(Found(trials=tuple({name: row[name] for name in fields} for row in trials)))
+
+
+MOST_BYTES = 65_536
+
+
+def read_held_back(path: Path | None) -> HeldBack:
+    """Read the operator's file; without a file nothing is held back.
+
+    Raises
+    ------
+    SpecificationError
+        If the file cannot be read, is too large, or holds material that no rating can use.
+    """
+    if path is None:
+        return HeldBack()
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise SpecificationError(f"it has more than {MOST_BYTES:,} bytes")
+        held_back = TypeAdapter(HeldBack).validate_python(tomllib.loads(content.decode()))
+        check_held_back(held_back)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        wrong = f"it cannot be read as TOML: {error}"
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False)[0]
+        wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    except SpecificationError as error:
+        wrong = f"{error.field}: {error}" if error.field else str(error)
+    else:
+        return held_back
+    raise SpecificationError(f"ASSAY_HELD_BACK names {path}: {wrong}")

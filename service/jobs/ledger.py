@@ -1,0 +1,210 @@
+"""Download of a job's observations as a streamed file (CSV, JSON lines, Parquet), with constant memory.
+
+Parquet needs the package pyarrow, which is imported only when a Parquet file is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from starlette.responses import StreamingResponse
+
+from service.http.openapi.common_schemas import instant
+from store.core.database import AsyncDatabase, Connection
+from store.formats.refusal import NotInstalled
+from store.jobs import observations
+from store.jobs.observations import StoredObservation
+
+ROWS_A_READ = 500
+
+COLUMNS = {
+    "seq": "int64",
+    "unit": "string",
+    "asks": "string",
+    "ask": "string",
+    "value": "string",
+    "failure": "string",
+    "copied": "bool",
+    "attempts": "int64",
+    "elapsed_ms": "int64",
+    "recorded_at": "string",
+}
+"""Columns of the table with their Arrow types; `ask`, and a `value` that is not text, are JSON."""
+
+TEXTS = range(1, 6)
+"""Indices of the columns that hold texts of users and services, which could be formulas."""
+
+RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
+
+
+def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
+    """Stream the ledger as CSV (RFC 4180)."""
+    return csv_file(f"{job_id}-observations", COLUMNS, pages(database, observations.page, job_id), _cells)
+
+
+async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingResponse:
+    """Stream the ledger as Parquet, with the columns of the CSV; no cell is escaped.
+
+    Raises
+    ------
+    NotInstalled
+        If pyarrow is missing.
+    """
+    writer = await asyncio.to_thread(ParquetWriter, COLUMNS)  # in a thread, because importing pyarrow is slow
+
+    async def pieces() -> AsyncIterator[bytes]:
+        async for page in pages(database, observations.page, job_id):
+            yield await asyncio.to_thread(writer.rows, [_texts(row) for row in page])
+        yield await asyncio.to_thread(writer.end)
+
+    return _download(pieces(), "application/vnd.apache.parquet", f"{job_id}-observations.parquet")
+
+
+def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
+    """Stream the ledger as JSON lines, exactly as recorded."""
+    return jsonl_file(f"{job_id}-observations", pages(database, observations.page, job_id), _record)
+
+
+async def pages(
+    database: AsyncDatabase, read: Callable[[Connection, str, int, int], Sequence[Any]], owner_id: str
+) -> AsyncIterator[Sequence[Any]]:
+    """Yield all rows of a job or corpus in pages, by ``read(c, owner_id, after, limit)``."""
+    after = 0
+    while rows := await database.read(read, owner_id, after, ROWS_A_READ):
+        yield rows
+        after = rows[-1].seq
+
+
+def csv_file(
+    name: str, columns: Iterable[str], rows: AsyncIterator[Sequence[Any]], cells: Callable[[Any], Sequence[Any]]
+) -> StreamingResponse:
+    """Stream pages of rows as CSV (RFC 4180), saved as a file."""
+
+    async def lines() -> AsyncIterator[str]:
+        yield csv_lines([list(columns)])
+        async for page in rows:
+            yield await asyncio.to_thread(lambda page: csv_lines([cells(row) for row in page]), page)
+
+    return _download(lines(), "text/csv; charset=utf-8", f"{name}.csv")
+
+
+def jsonl_file(
+    name: str, rows: AsyncIterator[Sequence[Any]], record: Callable[[Any], dict[str, Any]]
+) -> StreamingResponse:
+    """Stream pages of rows as JSON lines, saved as a file."""
+
+    async def lines() -> AsyncIterator[str]:
+        async for page in rows:
+            yield await asyncio.to_thread(_json_lines, [record(row) for row in page])
+
+    return _download(lines(), "application/jsonl", f"{name}.jsonl")
+
+
+def _json_lines(records: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
+
+
+def _record(row: StoredObservation) -> dict[str, Any]:
+    metadata = {"attempts": row.attempts, "elapsed_ms": row.elapsed_ms, "recorded_at": instant(row.recorded_at)}
+    return {"seq": row.seq, **row.observation.as_json(), **metadata}
+
+
+def _cells(row: StoredObservation) -> list[Any]:
+    return [inert(cell) if column in TEXTS else cell for column, cell in enumerate(_texts(row))]
+
+
+def _texts(row: StoredObservation) -> list[Any]:
+    record = _record(row)
+    ask, failure = dict(record["ask"]), record["failure"]
+    value = record["value"]
+    text = value if isinstance(value, str) or value is None else json.dumps(value)
+    metadata = [record[name] for name in ("copied", "attempts", "elapsed_ms", "recorded_at")]
+    return [row.seq, record["unit"], ask.pop("asks"), json.dumps(ask), text, failure and failure["code"], *metadata]
+
+
+def inert(cell: str | None) -> str | None:
+    """Escape a cell, so that no spreadsheet runs it as a formula and every encoder accepts it."""
+    if cell is None:
+        return None
+    safe = cell.encode("utf-8", "backslashreplace").decode()
+    return "'" + safe if safe.startswith(RUNS_IN_A_SPREADSHEET) else safe
+
+
+def csv_lines(rows: Sequence[Sequence[Any]]) -> str:
+    """Format rows as CSV (RFC 4180)."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\r\n").writerows(rows)
+    return buffer.getvalue()
+
+
+def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str, name: str) -> StreamingResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(lines, media_type=media_type, headers=headers)
+
+
+class ParquetWriter:
+    """A Parquet file that is returned in pieces while it is written.
+
+    Parameters
+    ----------
+    columns : mapping of str to str
+        Names of the columns and their Arrow types: ``int64``, ``string``, ``bool``.
+
+    Raises
+    ------
+    NotInstalled
+        If pyarrow is missing.
+    """
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        try:
+            import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+            from pyarrow import parquet
+        except ImportError:
+            raise NotInstalled("writing Parquet", "pyarrow", "real") from None
+        self._schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
+        self._batch = pa.RecordBatch.from_arrays
+        self._array = pa.array
+        self._sink = _Sink()
+        self._writer = parquet.ParquetWriter(self._sink, self._schema)
+
+    def rows(self, rows: Sequence[Sequence[Any]]) -> bytes:
+        """Add rows; return the new bytes of the file."""
+        cells = [[row[index] for row in rows] for index in range(len(self._schema))]
+        columns = [self._array(values, field.type) for values, field in zip(cells, self._schema, strict=True)]
+        self._writer.write_batch(self._batch(columns, schema=self._schema))
+        return self._sink.taken()
+
+    def end(self) -> bytes:
+        """End the file; return its last bytes."""
+        self._writer.close()
+        return self._sink.taken()
+
+
+class _Sink(io.RawIOBase):
+    """File in memory; `taken` removes the bytes that it returns, but the position counts all written bytes."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._length = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: Any) -> int:
+        copied = bytes(piece)
+        self._pieces.append(copied)
+        self._length += len(copied)
+        return len(copied)
+
+    def tell(self) -> int:
+        return self._length
+
+    def taken(self) -> bytes:
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)

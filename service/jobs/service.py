@@ -1,0 +1,382 @@
+"""Submission of jobs: reuse an earlier rating, join an identical running job, or add a new job.
+
+The author of a job is a second service that writes sentences or draws images for the experiment. It is called only if
+the request names it, and its key stays with its saved target, so that a job holds at most one secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay.canonical import digest_of
+from assay.errors import OutOfBounds, SpecificationError
+from assay.experiment import generator
+from assay.methods import AnyMethod, check_kind, fit_to, usual_method
+from assay.methods.shared.held_back import draw
+from assay.model import Kind
+from assay.rating.plan import Plan, plan_of
+from assay.rating.plan import Service as Plannable
+from assay.references import NOTHING, HeldBack
+from service.container import Service
+from service.http.authentication import Caller
+from service.http.idempotency import Repeatable, is_known, once
+from service.http.json import Answer, bad_specification, located, write_json
+from service.http.problems import Problem
+from service.http.rate_limit import Allowance
+from service.jobs.inputs import reading_of, with_kept, with_rows, without_rows
+from service.jobs.schemas import TEN_YEARS_S, Prices, RatingRequest, UnnamedExperiment
+from service.targets.schemas import TargetDescription, TargetReference
+from service.targets.service import ResolvedTarget, check_language_model, check_rated, check_target, find_target
+from service.uploads.service import UPLOADED
+from store.core.columns import SealedSecret, new_id, random_nonce, random_seed
+from store.core.database import Connection
+from store.jobs import fair_order, jobs, rests
+from store.jobs.jobs import Job, NewJob
+from store.jobs.submission import request_digest
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method, parse_method
+from store.ratings.ratings import Stamp, StoredRating
+from store.targets import refusals
+
+CROWDED_RETRY_S = 5
+
+NEAR_LIMIT = 100
+"""Jobs below the maximum from which they are counted under a lock; more requests than this are not placed at once."""
+
+MAX_EXPERIMENT_BYTES = 7_000_000
+"""Maximum size of an experiment with its inputs, in bytes of JSON; the job and the rating store it."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A requested job. A rating at most `max_age_s` seconds old (``None``: any unexpired rating) answers it."""
+
+    new: NewJob
+    max_age_s: int | None = 0
+
+    @property
+    def age_s(self) -> int:
+        """Maximum age in seconds of a rating that answers the order; 0 for every other kind of job."""
+        if self.new.kind != "rating":
+            return 0
+        return TEN_YEARS_S if self.max_age_s is None else self.max_age_s
+
+
+class RateNotTaken(Exception):
+    """The order needs a new job, which was not counted towards the rate limit yet; nothing was written."""
+
+
+Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
+"""Builds the answer from the job, the rating that answers it, and the number of the tenant's queued jobs before it."""
+
+
+async def place(
+    service: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
+) -> tuple[Answer, Job | None, Allowance | None]:
+    """Place an order; with `waits`, the final answer is built later, after the job's end.
+
+    Returns the answer; its job, unless the request is a repetition; and, for a new job, the remainder of the caller's
+    rate limit: only new jobs count towards it.
+
+    Raises
+    ------
+    Problem
+        ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
+    """
+    max_active, allowance = service.settings.max_active_jobs, None
+    target_url = order.new.target["base_url"] if order.new.kind == "rating" else None
+    if await service.database.read(_is_new, order, repeat, max_active):
+        allowance = await permit(service, caller, target_url)
+    arguments = (order, repeat, show, max_active, waits)
+    try:
+        answer, placed = await service.database.write(_place, *arguments, permitted=allowance is not None)
+    except RateNotTaken:  # the rating or job that would have answered this request expired or ended in the meantime
+        allowance = await permit(service, caller, target_url)
+        answer, placed = await service.database.write(_place, *arguments, permitted=True)
+    job, is_new = placed or (None, False)
+    if job is not None and is_new:
+        service.dispatcher.ring(job.id)
+    return answer, job, allowance
+
+
+async def permit(service: Service, caller: Caller, target_url: str | None, count: int = 1) -> Allowance:
+    """Take `count` new jobs from the caller's rate limit, or raise ``rate-limited`` without taking any.
+
+    New jobs are also refused during the cool-down of the target at `target_url`; ``None`` skips this check.
+    """
+    await refuse_cooling(service, caller, target_url)
+    allowance = await service.rate_limiter.take(caller.tenant, count)
+    allowance.check()
+    return allowance
+
+
+async def refuse_cooling(service: Service, caller: Caller, target_url: str | None) -> None:
+    """Raise ``cooling-down`` during the cool-down of the target at `target_url`."""
+    cooldown_s = service.settings.cooldown_s
+    if target_url and cooldown_s > 0:
+        rest_s = await service.database.read(rests.rest_s, caller.tenant, target_url, cooldown_s)
+        if rest_s:
+            raise cooling_down(rest_s)
+
+
+def cooling_down(rest_s: int) -> Problem:
+    """Return the problem for a target whose cool-down lasts `rest_s` more seconds."""
+    return Problem(
+        "cooling-down", f"the target cannot be called for another {rest_s} s", headers={"Retry-After": str(rest_s)}
+    )
+
+
+def too_many_jobs(detail: str | None) -> Problem:
+    """Return the problem for a tenant with the maximum number of unfinished jobs."""
+    return Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
+
+
+def count_active(c: Connection, tenant: str) -> int:
+    """Count a tenant's unfinished jobs; others that count them wait until this transaction has ended."""
+    jobs.serialise(c, f"active:{tenant}")
+    return jobs.count_unfinished(c, tenant)
+
+
+def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) -> bool:
+    """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
+    if is_known(c, repeat):
+        return False
+    return _existing(c, order, max_active)[:2] == (None, None)
+
+
+def _place(
+    c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
+) -> tuple[Answer, tuple[Job, bool] | None]:
+    def work(c: Connection) -> tuple[Answer, tuple[Job, bool]]:
+        jobs.serialise(c, order.new.request_digest)
+        rating, job, before = _existing(c, order, max_active)
+        is_new = rating is None and job is None
+        if is_new and not permitted:
+            raise RateNotTaken
+        if rating is not None:
+            seed = order.new.seed if rating.rating.seed is None else rating.rating.seed
+            same = replace(order.new, seed=seed, experiment=dict(rating.rating.experiment))
+            job = jobs.add_finished(c, same, rating.id)
+        elif job is None:
+            job = jobs.add(c, order.new)
+        return show(job, rating, before), (job, is_new)
+
+    return once(c, repeat, work, lambda placed: not waits or placed[0].finished)
+
+
+def _existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
+    """Return the rating that answers an order, or the unfinished job to join, and the tenant's queued jobs before it.
+
+    If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``; if a host of
+    the targets is known to refuse ratings, raise `RatingsRefused`.
+    """
+    new = order.new
+    work = jobs.existing_work(c, new.tenant, new.request_digest, order.age_s, max_active)
+    rating = None if work.rating_id is None else ratings.find(c, work.rating_id, new.tenant)
+    if rating is not None and rating.visibility == new.visibility:
+        return rating, None, None
+    twin = None if work.twin_id is None else jobs.find(c, work.twin_id, new.tenant)
+    if twin and twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}:
+        return None, twin, queued_before(c, twin)
+    if work.active >= max_active - NEAR_LIMIT and count_active(c, new.tenant) >= max_active:
+        raise too_many_jobs(f"{max_active} of your jobs are queued or running")
+    if work.refusals and new.kind in refusals.CALLING:
+        refusals.check(c, new.tenant, new.target, new.author)
+    return None, None, work.own_before
+
+
+def queued_before(c: Connection, job: Job) -> int | None:
+    """Return the number of the tenant's jobs before a queued job; ``None`` if the job is not queued."""
+    return fair_order.own_before(c, job) if job.status == "queued" else None
+
+
+# ---------------------------------------------------------------------------- construction of orders
+async def rating_order(
+    service: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
+) -> Order:
+    """Return the order for a rating; if `recurring`, items that an author generated earlier are added at each run.
+
+    Raises
+    ------
+    Problem, OutOfBounds
+        If the method cannot rate that kind of target, or the deadline is longer than is allowed here.
+    """
+    kind = Kind(target.descriptor["kind"])
+    request.experiment = method = _named(request.experiment, kind)
+    check_deadline(service, request.deadline_s)
+    with located("target"):
+        check_kind(method, kind)
+        check_rated(target.descriptor)
+    author = None if request.author is None else await resolve_author(service, caller, request.author)
+    seed = random_seed() if request.seed is None else request.seed
+    if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
+        method = await without_rows(service, caller.tenant, method, target.descriptor)
+    with located("experiment"):
+        method = fit_to(method, kind)
+    if author is not None or method.needs_author:
+        with located():
+            check_author(method, author)
+    if request.callback_url is not None:
+        service.target_validator.check_callback(request.callback_url)
+    if request.seed is None:  # what an earlier rating revealed is not asked again by copying its experiment
+        method = method.with_held_back(HeldBack())
+    # before rows, held-back material and an author's earlier items are added, so that equal requests have equal digests
+    rows = method.references().rows
+    named = dump_method(method) | ({} if rows is None else await reading_of(service, caller.tenant, rows))
+    digest = _request_digest(caller, target, named, request.seed, author)
+    if service.held_back != HeldBack() and request.seed is None and request.visibility == "public" and not recurring:
+        method = method.with_held_back(draw(service.held_back, generator(random_seed())))
+    if rows is not None:
+        method = await with_rows(service, caller.tenant, method, rows, seed)
+    if author is not None and not recurring:
+        method = await with_kept(service, caller.tenant, method)
+    experiment = dump_method(method)
+    if (size := len(write_json(experiment))) > MAX_EXPERIMENT_BYTES:
+        reason = f"the experiment holds {size:,} bytes with its stored material; {MAX_EXPERIMENT_BYTES:,} are allowed"
+        raise bad_specification(OutOfBounds(f"{reason}: take fewer or shorter sentences or rows"), ("experiment",))
+    new = new_job(
+        service,
+        caller,
+        target,
+        kind="rating",
+        author=author,
+        experiment=experiment,
+        digest=digest,
+        seed=seed,
+        nonce=random_nonce() if request.seed is None else "",
+        visibility=request.visibility,
+        callback_url=request.callback_url,
+        max_calls=request.max_calls,
+        deadline_s=request.deadline_s,
+        expected=method.expected_probes(),
+    )
+    return Order(new, request.max_age_s)
+
+
+def check_deadline(service: Service, deadline_s: int) -> None:
+    """Refuse a deadline that is longer than is allowed here."""
+    if deadline_s > (longest_s := service.settings.longest_deadline_s):
+        raise OutOfBounds(f"deadline_s is {deadline_s}; this service allows at most {longest_s}", "deadline_s")
+
+
+def _named(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:
+    """Return the experiment, with the usual method of the target's kind if the request names no method."""
+    if not isinstance(experiment, UnnamedExperiment):
+        return experiment
+    with located("experiment"):
+        return parse_method({"method": usual_method(kind), **experiment.written})
+
+
+def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Order:
+    """Return the order for a probe; an identical running probe is joined only if the target is saved.
+
+    The digest of a target that is not saved would be the same with another secret.
+    """
+    digest = probe_digest(caller, target) if target.saved_id is not None else new_id("probe")
+    new = new_job(service, caller, target, kind="probe", experiment=None, digest=digest, max_calls=100, deadline_s=120)
+    return Order(new)
+
+
+def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
+    """Return the digest of a probe of a target."""
+    return _request_digest(caller, target, "probe", 0)
+
+
+def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:
+    """Return a new job, private and without a callback unless `fields` say otherwise.
+
+    A secret of the request is encrypted for this job.
+    """
+    job_id = new_id("job")
+    sealed: SealedSecret | None = None
+    if target.secret is not None and target.saved_id is None:  # the secret of a saved target stays with the target
+        owner = {"tenant": caller.tenant, "target": job_id}
+        sealed = service.vault.seal_for_target(target.secret, **owner, described=target.descriptor)
+    usual: dict[str, Any] = {"seed": 0, "visibility": "private", "callback_url": None, "expected": 0}
+    return NewJob(
+        id=job_id,
+        tenant=caller.tenant,
+        key_id=caller.key_id,
+        target_id=target.saved_id,
+        target=dict(target.descriptor),
+        sealed_secret=sealed,
+        request_digest=digest,
+        **(usual | fields),
+    )
+
+
+def _request_digest(
+    caller: Caller, target: ResolvedTarget, experiment: Any, seed: int | None, author: dict[str, Any] | None = None
+) -> str:
+    """Return the digest of everything in a request that affects the rating: equal requests have equal digests."""
+    return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed, author)
+
+
+async def resolve_author(
+    service: Service, caller: Caller, request: TargetDescription | TargetReference
+) -> dict[str, Any]:
+    """Return the descriptor of a job's author, with its ``id`` if it is a saved target."""
+    with located("author"):
+        if isinstance(request, TargetDescription) and request.secret is not None:
+            raise SpecificationError(
+                "an author's key must be stored with a saved target; POST /v1/targets, and name its id", "secret"
+            )
+        author = await find_target(service, caller, request)
+        check_language_model(author)
+        await check_target(service, author)
+    return {**({} if author.saved_id is None else {"id": author.saved_id}), **author.descriptor}
+
+
+def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
+    """Refuse an experiment without the author that it needs, and an author that it does not need."""
+    if author is None:
+        raise SpecificationError(
+            "the experiment's material is generated; name the service that generates it, or send the material", "author"
+        )
+    if not method.needs_author:
+        raise SpecificationError("this experiment needs no author; leave the author out", "author")
+
+
+def maintenance_order(
+    service: Service, caller: Caller, kind: str, concerns: Mapping[str, Any], target: Mapping[str, Any], deadline_s: int
+) -> Order:
+    """Return the order for a ``rerate`` or ``challenge`` job, without a target; an identical running job is joined.
+
+    `concerns` is the input of the worker, shown as the job's `experiment`; `target` is only shown.
+    """
+    digest, shown = (
+        digest_of({"tenant": caller.tenant, "kind": kind, "concerns": dict(concerns)}),
+        ResolvedTarget(target),
+    )
+    facts = {"kind": kind, "experiment": dict(concerns), "max_calls": 1, "deadline_s": deadline_s}
+    return Order(new_job(service, caller, shown, digest=digest, **facts))
+
+
+# ---------------------------------------------------------------------------- plans
+async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, prices: Prices) -> Plannable:
+    """Return the facts about a target that a plan needs; the latency may be that of its newest probe."""
+    latency_s = prices.latency_s
+    if latency_s is None and target.saved_id is not None:
+        digest = probe_digest(caller, target)
+        probe: Mapping[str, Any] | None = await service.database.read(jobs.newest_result, caller.tenant, digest)
+        latency_s = None if probe is None else probe.get("latency_s")
+    limits = target.descriptor["limits"]
+    return Plannable(
+        service.target_validator.questions_per_call(target.descriptor),
+        limits["concurrency"],
+        limits["requests_per_second"],
+        latency_s or None,  # recorded answers have no latency, so there is no estimate
+        prices.price_per_call,
+        prices.price_per_1000_characters,
+    )
+
+
+async def plan_order(order: Order, facts: Plannable) -> Plan:
+    """Plan the job of an order, in a thread, because long lists of words take some tenths of a second."""
+    new = order.new
+    return await asyncio.to_thread(
+        lambda: plan_of(parse_method(new.experiment or {}), facts, seed=new.seed, max_calls=new.max_calls)
+    )

@@ -1,0 +1,221 @@
+"""``/v1/log``: transparency log of published and withdrawn ratings; ``/v1/witness``: cosignatures for other logs.
+
+Nobody, the agency included, can change a logged entry unnoticed. As a witness (C2SP tlog-witness), the agency cosigns
+another log's head only if this head extends the head that it cosigned before. The operator chooses the logs to witness
+(`Settings.witnessed_logs`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from assay.evidence.checkpoint import ED25519, BadCheckpoint, Checkpoint, is_signed_by, read_note
+from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
+from service.certificates.service import signing_key
+from service.container import ServiceDependency
+from service.http.conditional import not_modified
+from service.http.json import StrictRoute, json_response
+from service.http.openapi.responses import ETAG, TAGGED, fails, returns
+from service.http.problems import Problem, not_found
+from service.http.rate_limit import VISITS, address_of
+from service.log.schemas import (
+    ConsistencyQuery,
+    ConsistencyView,
+    EntriesQuery,
+    EntryList,
+    HeadView,
+    InclusionQuery,
+    InclusionView,
+    WitnessView,
+)
+from store.core.database import Connection
+from store.core.errors import OtherHead
+from store.ratings import log, witnessing
+from store.ratings.log import TreeHead
+from store.security.signing import SigningKey, is_signature
+
+router = APIRouter(prefix=witnessing.LOG_PATH, tags=["log"], route_class=StrictRoute)
+
+CACHED_BRIEFLY = "public, max-age=5"
+"""``Cache-Control`` of answers that change when the log grows."""
+
+CACHED_FOREVER = "public, max-age=31536000, immutable"
+"""``Cache-Control`` of answers about a tree of a fixed size, which never change."""
+
+
+@router.get("", response_model=HeadView, responses=TAGGED)
+async def get_log_head(request: Request, service: ServiceDependency) -> Response:
+    """Read the size of the log and its signed root hash."""
+    key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
+    tree_head, cosigned = await service.database.read(_head, origin)
+    headers = _note_headers(tree_head, key, cosigned)
+    if unchanged := not_modified(request, headers):
+        return unchanged
+    head = HeadView(
+        origin=origin,
+        size=tree_head.size,
+        root=tree_head.root,
+        key_id=key.id,
+        verifier_key=str(VerifierKey(origin, ED25519, key.public_key)),
+        checkpoint=await _note(origin, tree_head, key, cosigned),
+    )
+    return json_response(head, headers=headers)
+
+
+@router.get("/checkpoint", response_class=Response, responses=returns(ETAG, "text/plain"))
+async def get_checkpoint(request: Request, service: ServiceDependency) -> Response:
+    """Read the newest checkpoint that a witness cosigned, or else the current checkpoint, as a signed note."""
+    key, origin = await signing_key(service), witnessing.log_name(service.settings.public_url)
+    tree_head, cosigned = await service.database.read(_cosigned_head, origin)
+    headers = _note_headers(tree_head, key, cosigned)
+    if unchanged := not_modified(request, headers):
+        return unchanged
+    return Response(await _note(origin, tree_head, key, cosigned), 200, headers, "text/plain; charset=utf-8")
+
+
+@router.get("/entries", response_model=EntryList)
+async def list_log_entries(service: ServiceDependency, query: Annotated[EntriesQuery, Query()]) -> Response:
+    """List entries in the order of logging."""
+    rows = await service.database.read(log.entries, query.start, query.limit + 1, rating_id=query.rating)
+    return json_response(EntryList.of(rows, query.limit), headers={"Cache-Control": CACHED_BRIEFLY})
+
+
+@router.get("/proof/inclusion", response_model=InclusionView, responses=TAGGED)
+async def prove_inclusion(service: ServiceDependency, query: Annotated[InclusionQuery, Query()]) -> Response:
+    """Prove that an entry is in the log."""
+    proof = await service.database.read(log.inclusion, query.position, query.size)
+    headers = _tree_headers(f"{proof.position}-{proof.head.size}", fixed=query.size is not None)
+    return json_response(InclusionView.of(proof), headers=headers)
+
+
+@router.get("/proof/consistency", response_model=ConsistencyView, responses=TAGGED)
+async def prove_consistency(service: ServiceDependency, query: Annotated[ConsistencyQuery, Query()]) -> Response:
+    """Prove that the log only grew since it had `first` entries."""
+    proof = await service.database.read(log.consistency, query.first, query.second)
+    headers = _tree_headers(f"{proof.first.size}-{proof.second.size}", fixed=query.second is not None)
+    return json_response(ConsistencyView.of(proof), headers=headers)
+
+
+def _head(c: Connection, origin: str) -> tuple[TreeHead, list[str]]:
+    tree_head = log.head(c)
+    return tree_head, witnessing.lines(c, origin, tree_head.size)
+
+
+def _cosigned_head(c: Connection, origin: str) -> tuple[TreeHead, list[str]]:
+    size = witnessing.newest_size(c, origin)
+    return (log.head(c, size), witnessing.lines(c, origin, size)) if size else _head(c, origin)
+
+
+async def _note(origin: str, tree_head: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> str:
+    note = await asyncio.to_thread(_signed_note, Checkpoint(origin, tree_head.size, tree_head.root), key)
+    return note + "".join(f"{line}\n" for line in cosigned)
+
+
+@lru_cache(16)
+def _signed_note(checkpoint: Checkpoint, key: SigningKey) -> str:
+    """Sign a checkpoint; cached, because a key outside the database can take long, and signatures never differ."""
+    return checkpoint.signed(key.public_key, key.sign)
+
+
+def _note_headers(tree_head: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> dict[str, str]:
+    etag = f"{tree_head.size}-{tree_head.root.hex()[:16]}-{key.id}-{len(cosigned)}"
+    return {"ETag": f'"{etag}"', "Cache-Control": CACHED_BRIEFLY}
+
+
+def _tree_headers(name: str, *, fixed: bool) -> dict[str, str]:
+    return {"ETag": f'"{name}"', "Cache-Control": CACHED_FOREVER if fixed else CACHED_BRIEFLY}
+
+
+witness = APIRouter(prefix=witnessing.WITNESS_PATH, tags=["log"], route_class=StrictRoute)
+
+MOST_BYTES = 1 << 16
+"""Maximum size of a request: 63 hashes and a note with many signatures."""
+
+SIZE_TYPE = "text/x.tlog.size"
+
+_SIZE, _HASH = "(0|[1-9][0-9]{0,17})", "[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
+_PATTERN = (
+    rf"^old {_SIZE}\n({_HASH}\n){{0,63}}\n[!-~]+\n{_SIZE}\n{_HASH}\n([ -~]+\n)*\n(\u2014 [!-~]+ [A-Za-z0-9+/=]+\n)+$"
+)
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The line `old N`, the consistency proof, an empty line, and the signed checkpoint.",
+        "content": {"text/plain": {"schema": {"type": "string", "pattern": _PATTERN}}},
+    }
+}
+_CONFLICT: dict[int | str, dict[str, Any]] = {
+    409: {
+        "description": "The old size is not that of the latest cosigned checkpoint, whose size is the body.",
+        "content": {SIZE_TYPE: {"schema": {"type": "string"}}},
+    }
+}
+
+
+@witness.get("", response_model=WitnessView)
+async def get_witness(service: ServiceDependency) -> Response:
+    """Read the name and key of this witness, and the logs that it witnesses."""
+    key, heads = await signing_key(service), await service.database.read(witnessing.heads)
+    mine = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
+    origins = dict.fromkeys(log_key.name for log_key in service.settings.witnessed_keys)
+    logs = [{"origin": origin, "size": heads[origin].size if origin in heads else 0} for origin in origins]
+    return json_response(WitnessView(name=mine.name, verifier_key=str(mine), logs=logs))
+
+
+@witness.post(
+    "/add-checkpoint",
+    response_class=Response,
+    response_description="Cosigned: a signature line of this witness.",
+    openapi_extra=_BODY,
+    responses=returns({}, "text/plain") | fails(403, 404, 429) | _CONFLICT,
+)
+async def add_checkpoint(request: Request, service: ServiceDependency) -> Response:
+    """Cosign the checkpoint of a witnessed log, if it extends the latest cosigned checkpoint."""
+    path = f"{witness.prefix}/add-checkpoint"
+    (await service.rate_limiter.take(address_of(request), work=VISITS)).check()
+    body = await request.body()
+    try:
+        submission, checkpoint = _signed_request(body, service.settings.witnessed_keys)
+    except Problem:  # unknown callers share a limit, so that they cannot use up the limit of a witnessed log
+        await service.rate_limiter.admit("POST", path, "strangers at the witness")
+        raise
+    await service.rate_limiter.admit("POST", path, f"log {checkpoint.origin}")
+    head = TreeHead(checkpoint.size, checkpoint.root)
+    try:
+        time_s = await service.database.write(
+            witnessing.witness, checkpoint.origin, submission.old, head, submission.proof
+        )
+    except OtherHead as other:
+        return Response(f"{other.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
+    # signed after the head is stored: if signing fails, the log can repeat the request with this head as the old head
+    key = await signing_key(service)
+    mine = VerifierKey(witnessing.witness_name(service.settings.public_url), COSIGNATURE, key.public_key)
+    line = await asyncio.to_thread(cosign, checkpoint.text(), mine, key.sign, time_s)
+    return Response(line, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"})
+
+
+def _signed_request(body: bytes, keys: Sequence[VerifierKey]) -> tuple[AddCheckpoint, Checkpoint]:
+    """Parse a request, and verify that a known key of the log signed its checkpoint."""
+    if len(body) > MOST_BYTES:
+        raise Problem("body-too-large", f"a request for a cosignature has at most {MOST_BYTES:,} bytes")
+    try:
+        submission = AddCheckpoint.read(body)
+        checkpoint, lines = read_note(submission.note)
+        public_keys = [log_key.public_key for log_key in keys if log_key.name == checkpoint.origin]
+        signed = any(is_signed_by(checkpoint, lines, key, is_signature) for key in public_keys)
+    except BadCheckpoint as wrong:
+        raise Problem("malformed-checkpoint", str(wrong)) from None
+    if not public_keys:
+        raise not_found("witnessed log", checkpoint.origin)
+    if not signed:
+        raise Problem("checkpoint-not-signed", f"no known key of {checkpoint.origin[:200]} signed the checkpoint")
+    if submission.old > checkpoint.size:
+        raise Problem(
+            "malformed-checkpoint", f"the old size {submission.old} is greater than the checkpoint's {checkpoint.size}"
+        )
+    return submission, checkpoint

@@ -1,0 +1,113 @@
+"""``/v1/methodology``: versions of the methodology, and a rating's letters by other versions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from assay.canonical import digest_of
+from assay.errors import UnknownName
+from assay.rating.methodology import Methodology
+from assay.rating.rerating import check_knows, rules_of
+from service.container import Service, ServiceDependency
+from service.http.authentication import Writer
+from service.http.json import StrictRoute, json_response, tagged
+from service.http.openapi.responses import ETAG, TAGGED, returns
+from service.http.paths import in_path
+from service.http.problems import Problem, not_found
+from service.jobs.routes import JOB_PLACED, Placing
+from service.jobs.service import maintenance_order
+from service.methodology.schemas import (
+    LetterByVersion,
+    LetterList,
+    MethodologyLine,
+    MethodologyList,
+    MethodologyView,
+    RerateRequest,
+)
+from service.ratings.routes import FoundRating
+from store.core.clock import iso
+from store.ratings import ratings, rerated
+from store.ratings.ratings import StoredRating
+
+router = APIRouter(prefix="/v1/methodology", tags=["methodology"], route_class=StrictRoute)
+of_ratings = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
+
+OwnRating = Annotated[StoredRating, in_path("rating", ratings.find, Writer)]
+
+KEPT = "public, max-age=300"
+RERATING_DEADLINE_S = 600
+
+Version = Annotated[str, Path(description="A version such as `1.3.0`, or `current`.", examples=["current"])]
+
+
+@router.get("", response_model=MethodologyList, responses=TAGGED)
+async def list_methodologies(service: ServiceDependency) -> Response:
+    """List every version of the methodology, newest first, with what changed."""
+    methodologies = service.methodologies
+    items = [MethodologyLine.of(methodology) for methodology in reversed(methodologies.versions)]
+    listing = MethodologyList(
+        current=methodologies.current.version, next=methodologies.next and methodologies.next.version, items=items
+    )
+    headers = {"ETag": f'"{digest_of(listing.model_dump())[7:23]}"', "Cache-Control": KEPT}
+    return json_response(listing, headers=headers)
+
+
+@router.get("/{version}.md", response_class=Response, responses=returns(ETAG, "text/markdown"))
+async def get_methodology_text(version: Version, service: ServiceDependency) -> Response:
+    """Download the frozen document of a version, byte for byte: ratings made under it name its SHA-256 digest."""
+    methodology = _named(service, version)
+    headers = _headers(methodology)
+    return Response(methodology.text.encode("utf-8"), headers=headers, media_type="text/markdown; charset=utf-8")
+
+
+@router.get("/{version}", response_model=MethodologyView, responses=TAGGED)
+async def get_methodology(version: Version, service: ServiceDependency) -> Response:
+    """Read a version: its document, its digest, its changes, and the methods that it rates."""
+    methodology = _named(service, version)
+    headers = _headers(methodology) | {"Content-Location": f"{router.prefix}/{methodology.version}"}
+    return json_response(MethodologyView.of(methodology), headers=headers)
+
+
+# ---------------------------------------------------------------------------- letters of a rating by methodology
+@of_ratings.get("/{rating_id}/methodologies", response_model=LetterList, responses=TAGGED)
+async def list_letters_by_methodology(rating: FoundRating, service: ServiceDependency) -> Response:
+    """List a rating's letters by version of the methodology: the original first, then the re-ratings."""
+    stored = await service.database.read(rerated.of_rating, rating.id)
+    first = LetterByVersion.of(rating, original=True, computed_at=iso(rating.created_at))
+    others = [row for row in stored if row.methodology_version != rating.methodology_version]
+    rerated_letters = [LetterByVersion.of(row, original=False, computed_at=row.created_at) for row in others]
+    listing = LetterList(rating=rating.id, items=[first, *rerated_letters])
+    return tagged(listing, f'"{digest_of(listing.model_dump())[7:23]}"')
+
+
+@of_ratings.post("/{rating_id}/rerate", **JOB_PLACED)
+async def rerate_rating(
+    rating: OwnRating, body: RerateRequest, service: ServiceDependency, caller: Writer, placing: Placing
+) -> Response:
+    """Re-rate the recorded evidence of your rating by another version of the methodology, without calling the target.
+
+    The re-rating is a job. The rating stays as it is; the new letter is listed at `/methodologies`, and in
+    `next_methodology` if the version is the next one.
+    """
+    if rating.tenant != caller.tenant:
+        raise not_found("rating", rating.id)
+    methodology = service.methodologies.named(body.version)
+    check_knows(methodology, rating.method)
+    rules_of(rating.rating)  # refused here and not by the job
+    concerns = {"rating": rating.id, "version": methodology.version}
+    target = {**rating.target, "base_url": rating.target_url}
+    return await placing.answer(maintenance_order(service, caller, "rerate", concerns, target, RERATING_DEADLINE_S))
+
+
+def _named(service: Service, version: str) -> Methodology:
+    try:
+        return service.methodologies.named(version)
+    except UnknownName as unknown:
+        raise Problem("not-found", str(unknown)) from None
+
+
+def _headers(methodology: Methodology) -> dict[str, str]:
+    """Return the cache headers of a version: its text never changes, but its status does."""
+    return {"ETag": f'"{methodology.version}-{methodology.digest[7:23]}-{methodology.status}"', "Cache-Control": KEPT}

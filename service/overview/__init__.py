@@ -1,0 +1,1 @@
+"""``/v1/overview``: newest letters, problems that need attention, and the queue."""

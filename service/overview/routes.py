@@ -1,0 +1,117 @@
+"""``/v1/overview``: the newest letter of each target, what needs attention, the queue and the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from fastapi import APIRouter, Response
+
+from service.container import ServiceDependency
+from service.http.authentication import Reader
+from service.http.json import StrictRoute, json_response
+from service.http.openapi.common_schemas import ResponseModel
+from service.ratings.schemas import RatingSummary
+from store.core.database import Connection
+from store.jobs import jobs
+from store.jobs.backlog import Queue
+from store.jobs.jobs import Job
+from store.ratings import ratings
+from store.ratings.ratings import Summary
+from store.ratings.standing import Standing, standings
+
+router = APIRouter(prefix="/v1/overview", tags=["ratings"], route_class=StrictRoute)
+
+MOST_TARGETS = 200
+MOST_FAILED = 20
+DAY_MS = 86_400_000
+SOON_MS, RECENT_MS = 14 * DAY_MS, 7 * DAY_MS
+STUCK_S = 60
+"""Seconds after which a due job should have found a worker."""
+
+Code = Literal["biased", "inconclusive", "not-measured", "expired", "expires-soon", "job-failed", "no-worker"]
+
+
+class AttentionView(ResponseModel):
+    """A rating, a failed job or a queue without workers, which needs attention."""
+
+    code: Code
+    text: str
+    href: str
+    """Address of the rating, the job or the list of queued jobs."""
+
+
+class QueueView(ResponseModel):
+    """Your jobs, and the waiting time in the queue."""
+
+    jobs: dict[str, int]
+    """Your unfinished jobs, and those that ended and were created within the last day, by status."""
+    oldest_due_s: float | None
+    """Seconds that the oldest due job of any tenant has waited; null if none is due."""
+
+
+class WorkersView(ResponseModel):
+    """Workers of the service."""
+
+    busy: int
+    """Workers that run a job now. Idle workers are unknown to the service and not counted."""
+
+
+class OverviewView(ResponseModel):
+    """Overview of your ratings and jobs."""
+
+    targets: list[RatingSummary]
+    """Your newest rating of each target, newest first, at most 200."""
+    attention: list[AttentionView]
+    queue: QueueView
+    workers: WorkersView
+
+
+@router.get("", response_model=OverviewView)
+async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
+    """Read the newest letter of each of your targets, what needs attention, the queue and the workers."""
+    newest, standing, failed, queue = await service.database.read(_read, caller.tenant)
+    view = OverviewView(
+        targets=[RatingSummary.of(row, standing[row.id]) for row in newest],
+        attention=list(_attention(newest, failed, queue, service.clock() * 1000)),
+        queue=QueueView(jobs=queue.mine, oldest_due_s=queue.oldest_due_s),
+        workers=WorkersView(busy=queue.busy_workers),
+    )
+    return json_response(view, headers={"Cache-Control": "private, no-cache"})
+
+
+def _read(c: Connection, tenant: str) -> tuple[Sequence[Summary], Mapping[str, Standing], Sequence[Job], Queue]:
+    failed = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
+    newest = ratings.newest_of_targets(c, tenant, MOST_TARGETS)
+    return newest, standings(c, newest), failed, jobs.queue_of(c, tenant)
+
+
+def _attention(
+    newest: Sequence[Summary], failed: Sequence[Job], queue: Queue, now_ms: float
+) -> Iterator[AttentionView]:
+    """Yield the queue, jobs and ratings that need attention, the most urgent first."""
+    if (queue.oldest_due_s or 0) > STUCK_S and not queue.busy_workers:
+        text = f"no worker runs: a job has been due for {queue.oldest_due_s:.0f} s"
+        yield AttentionView(code="no-worker", text=text, href="/v1/jobs?status=queued")
+    for job in failed:
+        if job.created_at > now_ms - RECENT_MS:
+            reason = (job.error or {}).get("detail") or (job.error or {}).get("title") or "it failed"
+            name = job.target.get("name")
+            yield AttentionView(code="job-failed", text=f"{name} was not rated: {reason}", href=f"/v1/jobs/{job.id}")
+    for row in newest:
+        for code, text in _faults(row, now_ms):
+            yield AttentionView(code=code, text=f"{row.target['name']} {text}", href=f"/v1/ratings/{row.id}")
+
+
+def _faults(row: Summary, now_ms: float) -> Iterator[tuple[Code, str]]:
+    subject = f"for {row.attribute} by {row.method}"
+    if row.letter is None:
+        yield "not-measured", f"could not be measured {subject}"
+    elif not row.declared:
+        yield "inconclusive", f"is inconclusive {subject} (leaning {row.letter})"
+    elif row.letter == "BS":
+        yield "biased", f"is biased {subject} (BS)"
+    if row.expires_at <= now_ms:
+        yield "expired", f"has an expired rating {subject}"
+    elif row.expires_at <= now_ms + SOON_MS:
+        yield "expires-soon", f"has a rating {subject} that expires within 14 days"

@@ -1,1 +1,0 @@
-"""Publication of ratings: the registry, the log, replies, badges."""

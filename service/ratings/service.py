@@ -1,0 +1,213 @@
+"""A rating for its readers: annotations, headers, reports, tables, and shortened experiments for lists.
+
+The stored document never changes. Annotations are read when a rating is shown; for a page of ratings, each kind of
+annotation takes one query. An experiment can hold megabytes of sentences, pictures or rows, which lists leave out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from starlette.responses import Response
+
+from assay.document import RatingDocument
+from assay.methods.stereotype_score.detail import StereotypeComponent
+from assay.rating.methodology import Methodology
+from reports.formats import format_named, html, installed_formats
+from reports.pages import MEDIA_TYPES, PageFormat, render_page
+from reports.reading import in_words
+from reports.regulators import METHOD as AUDITED
+from reports.regulators import AuditFile, write_audit
+from service.http.problems import Problem
+from service.jobs.ledger import csv_lines, inert
+from service.replies.schemas import ReplyView
+from store.core.clock import iso
+from store.core.database import Connection
+from store.ratings import replies, rerated
+from store.ratings.ratings import StoredRating
+from store.ratings.replies import OwnersReply
+from store.ratings.standing import Standing, standings
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Annotations of one rating: its standing, the letter by the announced methodology, and the owner's reply.
+
+    `next_letter` is ``None`` if the evidence was not re-rated by `next_version`.
+    """
+
+    standing: Standing
+    next_version: str | None = None
+    next_letter: str | None = None
+    reply: OwnersReply | None = None
+
+    def added_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a rating's document with the annotations and its paragraph in plain words."""
+        reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
+        preview = {"version": self.next_version, "letter": self.next_letter}
+        words = " ".join(in_words(document))
+        summary = {"in_words": words, "questions": (document.get("counts") or {}).get("asked", document.get("calls"))}
+        return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **summary}
+
+    @property
+    def tag(self) -> str:
+        """Part of the entity tag for the annotations."""
+        return "-" + hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()[:12]
+
+
+def read_annotations(
+    c: Connection, ratings: Sequence[StoredRating], announced: Methodology | None
+) -> dict[str, Annotations]:
+    """Read the annotations of several ratings, by their ids."""
+    ids = [rating.id for rating in ratings]
+    version = None if announced is None else announced.version
+    letters = {} if version is None else rerated.letters(c, ids, version)
+    owners_replies, standing = replies.of_ratings(c, ids), standings(c, ratings)
+    return {
+        rating_id: Annotations(standing[rating_id], version, letters.get(rating_id), owners_replies.get(rating_id))
+        for rating_id in ids
+    }
+
+
+# ---------------------------------------------------------------------------- cache and freshness
+FRESH_S, STALE_S = 300, 86_400
+"""Seconds for which a copy is fresh, and for which it may be used during revalidation."""
+
+
+def caching(*, private: bool) -> str:
+    """Return the ``Cache-Control`` of a rating; a private one is read again before a copy is used."""
+    return "private, no-cache" if private else f"public, max-age={FRESH_S}, stale-while-revalidate={STALE_S}"
+
+
+def dated(rating: StoredRating) -> dict[str, str]:
+    """Return the headers with a rating's date, expiry and methodology."""
+    return {
+        "X-Assay-Rated-At": iso(rating.created_at),
+        "X-Assay-Expires-At": iso(rating.expires_at),
+        "X-Assay-Methodology": rating.methodology_version,
+    }
+
+
+def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
+    """Return the headers of a cacheable representation of a rating; each representation has another `version`."""
+    return {
+        "ETag": f'"{rating.id}-{version}"',
+        "Cache-Control": caching(private=rating.visibility == "private"),
+        "Vary": "Authorization",
+        **dated(rating),
+    }
+
+
+# ---------------------------------------------------------------------------- reports and tables
+PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+"""``Content-Security-Policy`` of a report: it is one file, which loads and runs nothing."""
+
+
+def summary(document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+    """Render the one-page HTML summary of a rating, as a response with `headers`."""
+    return _response(html.render_summary(document), MEDIA_TYPES["html"], headers)
+
+
+def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+    """Render a rating document in a format of `reports.formats.FORMATS`, as a response with `headers`."""
+    form = format_named(name)
+    return _response(form.render(document), form.media_type, headers)
+
+
+def page_report(
+    form: PageFormat, of: Literal["suite", "composition"], document: Mapping[str, Any], headers: Mapping[str, str]
+) -> Response:
+    """Render the document of a suite or composition, as a response with `headers`."""
+    return _response(render_page(form, of, document), MEDIA_TYPES[form], headers)
+
+
+def _response(text: str, media_type: str, headers: Mapping[str, str]) -> Response:
+    # replies of targets can contain lone surrogates, which UTF-8 cannot encode
+    content = text.encode("utf-8", "backslashreplace")
+    return Response(content, headers={**headers, "Content-Security-Policy": PAGE_POLICY}, media_type=media_type)
+
+
+def report_formats() -> list[str]:
+    """Return the names of the formats."""
+    return list(installed_formats())
+
+
+def audit_report(file: AuditFile, rating: StoredRating, headers: Mapping[str, str]) -> Response:
+    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings by other methods."""
+    if rating.method != AUDITED:
+        raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")
+    return _response(write_audit(file.name, rating.document), file.media_type, headers)
+
+
+COLUMNS = (
+    *("component", "id", "term", "list", "first", "second", "first_score", "second_score", "words"),
+    *("prefers", "towards", "source"),
+)
+"""Columns of the table. `towards` is 1 if the stereotype was preferred, 0 if the counterpart was, 0.5 for a tie."""
+
+
+def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
+    """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
+    rows = list(_rows(rating.rating))
+    if not rows:
+        raise Problem("not-found", f"the rating {rating.id} compared no sentences; choose a rating by stereotype-score")
+    disposition = {"Content-Disposition": f'attachment; filename="{rating.id}-sentences.csv"'}
+    return Response(
+        csv_lines([COLUMNS, *rows]), headers={**headers, **disposition}, media_type="text/csv; charset=utf-8"
+    )
+
+
+def _rows(rating: RatingDocument) -> Iterator[list[object]]:
+    for component in rating.components:
+        for row in component.sentences if isinstance(component, StereotypeComponent) else ():
+            cells = [component.name if name == "component" else getattr(row, name) for name in COLUMNS]
+            yield [inert(cell) if isinstance(cell, str) else cell for cell in cells]
+
+
+# ---------------------------------------------------------------------------- shortened experiments
+MAX_LISTED = 100
+"""Maximum number of entries of a list or object that stays in a shortened experiment."""
+
+MAX_SUMMARISED = 8
+"""Maximum number of entries of a list or object in a summary."""
+
+
+@dataclass(frozen=True)
+class ShortExperiment:
+    """An experiment without its long parts; `left_out` has their sizes by their paths (``records.rows``)."""
+
+    experiment: dict[str, Any]
+    left_out: Mapping[str, int]
+
+
+def shorten(experiment: Mapping[str, Any], max_entries: int = MAX_LISTED) -> ShortExperiment:
+    """Leave out all parts with more than `max_entries` entries, at any depth."""
+    left_out: dict[str, int] = {}
+    return ShortExperiment(_short(experiment, (), left_out, max_entries), left_out)
+
+
+def listed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a rating's document with a shortened experiment; unchanged if the experiment is short."""
+    experiment = document.get("experiment")
+    short = shorten(experiment) if isinstance(experiment, Mapping) else None
+    if short is None or not short.left_out:
+        return dict(document)
+    return {**document, "experiment": short.experiment, "left_out": dict(short.left_out)}
+
+
+def _short(part: Any, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
+    # list entries have no names to list in `left_out`, so they are shortened but never removed
+    if isinstance(part, list):
+        return [_short(entry, (*path, str(number)), left_out, max_entries) for number, entry in enumerate(part)]
+    if not isinstance(part, Mapping):
+        return part
+    short = {}
+    for name, entry in part.items():
+        if isinstance(entry, list | Mapping) and len(entry) > max_entries:
+            left_out[".".join((*path, name))] = len(entry)
+        else:
+            short[name] = _short(entry, (*path, name), left_out, max_entries)
+    return short

@@ -1,0 +1,1 @@
+"""``/v1/registry``: all public ratings, and the histories of targets and addresses."""

@@ -1,0 +1,137 @@
+"""Public ratings: counts and download of all (``/v1/registry``), and the histories of targets and addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from starlette.responses import StreamingResponse
+
+from assay.canonical import described_digest
+from assay.rating.difference import difference
+from service.container import Service, ServiceDependency
+from service.http.authentication import DOWNLOAD, PublicReader, Reader
+from service.http.conditional import not_modified
+from service.http.json import StrictRoute, json_response
+from service.http.openapi.responses import ETAG, returns
+from service.http.pagination import Lists, Page, PageQuery, lists_of
+from service.log.schemas import written
+from service.ratings.service import FRESH_S
+from service.registry.schemas import (
+    AddressHistoryQuery,
+    DistributionQuery,
+    DistributionView,
+    HistoryEntry,
+    HistoryQuery,
+)
+from service.targets.routes import FoundTarget
+from store.ratings import history, log, rating_statistics
+from store.ratings.history import Step
+from store.ratings.log import TreeHead
+
+router = APIRouter(route_class=StrictRoute)
+
+ROWS_A_READ = 50
+"""Maximum number of ratings in memory during a download; a rating can have hundreds of kilobytes."""
+
+LICENCE = {
+    "licence": "CC-BY-4.0",
+    "licence_url": "https://creativecommons.org/licenses/by/4.0/",
+    "attribution": "Ratings by Assay",
+}
+"""Licence of the download."""
+
+
+@router.get(
+    "/v1/targets/{target_id}/history",
+    tags=["targets"],
+    **lists_of(HistoryEntry, "One page of a history, newest first."),
+)
+async def target_history(
+    lists: Lists,
+    row: FoundTarget,
+    service: ServiceDependency,
+    caller: Reader,
+    query: Annotated[HistoryQuery, Query()],
+) -> Response:
+    """List a saved target's ratings, newest first, with the changes between them; withdrawn ratings are marked.
+
+    Ratings of a target that was described in the request, with an equal description, are included.
+    """
+    name = f"history of {row.id}"
+    parameters = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
+    same = (row.id, row.base_url, described_digest(vars(row)))
+    steps = await service.database.read(history.of_target, caller.tenant, *same, **parameters)
+    return await _listed(lists, query, name, steps)
+
+
+@router.get("/v1/registry/history", tags=["registry"], **lists_of(HistoryEntry, "One page of a history, newest first."))
+async def address_history(
+    lists: Lists, service: ServiceDependency, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
+) -> Response:
+    """List the ratings that stand for an address, newest first, with the changes between those of one requester."""
+    parameters = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
+    return await _listed(
+        lists, query, "history", await service.database.read(history.of_url, caller.tenant, **parameters)
+    )
+
+
+async def _listed(lists: Lists, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:
+    page = Page.of(steps, query.limit, lambda step: (step.rating.created_at, step.rating.id))
+    return lists.response(query, name, page, await asyncio.to_thread(_entries, page.rows))
+
+
+def _entries(steps: Sequence[Step]) -> list[HistoryEntry]:
+    """Compare each rating with the previous one; a page of long ratings takes several milliseconds."""
+    return [
+        HistoryEntry.of(step, None if step.previous is None else difference(step.previous.rating, step.rating.rating))
+        for step in steps
+    ]
+
+
+@router.get("/v1/registry/distribution", tags=["registry"], response_model=DistributionView)
+async def letter_distribution(service: ServiceDependency, query: Annotated[DistributionQuery, Query()]) -> Response:
+    """Count targets by letter, for each kind of service, attribute and method.
+
+    Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
+    """
+    tallies = await service.database.read(rating_statistics.distribution, **query.model_dump())
+    return json_response(DistributionView.of(tallies), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
+
+
+@router.get(
+    "/v1/registry/dump.jsonl",
+    tags=["registry"],
+    response_class=Response,
+    dependencies=DOWNLOAD,
+    responses=returns(ETAG, "application/jsonl"),
+)
+async def download_registry(request: Request, service: ServiceDependency) -> Response:
+    """Download every public rating that is not withdrawn, oldest first, one per line.
+
+    The first line has the licence, the methodology versions, and the size of the log at the time of the download.
+    """
+    head = await service.database.read(log.head)
+    headers = {"ETag": f'"{head.size}-{head.root.hex()[:16]}"', "Cache-Control": f"public, max-age={FRESH_S}"}
+    if unchanged := not_modified(request, headers):
+        return unchanged
+    headers["Content-Disposition"] = 'attachment; filename="assay-registry.jsonl"'
+    return StreamingResponse(_lines(service, head), media_type="application/jsonl", headers=headers)
+
+
+async def _lines(service: Service, head: TreeHead) -> AsyncIterator[str]:
+    versions = await service.database.read(rating_statistics.methodologies)
+    header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
+    yield _line(header | {"log": {"size": head.size, "root": written(head.root)}})
+    after = None
+    while rows := await service.database.read(rating_statistics.page, after, ROWS_A_READ):
+        for rating in rows:
+            yield _line(rating.shown)
+        after = (rows[-1].created_at, rows[-1].id)
+
+
+def _line(value: dict[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n"

@@ -1,0 +1,158 @@
+"""Schemas of all public ratings, and of the histories of targets and addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from assay.rating.difference import Difference
+from service.http.openapi.common_schemas import (
+    Instant,
+    KindName,
+    LetterName,
+    QueryModel,
+    ResponseModel,
+    Visibility,
+)
+from service.http.pagination import PageQuery
+from service.ratings.schemas import LetterVerdict, Methodology, RequesterView, WithdrawnView
+from store.ratings.history import Step
+from store.ratings.rating_statistics import LetterCount
+from store.ratings.standing import Whose
+
+HISTORY_ROWS = 50
+"""Maximum number of ratings per page of a history; each is read in full, with the previous rating."""
+
+
+class HistoryQuery(PageQuery):
+    """Filters of a target's history."""
+
+    limit: Annotated[int, Field(ge=1, le=HISTORY_ROWS, description=f"Ratings per page, 1 to {HISTORY_ROWS}.")] = 20
+    attribute: Annotated[str | None, Field(max_length=100)] = None
+    method: Annotated[str | None, Field(max_length=100)] = None
+
+
+ModelName = Annotated[
+    str | None, Field(max_length=500, description="Model, deployment or endpoint, where the address has several.")
+]
+
+
+class AddressHistoryQuery(HistoryQuery):
+    """Query parameters of the history of an address."""
+
+    target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address.")]
+    whose: Annotated[
+        Whose,
+        Field(
+            description="`address`: the ratings that stand for the address; those of its proved owner, else those of "
+            "the agency's operator, else those of others with the default description. "
+            "`mine`: your own. `all`: all that you can read."
+        ),
+    ] = "address"
+    model: ModelName = None
+
+
+class SinceView(ResponseModel):
+    """Changes since the same requester's previous rating with the same method and attribute."""
+
+    id: str
+    """Id of the previous rating."""
+    letter: LetterName | None
+    """Letter of the previous rating."""
+    verdict: LetterVerdict
+    probability: float | None
+    changed: bool
+    inputs: list[str]
+    """Kinds of input that differ: `target`, `experiment`, `methodology`, `engine`, `seed`."""
+    sentences: list[str]
+
+    @classmethod
+    def of(cls, difference: Difference) -> Self:
+        """Build the view from a difference."""
+        return cls.from_row(
+            difference,
+            id=str(difference.before["id"]),
+            letter=difference.letter.before,
+            verdict=difference.letter.verdict,
+            probability=difference.letter.probability,
+            inputs=list(dict.fromkeys(input_difference.what for input_difference in difference.inputs)),
+        )
+
+
+class HistoryEntry(ResponseModel):
+    """One rating of a history."""
+
+    id: str
+    href: str
+    method: str
+    attribute: str
+    letter: LetterName | None
+    declared: bool
+    probabilities: dict[str, float] | None
+    methodology: Methodology
+    rated_at: Instant
+    expires_at: Instant
+    visibility: Visibility
+    withdrawn: WithdrawnView | None
+    requester: RequesterView | None = None
+    """Null for ratings of versions that did not record it."""
+    since: SinceView | None
+    """Changes since the previous rating; null for the first rating and for a withdrawn rating."""
+
+    @classmethod
+    def of(cls, step: Step, since: Difference | None) -> Self:
+        """Build the view of one step of a history."""
+        rating = step.rating
+        fields = {name: value for name, value in rating.shown.items() if name in cls.model_fields}
+        added = {"href": f"/v1/ratings/{rating.id}", "since": None if since is None else SinceView.of(since)}
+        return cls.model_validate(fields | added)
+
+
+# ---------------------------------------------------------------------------- all public ratings
+class DistributionQuery(QueryModel):
+    """Filters of the counts."""
+
+    kind: KindName | None = None
+    attribute: Annotated[str | None, Field(max_length=100)] = None
+    method: Annotated[str | None, Field(max_length=100)] = None
+    model: ModelName = None
+
+
+class Counts(ResponseModel):
+    """Number of targets by letter."""
+
+    UCS: int = 0
+    DSBS: int = 0
+    BS: int = 0
+    inconclusive: int = 0
+    """Targets without a declared letter."""
+
+
+class DistributionRow(ResponseModel):
+    """Counts of one kind of service, for one method and one attribute."""
+
+    kind: str
+    attribute: str
+    method: str
+    targets: int
+    counts: Counts
+
+
+class DistributionView(ResponseModel):
+    """Number of targets by letter of their newest valid public rating."""
+
+    items: list[DistributionRow]
+
+    @classmethod
+    def of(cls, tallies: Sequence[LetterCount]) -> Self:
+        """Build the view from sorted counts."""
+        rows = []
+        for series, group in groupby(tallies, lambda tally: (tally.kind, tally.attribute, tally.method)):
+            counts = {tally.letter: tally.count for tally in group}
+            kind, attribute, method = series
+            row = {"kind": kind, "attribute": attribute, "method": method, "targets": sum(counts.values())}
+            rows.append(DistributionRow(**row, counts=Counts(**counts)))
+        return cls(items=rows)

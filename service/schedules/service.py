@@ -1,0 +1,77 @@
+"""Preparation of a schedule's jobs: validated once, added at each run."""
+
+from __future__ import annotations
+
+from service.container import Service
+from service.http.authentication import Caller
+from service.http.json import located
+from service.http.problems import Problem
+from service.jobs.schemas import RatingRequest
+from service.jobs.service import Order, cooling_down, rating_order, too_many_jobs
+from service.suites.planning import as_asked, plan_suite
+from service.suites.schemas import SuiteRequest
+from service.targets.service import resolve_target
+from store.suites.recurrence import Recurrence
+from store.suites.schedules import Bounds, Orders, ScheduledRun, job_template
+
+
+async def prepared_orders(service: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+    """Validate a schedule's request, and return the jobs that each run adds; problems point into ``request``."""
+    try:
+        with located("request"):
+            return await _orders(service, caller, request)
+    except Problem as problem:
+        raise _inside(problem, "/request") from None
+
+
+async def _orders(service: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+    if isinstance(request, SuiteRequest):
+        plan = await plan_suite(service, caller, request, recurring=True)
+        templates = [job_template(_without_secret(order).new) for _, order in plan.orders]
+        return Orders(
+            plan.request, templates, [cell for cell, _ in plan.orders], [cell.as_json() for cell in plan.omitted]
+        )
+    target = await resolve_target(service, caller, request.target)
+    order = _without_secret(await rating_order(service, caller, request, target, recurring=True))
+    return Orders(as_asked(request), [job_template(order.new)])
+
+
+def _without_secret(order: Order) -> Order:
+    """Refuse an order with a secret, because only saved targets can store one."""
+    if order.new.sealed_secret is not None:
+        detail = "a schedule cannot store a secret; save the target with POST /v1/targets and name its id"
+        raise Problem("bad-specification", detail, errors=[{"pointer": "/target/secret", "detail": detail}])
+    return order
+
+
+def _inside(problem: Problem, prefix: str) -> Problem:
+    """Prepend the schedule's `request` field to the pointers of a problem."""
+    errors = [
+        {**error, "pointer": error["pointer"] if error["pointer"].startswith(prefix) else prefix + error["pointer"]}
+        if "pointer" in error
+        else error
+        for error in problem.errors
+    ]
+    problem.errors = tuple(errors)
+    return problem
+
+
+def checked_rhythm(service: Service, cron: str | None, interval_s: int | None) -> Recurrence:
+    """Return a recurrence; refuse one that is invalid or not allowed by the operator; the error names its field."""
+    rhythm = Recurrence(cron, interval_s)
+    rhythm.check(service.settings.shortest_schedule_s)
+    return rhythm
+
+
+def bounds_of(service: Service) -> Bounds:
+    """Return the operator's limits for each run of a schedule."""
+    return Bounds(service.settings.max_active_jobs, service.settings.cooldown_s)
+
+
+def refusal_of(ran: ScheduledRun) -> Problem:
+    """Return the problem for a requested run that created no job."""
+    if ran.code == "cooling-down":
+        return cooling_down(ran.rest_s)
+    if ran.code == "too-many-jobs":
+        return too_many_jobs(ran.failure)
+    return Problem("schedule-unfit", ran.failure)

@@ -1,0 +1,1 @@
+"""``/v1/specifications``: named word lists, in versions that never change."""

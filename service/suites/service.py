@@ -1,0 +1,187 @@
+"""Submission of suites: reuse earlier ratings, join running jobs, and add the other jobs together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from assay.document import RatingDocument
+from service.container import Service
+from service.http.authentication import Caller
+from service.http.idempotency import Repeatable, is_known, once, store_answer
+from service.http.json import Answer
+from service.http.problems import Problem
+from service.http.rate_limit import Allowance
+from service.jobs.service import Order, count_active, permit, refuse_cooling, too_many_jobs
+from service.suites.planning import Plan
+from store.core.database import Connection
+from store.core.errors import AlreadyFinished
+from store.jobs import jobs
+from store.jobs.jobs import NewJob
+from store.suites import suites
+from store.suites.suites import Known, NewSuite, StoredCell, StoredSuite
+from store.targets import refusals
+
+Shown = tuple[StoredSuite, Sequence[StoredCell], dict[str, RatingDocument]]
+"""A suite with its cells and their ratings."""
+
+Show = Callable[[Shown], Answer]
+
+
+async def place_suite(
+    service: Service, caller: Caller, plan: Plan, repeat: Repeatable, show: Show, wait: int | None
+) -> tuple[Answer, Allowance]:
+    """Place a suite completely or not at all; with `wait`, answer when it has ended, or after `wait` seconds.
+
+    Each new job counts towards the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
+    """
+    tenant = caller.tenant
+    new = await service.database.read(_count_new, tenant, plan, repeat)
+    if new:
+        for target in plan.targets[1:]:
+            await refuse_cooling(service, caller, target.descriptor["base_url"])
+        await permit(service, caller, plan.targets[0].descriptor["base_url"], new)
+    answer, placed = await service.database.write(
+        _place, tenant, plan, repeat, show, service.settings.max_active_jobs, bool(wait)
+    )
+    if placed is not None:
+        (suite, cells, _), job_ids = placed
+        for job_id in job_ids:
+            service.dispatcher.ring(job_id)
+        if wait and not _finished(cells):
+            await wait_for_end(service, cells, wait)
+            answer = await service.database.write(_answer_after_wait, suite.id, tenant, repeat, show)
+    return answer, await service.rate_limiter.left(caller.tenant)
+
+
+async def wait_for_end(service: Service, cells: Sequence[StoredCell], within_s: float) -> None:
+    """Wait until every job has ended, at most `within_s` seconds."""
+    clock = asyncio.get_running_loop().time
+    until = clock() + within_s
+    for cell in cells:
+        if not cell.finished and (left_s := until - clock()) > 0:
+            await service.event_stream.ended(cell.job_id, left_s)
+
+
+def read_suite(c: Connection, suite_id: str, tenant: str) -> Shown | None:
+    """Read a suite with its cells and their ratings, in three queries."""
+    suite = suites.find(c, suite_id, tenant)
+    if suite is None:
+        return None
+    cells = suites.cells(c, suite_id)
+    return suite, cells, suites.rated(c, [cell.rating_id for cell in cells if cell.rating_id is not None])
+
+
+def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | None:
+    """Cancel the jobs that a suite created; jobs that it joined continue.
+
+    Returns the sorted ids of the cancelled jobs, or ``None`` if the tenant has no such suite. If all of its jobs
+    have ended, raises ``already-finished``.
+    """
+    suite = suites.find(c, suite_id, tenant)
+    if suite is None:
+        return None
+    unfinished = [cell.job_id for cell in suites.cells(c, suite_id) if not cell.finished]
+    if not unfinished:
+        raise Problem("already-finished", "every job of the suite has ended")
+    own_jobs = sorted(set(unfinished) - set(suite.request["joined"]))
+    for job_id in own_jobs:  # sorted, so that two concurrent cancellations cannot deadlock
+        with suppress(AlreadyFinished):  # the job may have ended after its cell was read
+            jobs.request_cancel(c, job_id, tenant)
+    return own_jobs
+
+
+# ---------------------------------------------------------------------------- within one transaction
+def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> int:
+    """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
+    if is_known(c, repeat):
+        return 0
+    wanted_jobs, _ = _settle(plan, _known(c, tenant, plan))
+    return sum(rating_id is None for _, rating_id in wanted_jobs)
+
+
+def _place(
+    c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool
+) -> tuple[Answer, tuple[Shown, list[str]] | None]:
+    """Add a suite; return the answer, and the suite with the ids of its new jobs."""
+
+    def work(c: Connection) -> tuple[Answer, tuple[Shown, list[str]]]:
+        wanted_jobs, ids = _settle(plan, _known(c, tenant, plan))
+        fresh = [new for new, rating_id in wanted_jobs if rating_id is None]
+        _refuse_too_many(c, tenant, fresh, limit)
+        refusals.check(c, tenant, *(called for new in fresh for called in (new.target, new.author)))
+        jobs.add_all(c, wanted_jobs)
+        added = {new.id for new, _ in wanted_jobs}
+        suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - added)))
+        content = read_suite(c, suite.id, tenant)
+        assert content is not None  # noqa: S101  the suite was just stored
+        return show(content), (content, [new.id for new in fresh])
+
+    return once(c, repeat, work, lambda placed: not waits or _finished(placed[0][1]))
+
+
+def _finished(cells: Sequence[StoredCell]) -> bool:
+    return all(cell.finished for cell in cells)
+
+
+def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeatable, show: Show) -> Answer:
+    """Build the answer again after the wait, and store it for repetitions of the request."""
+    content = read_suite(c, suite_id, tenant)
+    assert content is not None  # noqa: S101  suites are never removed
+    answer = show(content)
+    store_answer(c, repeat, answer)
+    return answer
+
+
+def _known(c: Connection, tenant: str, plan: Plan) -> dict[str, Known]:
+    digests = {order.new.request_digest for _, order in plan.orders}
+    return suites.known(c, tenant, digests, plan.orders[0][1].age_s)
+
+
+def _settle(plan: Plan, known_jobs: dict[str, Known]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
+    """Return the jobs to add, each with the rating that answers it, and the job id of each cell."""
+    wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
+    ids: list[str] = []
+    for _, order in plan.orders:
+        new, known_job = order.new, known_jobs[order.new.request_digest]
+        if _joins(new, known_job):
+            ids.append(str(known_job.twin_id))
+            continue
+        answered = known_job.rating_id if known_job.rating_visibility == new.visibility else None
+        first, _ = wanted_jobs.setdefault(
+            new.request_digest, (new, answered)
+        )  # two cells with equal requests share one job
+        ids.append(first.id)
+    return list(wanted_jobs.values()), ids
+
+
+def _joins(new: NewJob, known_job: Known) -> bool:
+    """Return whether a running job has the requested visibility and callback, and no rating answers the request."""
+    if known_job.twin_id is None or known_job.rating_visibility == new.visibility:
+        return False
+    return known_job.twin_visibility == new.visibility and new.callback_url in {None, known_job.twin_callback_url}
+
+
+def _refuse_too_many(c: Connection, tenant: str, new: Sequence[NewJob], limit: int) -> None:
+    active = count_active(c, tenant) if new else 0
+    if active + len(new) > limit:
+        detail = f"{active} of your jobs are queued or running; with {len(new)} more there would be over {limit}"
+        raise too_many_jobs(detail)
+
+
+def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined: Sequence[str]) -> NewSuite:
+    first: Order = plan.orders[0][1]
+    omitted = [omission.as_json() for omission in plan.omitted]
+    described = [target.descriptor for target in plan.targets]
+    several = (
+        {"services": described, "service_of": [planned.service for planned in plan.planned]} if plan.several else {}
+    )
+    return NewSuite(
+        tenant=tenant,
+        target={"name": f"{len(described)} services"} if plan.several else described[0],
+        request={"asked": dict(plan.request), "omitted": omitted, "joined": list(joined), **several},
+        callback_url=first.new.callback_url,
+        visibility=first.new.visibility,
+        cells=[(cell, job_id) for (cell, _), job_id in zip(plan.orders, ids, strict=True)],
+    )

@@ -1,0 +1,171 @@
+"""Resolution of a job's target: described in the request, or saved; both are validated.
+
+The saved targets that the links of a chain name are inserted, so that a job holds the descriptions of all its services.
+A link cannot override fields of the saved target that it names. Therefore a secret is sent only to the address with
+which it was saved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assay.composition.compatibility import MOST
+from assay.errors import SpecificationError
+from assay.model import Kind
+from service.container import Service
+from service.http.authentication import Caller
+from service.http.json import located
+from service.targets.schemas import TargetDescription, TargetReference
+from service.uploads.service import UPLOADED, found
+from store.targets import targets
+from store.targets.domains import host_of
+from store.targets.targets import StoredTarget, descriptor
+
+ONLY_AUTHORS = frozenset({"openai-images"})
+"""Protocols of services that can only be authors; listed here, because the service does not import `workers`."""
+
+
+@dataclass(frozen=True)
+class ResolvedTarget:
+    """A target's descriptor, its secret in plain text, and its id if it is a saved target."""
+
+    descriptor: Mapping[str, Any]
+    secret: str | None = field(default=None, repr=False)
+    saved_id: str | None = None
+
+
+async def resolve_target(
+    service: Service, caller: Caller, request: TargetDescription | TargetReference, *path: str | int
+) -> ResolvedTarget:
+    """Return the target of a request, saved or described, after checking its description.
+
+    Raises
+    ------
+    Problem
+        If there is no such target, or its description is invalid; the problem points into `path` (``target``).
+    """
+    with located(*path or ("target",)):
+        target = await find_target(service, caller, request)
+        if target.descriptor["protocol"] == CHAIN:
+            target = await with_described_links(service, caller, target)
+        await check_target(service, target)
+        await check_uploaded(service, caller.tenant, target.descriptor)
+    return target
+
+
+async def find_target(service: Service, caller: Caller, request: TargetDescription | TargetReference) -> ResolvedTarget:
+    """Return the target of a request, saved or described, unvalidated; the error for an unknown id names ``id``."""
+    if isinstance(request, TargetDescription):
+        return of_described(request)
+    row = await service.database.read(targets.find, request.id, caller.tenant)
+    if row is None:
+        raise SpecificationError(f"no target has the id {request.id!r}; POST /v1/targets saves one", "id")
+    return of_saved(service, row)
+
+
+async def with_described_links(service: Service, caller: Caller, target: ResolvedTarget) -> ResolvedTarget:
+    """Insert the saved targets that the links of a chain name."""
+    described = await with_links(service, caller.tenant, target.descriptor, saved=target.saved_id is not None)
+    return replace(target, descriptor=described)
+
+
+def of_described(description: TargetDescription) -> ResolvedTarget:
+    """Return the target that a request describes; its secret is separate, so that it can be encrypted at once."""
+    descriptor = description.model_dump(exclude={"secret"}) | {"base_url": description.base_url or ""}
+    descriptor["name"] = description.name or host_of(descriptor["base_url"]) or description.protocol
+    return ResolvedTarget(descriptor, None if description.secret is None else description.secret.get_secret_value())
+
+
+def of_saved(service: Service, row: StoredTarget) -> ResolvedTarget:
+    """Return a saved target, with its secret decrypted."""
+    return ResolvedTarget(targets.descriptor(row), open_secret(service, row), row.id)
+
+
+def open_secret(service: Service, row: StoredTarget) -> str | None:
+    """Decrypt a saved target's secret."""
+    if row.sealed_secret is None:
+        return None
+    described = targets.descriptor(row)
+    return service.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, described=described)
+
+
+async def check_target(service: Service, target: ResolvedTarget) -> None:
+    """Refuse an invalid description of a target; the error names the field, relative to the target.
+
+    The secret of a saved target was checked when it was saved; another secret may hold a key, whose check takes
+    milliseconds, so it is checked in a thread.
+    """
+    if target.saved_id is not None:
+        service.target_validator.check(target.descriptor)
+    elif target.secret is None:
+        service.target_validator.check({**target.descriptor, "secret": None})
+    else:
+        await asyncio.to_thread(service.target_validator.check, {**target.descriptor, "secret": target.secret})
+
+
+async def check_uploaded(service: Service, tenant: str, target: Mapping[str, Any]) -> None:
+    """Refuse a target of uploaded vectors if the tenant lacks the upload; the error names ``settings.upload``."""
+    if target["kind"] == Kind.EMBEDDER and target["protocol"] == UPLOADED:
+        await found(service, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
+
+
+def check_language_model(author: ResolvedTarget) -> None:
+    """Refuse an author that is not a language model; the error names the field ``kind``."""
+    if (kind := author.descriptor["kind"]) != Kind.LANGUAGE_MODEL:
+        raise SpecificationError(f"an author must be a language-model, not a {kind}", "kind")
+
+
+def check_rated(target: Mapping[str, Any]) -> None:
+    """Refuse to rate a service that can only be an author; the error names the field ``protocol``."""
+    if target["protocol"] in ONLY_AUTHORS:
+        reason = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
+        raise SpecificationError(reason, "protocol")
+
+
+CHAIN = "chain"
+"""Protocol of chains of targets (implemented in `workers.targets.chain.chain`)."""
+
+OWN_FIELD = "path"
+"""Field of a link that a saved target does not have."""
+
+
+async def with_links(
+    service: Service, tenant: str, target: Mapping[str, Any], *, saved: bool = False
+) -> dict[str, Any]:
+    """Insert the descriptions of the saved targets that a chain's links name; return other targets unchanged.
+
+    The links of a `saved` chain get the current descriptions of their targets; in a request, a link that contradicts
+    its saved target is refused, with a field such as ``settings.links.0.id``.
+    """
+    links = target["settings"].get("links") if target["protocol"] == CHAIN else None
+    if not isinstance(links, list) or not any(map(_names_target, links[:MOST])):
+        return dict(target)  # malformed links are refused later, when the settings are validated
+    ids = {link["id"] for link in links[:MOST] if _names_target(link)}
+    saved_targets = await service.database.read(targets.named, tenant, ids)
+    filled = [
+        _filled(link, saved_targets, index, saved) if _names_target(link) else link for index, link in enumerate(links)
+    ]
+    return {**target, "settings": {**target["settings"], "links": filled}}
+
+
+def _names_target(link: Any) -> bool:
+    return isinstance(link, Mapping) and isinstance(link.get("id"), str)
+
+
+def _filled(
+    link: Mapping[str, Any], saved_targets: Mapping[str, StoredTarget], index: int, saved: bool
+) -> dict[str, Any]:
+    where = f"settings.links.{index}"
+    row = saved_targets.get(link["id"])
+    if row is None:
+        raise SpecificationError(f"no target has the id {link['id'][:80]!r}; POST /v1/targets saves one", f"{where}.id")
+    link_of_target = {"id": link["id"], **descriptor(row)}
+    for name in () if saved else sorted(link.keys() - {OWN_FIELD}):
+        if name not in link_of_target or link[name] != link_of_target[name]:
+            reason = f"{where} names a saved target, which has its own {name}; leave {name} out"
+            raise SpecificationError(reason, f"{where}.{name}")
+    path = {name: link[name] for name in link.keys() & {OWN_FIELD}}
+    return {**link_of_target, **path}

@@ -1,0 +1,216 @@
+"""Uploads: receive a file on disk, validate it, store it in the database, and read it for a job.
+
+No step holds a whole file in memory. `store.formats` parses files, `store.corpora.uploads` stores them. Parsing
+has separate threads, so that large files delay only each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, BinaryIO
+
+import numpy as np
+import structlog
+from fastapi import Request
+
+from assay.errors import SpecificationError
+from assay.references import NamedDecisions
+from service.container import Service
+from service.http.problems import Problem
+from store.core.errors import UploadsFull
+from store.corpora import uploads
+from store.corpora.uploads import NewUpload, StoredUpload
+from store.formats import NPZ, PARQUET
+from store.formats.child import TASKS
+from store.formats.limited import READERS, run_limited
+from store.formats.table import TableRows, sample_of
+
+log = structlog.get_logger(__name__)
+
+MAX_ROWS_OF_A_JOB = 20_000
+"""Maximum number of rows in a job (`assay.methods.shared.profiles.RecordProfiles`)."""
+
+UPLOADED = "uploaded"
+"""Protocol of targets whose vectors are an upload (implemented in `workers.targets.protocols.uploaded`)."""
+
+PIECE_BYTES = 1 << 20
+
+PACKED = frozenset({PARQUET, NPZ})
+"""Media types of compressed files, which can unpack to more than their size."""
+
+SMALL_BYTES = 1 << 18
+"""Size in bytes up to which a text file is read in this process."""
+
+MAX_RECEIVING, MAX_RECEIVING_OF_TENANT = 16, 4
+"""Maximum number of files being received, in all and per tenant; each may fill the maximum size on disk."""
+
+_receiving: Counter[str] = Counter()
+"""Number of files being received from each tenant."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """A received file, on disk."""
+
+    file: BinaryIO
+    digest: str
+    bytes: int
+
+
+@asynccontextmanager
+async def received(request: Request, tenant: str) -> AsyncIterator[Received]:
+    """Write the body of a request to a temporary file, deleted at the end of the block.
+
+    Raises
+    ------
+    Problem
+        ``rate-limited`` while `MAX_RECEIVING` files are being received, or `MAX_RECEIVING_OF_TENANT` of this tenant.
+    """
+    if _receiving.total() >= MAX_RECEIVING or _receiving[tenant] >= MAX_RECEIVING_OF_TENANT:
+        detail = f"at most {MAX_RECEIVING_OF_TENANT} uploads of a tenant, and {MAX_RECEIVING} in all, arrive at once"
+        raise Problem("rate-limited", detail, headers={"Retry-After": "5"})
+    _receiving[tenant] += 1
+    try:
+        async with _written(request) as came:
+            yield came
+    finally:
+        _receiving[tenant] -= 1
+
+
+@asynccontextmanager
+async def _written(request: Request) -> AsyncIterator[Received]:
+    with await asyncio.to_thread(_temporary) as file:
+        digest, size, piece = hashlib.sha256(), 0, bytearray()
+        async for part in request.stream():
+            piece += part
+            if len(piece) >= PIECE_BYTES:
+                size += await asyncio.to_thread(_take, file, digest, bytes(piece))
+                piece.clear()
+        size += await asyncio.to_thread(_take, file, digest, bytes(piece))
+        yield Received(file, f"sha256:{digest.hexdigest()}", size)
+
+
+async def keep(
+    service: Service,
+    tenant: str,
+    name: str,
+    purpose: str,
+    media_type: str,
+    came: Received,
+    reading: Mapping[str, str] | None = None,
+) -> tuple[StoredUpload, bool]:
+    """Validate and store a file; return the stored upload, and whether it is new.
+
+    `reading` is what the sender says about a table (`store.formats.table.inspect`). A file that is sent again with
+    other words is read again.
+
+    Raises
+    ------
+    Unreadable, NotInstalled
+        If the file cannot be read.
+    UploadsFull, QuotaExceeded
+        If the tenant's uploads, or everything that it stores, would take more than is allowed.
+    """
+    earlier = await service.database.read(uploads.find, came.digest, tenant, purpose)
+    if earlier is not None and earlier.media_type == media_type and _is_read_alike(earlier, reading or None):
+        return earlier, False  # the same file was validated when it was first sent
+    quota, stored = service.settings.upload_quota_bytes, await service.database.read(uploads.stored_bytes, tenant)
+    if earlier is None and stored + came.bytes > quota:  # checked again when the file is stored; this saves reading it
+        raise UploadsFull(stored, came.bytes, quota)
+    summary = await _reading("inspect", came.file, purpose=purpose, media_type=media_type, **(reading or {}))
+    summary |= {"reading": dict(reading)} if reading else {}
+    new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
+    return await service.database.write(uploads.add, new, came.file, quota)
+
+
+def _is_read_alike(earlier: StoredUpload, reading: Mapping[str, str] | None) -> bool:
+    """Return whether an upload was read as it would be read now; tables of earlier versions have no notes."""
+    return earlier.summary.get("reading") == reading and (earlier.purpose != "table" or "notes" in earlier.summary)
+
+
+async def rows_of(
+    service: Service, tenant: str, reference: str, *, rng: np.random.Generator, limit: int = MAX_ROWS_OF_A_JOB
+) -> TableRows:
+    """Read the rows of an uploaded table, by its id or digest; a random sample if there are more than `limit`.
+
+    `rng` has the job's seed, so that the sample is repeatable. The error for an unknown table names ``upload``.
+    """
+    upload = await found(service, tenant, reference, "table")
+    sample = sample_of(upload.summary, limit, rng)
+    source = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
+    rows = await _with_content(service, upload, "rows", **source)
+    return TableRows(tuple(rows), int(upload.summary["rows"]))
+
+
+async def trials_of(service: Service, tenant: str, reference: str, *, field: str = "upload") -> list[dict[str, Any]]:
+    """Read uploaded trials for a job (`store.formats.choice_rows.read_trials`)."""
+    upload = await found(service, tenant, reference, "trials", field=field)
+    rows: list[dict[str, Any]] = await _with_content(service, upload, "trials")
+    return rows
+
+
+async def decisions_of(service: Service, upload: StoredUpload, named: NamedDecisions) -> dict[str, Any]:
+    """Count the people of an uploaded table of decisions (`store.formats.decision_rows.read_decisions`).
+
+    The table is read as its sender said, with the encoding and the decimal sign of the upload.
+    """
+    reading = upload.summary.get("reading", {})
+    arguments = {"media_type": upload.media_type, **asdict(named), **reading}
+    counted: dict[str, Any] = await _with_content(service, upload, "decisions", **arguments)
+    return counted
+
+
+async def found(service: Service, tenant: str, reference: str, purpose: str, *, field: str = "upload") -> StoredUpload:
+    """Return the tenant's upload with an id or digest for a purpose; the error for an unknown upload names `field`."""
+    upload = await service.database.read(uploads.find, reference, tenant, purpose)
+    if upload is None:
+        article = "an" if purpose == "embedding" else "a"
+        raise SpecificationError(
+            f"no upload that is {article} {purpose} has the id or digest {reference[:80]!r}; "
+            "POST /v1/uploads sends one",
+            field,
+        )
+    return upload
+
+
+async def _with_content(service: Service, upload: StoredUpload, task: str, **arguments: Any) -> Any:
+    with await asyncio.to_thread(_temporary) as file:
+        if not await service.database.read(uploads.copy_to, upload.id, file):
+            raise SpecificationError(f"the upload {upload.id} has just been removed", "upload")
+        return await _reading(task, file, **arguments)
+
+
+async def _reading(task: str, file: BinaryIO, **arguments: Any) -> Any:
+    """Run a task of `store.formats.child`: in a child process, unless the file is small and not compressed."""
+    small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
+    work = partial(TASKS[task], file, **arguments) if small else partial(run_limited, task, file, **arguments)
+    return await asyncio.get_running_loop().run_in_executor(READERS, work)
+
+
+def _temporary() -> BinaryIO:
+    try:
+        return tempfile.TemporaryFile(prefix="assay-upload-")
+    except OSError as error:
+        raise _no_room(error) from error
+
+
+def _take(file: BinaryIO, digest: Any, piece: bytes) -> int:
+    digest.update(piece)
+    try:
+        return file.write(piece)
+    except OSError as error:
+        raise _no_room(error) from error
+
+
+def _no_room(error: OSError) -> Problem:
+    log.warning("temporary file not written", why=str(error))
+    detail = "the service can write no temporary file for an upload now: its TMPDIR is full or read-only"
+    return Problem("store-unavailable", detail, headers={"Retry-After": "60"})

@@ -1,0 +1,86 @@
+"""The ``webhooks`` section of the OpenAPI document: one entry per type of notice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from service.http.openapi.common_schemas import Instant, ResponseModel
+from store.webhooks.webhooks import EventType
+
+_DOCUMENTED: Mapping[str, Any] = json.loads(files(__package__).joinpath("notices.json").read_text("utf-8"))
+"""Every type of notice, with its meaning and an example of its ``data``; and the headers of a notice."""
+
+
+class Notice(ResponseModel):
+    """Body of a notice (Standard Webhooks 1.0)."""
+
+    type: EventType | Literal["ping", "webhook.challenge"]
+    timestamp: Instant
+    """Time of the event, not of the delivery."""
+    data: dict[str, Any]
+    """Ids and main facts of the event. Read further details by the ids."""
+
+
+class CloudEvent(ResponseModel):
+    """Body of a notice to an endpoint with the envelope `cloudevents` (CloudEvents 1.0, structured mode)."""
+
+    specversion: Literal["1.0"]
+    id: Annotated[str, Field(min_length=1)]
+    """The `webhook-id`."""
+    source: Annotated[str, Field(min_length=1, json_schema_extra={"format": "uri-reference"})]
+    """Address of the job, or of the webhook for a ping."""
+    type: EventType | Literal["ping", "webhook.challenge"]
+    time: Instant
+    datacontenttype: Literal["application/json"]
+    data: dict[str, Any]
+
+
+def describe_notices(document: dict[str, Any]) -> None:
+    """Add the section ``webhooks`` and its two schemas to an OpenAPI document."""
+    for kind in (Notice, CloudEvent):
+        document["components"]["schemas"][kind.__name__] = kind.model_json_schema()
+    document["webhooks"] = {
+        kind: {"post": _received(kind, **documented)} for kind, documented in _DOCUMENTED["notices"].items()
+    }
+
+
+def _received(kind: str, summary: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    first, _, second = kind.partition(".")
+    return {
+        "operationId": f"on{first.capitalize()}{second.capitalize()}",
+        "tags": ["webhooks"],
+        "summary": summary.rstrip("."),
+        "description": f"{summary} Answer 2xx within 15 seconds, or 410 to unsubscribe.",
+        "security": [{}],
+        "parameters": [
+            {"name": name, "in": "header", "required": True, "schema": {"type": "string"}, **texts}
+            for name, texts in _DOCUMENTED["headers"].items()
+        ],
+        "requestBody": {"required": True, "content": _content(kind, data)},
+        "responses": {
+            "204": {"description": "Received. Any 2xx status is accepted."},
+            "410": {"description": "Unsubscribe: the endpoint is disabled."},
+            "503": {"description": "Busy. The notice is sent again, after `Retry-After` if given."},
+        },
+    }
+
+
+def _content(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    facts, when = dict(data), "2026-01-02T03:04:05Z"
+    source = f"/v1/jobs/{facts['job_id']}" if "job_id" in facts else f"/v1/webhooks/{facts['webhook_id']}"
+    event = {"specversion": "1.0", "id": "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK", "source": source, "type": kind, "time": when}
+    return {
+        "application/json": {
+            "schema": {"$ref": "#/components/schemas/Notice"},
+            "example": {"type": kind, "timestamp": when, "data": facts},
+        },
+        "application/cloudevents+json": {
+            "schema": {"$ref": "#/components/schemas/CloudEvent"},
+            "example": event | {"datacontenttype": "application/json", "data": facts},
+        },
+    }

@@ -1,0 +1,53 @@
+"""Answers about deliveries to one receiver: a webhook, or the `callback_url` of a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from fastapi import Response
+
+from service.container import Service
+from service.http.json import Answer, json_response, write_json
+from service.http.pagination import ListReader
+from service.http.problems import not_found
+from service.webhooks.schemas import AttemptView, DeliveryLine, DeliveryQuery, DeliveryView
+from store.core.database import Connection
+from store.webhooks import delivery_log
+from store.webhooks.delivery_log import Delivery, Receiver
+
+
+@dataclass(frozen=True)
+class Deliveries:
+    """Deliveries to one receiver; `under` is the address of its webhook or job."""
+
+    receiver: Receiver
+    under: str
+
+    async def listed(self, lists: ListReader, query: DeliveryQuery) -> Response:
+        """Return one page of deliveries, newest first."""
+        name = f"deliveries of {self.under}"
+        view = partial(DeliveryLine.of, under=self.under)
+        return await lists.page(query, name, view, delivery_log.page, self.receiver)
+
+    async def shown(self, service: Service, delivery_id: str) -> Response:
+        """Return one delivery with its attempts."""
+        view = await service.database.read(self._view, delivery_id)
+        return json_response(view, headers={"Cache-Control": "private, no-cache"})
+
+    def accepted(self, c: Connection, delivery_id: str) -> Answer:
+        """Return the answer to an accepted delivery, inside the transaction of `c`."""
+        view = self._view(c, delivery_id)
+        return Answer(202, write_json(view), {"Location": view.href})
+
+    def send_again(self, c: Connection, delivery_id: str, url: str | None = None) -> Answer:
+        """Queue a delivery again, to `url` if given, and return the answer."""
+        delivery_log.redeliver(c, delivery_id, self.receiver, url)
+        return self.accepted(c, delivery_id)
+
+    def _view(self, c: Connection, delivery_id: str) -> DeliveryView:
+        row: Delivery | None = delivery_log.find(c, delivery_id, self.receiver)
+        if row is None:
+            raise not_found("delivery", delivery_id)
+        tries = [AttemptView.from_row(attempt) for attempt in delivery_log.attempts(c, row.id)]
+        return DeliveryView.of(row, self.under, tries=tries)

@@ -1,0 +1,214 @@
+"""Files of recorded decisions: people counted by the columns that a request names, without storing a row.
+
+A file is read once, row by row; of each row only the codes of its named cells are kept until they are counted
+(`assay.methods.outcomes.decision_table`). A million rows take about 40 bytes each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+
+from assay.errors import UnknownName
+from assay.methods.outcomes.decision_table import DecisionTable
+from assay.model import Field, Floats, Integers
+from store.formats.columns import ColumnTally, read_cell, settle_decimals
+from store.formats.csv_rows import CsvRows
+from store.formats.parquet_rows import ParquetRows
+from store.formats.refusal import Unreadable, shown
+
+PARQUET = "application/vnd.apache.parquet"
+
+MOST_PEOPLE = 2_000_000
+"""Maximum number of rows."""
+
+MOST_VALUES = 5_000
+"""Maximum number of different texts in a column of groups, decisions, truth or strata."""
+
+PROGRESS_ROWS = 50_000
+"""Number of rows after which progress is reported."""
+
+
+def read_decisions(
+    file: BinaryIO,
+    media_type: str,
+    columns: Sequence[str],
+    *,
+    score: str = "",
+    cluster: str = "",
+    weight: str = "",
+    unknown: Sequence[str] = (),
+    cuts: Sequence[float] = (),
+    encoding: str | None = None,
+    decimal: Literal["point", "comma"] | None = None,
+    on_rows: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """Count the people of a file, as JSON of a `DecisionTable`.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Columns of texts by which people are counted.
+    score, cluster, weight, unknown, cuts
+        As in `assay.references.NamedDecisions`.
+    encoding, decimal : str, optional
+        Encoding and decimal sign of a CSV file, where they are not the usual ones.
+    on_rows : callable, optional
+        Is called with the number of rows read so far.
+
+    Raises
+    ------
+    UnknownName
+        If the file lacks a column.
+    Unreadable
+        If it cannot be read, a column of texts has too many values, or a score or weight is no number; the error
+        names the row.
+    """
+    file.seek(0)
+    digest = hashlib.sha256()
+    while chunk := file.read(1 << 20):
+        digest.update(chunk)
+    file.seek(0)
+    rows = _open(file, media_type, encoding)
+    names = tuple(rows.columns)
+    numbers = [name for name in (score, weight) if name]
+    texts = list(dict.fromkeys(columns))
+    for name in (*texts, *numbers, *([cluster] if cluster else [])):
+        if name not in names:
+            raise UnknownName("column of the file", name, names)
+    limits = {**dict.fromkeys(texts, MOST_VALUES), **({cluster: MOST_PEOPLE} if cluster else {})}
+    codings = [_Coding(name, names.index(name), limits.get(name)) for name in dict.fromkeys((*limits, *numbers))]
+    count = 0
+    numbered: Iterable[tuple[int, Sequence[Field]]] = rows
+    for count, (line, row) in enumerate(numbered, 1):
+        for coding in codings:
+            coding.add(row[coding.index], line)
+        if on_rows is not None and count % PROGRESS_ROWS == 0:
+            on_rows(count)
+    if not count:
+        raise Unreadable("the table has columns but no rows")
+    by_name = {coding.name: coding for coding in codings}
+    european = isinstance(rows, CsvRows) and rows.dialect.separator == ";"
+    values = _numbers([by_name[name] for name in numbers], unknown, decimal, european=european)
+    for name, of_rows in values.items():
+        wrong = np.isinf(of_rows) | ((of_rows <= 0) | np.isnan(of_rows) if name == weight else False)
+        if wrong.any():
+            first = by_name[name].texts[by_name[name].codes[int(wrong.argmax())]]
+            _refuse(
+                file, media_type, encoding, by_name[name], first, "a positive number" if name == weight else "a number"
+            )
+    table = DecisionTable.counted(
+        f"sha256:{digest.hexdigest()}",
+        {name: (by_name[name].texts[1:], by_name[name].array - 1) for name in texts},
+        values.get(score),
+        _clusters(by_name[cluster].array) if cluster else None,
+        values.get(weight),
+        cuts,
+    )
+    return asdict(table)
+
+
+def _open(file: BinaryIO, media_type: str, encoding: str | None) -> CsvRows | ParquetRows:
+    if media_type == PARQUET:
+        return ParquetRows(file, most_rows=MOST_PEOPLE)
+    return CsvRows(file, encoding, most_rows=MOST_PEOPLE)
+
+
+class _Coding:
+    """The cells of a column as codes of their texts; code 0 is an empty cell."""
+
+    def __init__(self, name: str, index: int, most: int | None) -> None:
+        self.name, self.index, self._most = name, index, most
+        self.texts: list[str] = [""]
+        self.codes = array("i")
+        self._code_of = {"": 0}
+
+    def add(self, cell: Field, line: int) -> None:
+        """Add the cell of a row."""
+        code = self._code_of.get(cell) if isinstance(cell, str) else None
+        self.codes.append(self._new(cell, line) if code is None else code)
+
+    def _new(self, cell: Field, line: int) -> int:
+        text = as_text(cell)
+        code = self._code_of.get(text)
+        if code is None:
+            code = self._code_of[text] = len(self.texts)
+            self.texts.append(text)
+            if self._most is not None and code > self._most:
+                message = f"more than {self._most:,} different values; name a column of groups, not of single people"
+                raise Unreadable(message, line=line, column=self.name)
+        if isinstance(cell, str):
+            self._code_of[cell] = code
+        return code
+
+    @property
+    def array(self) -> Integers:
+        """Codes of all rows."""
+        return np.frombuffer(self.codes, dtype=np.int32).astype(np.int64)
+
+
+def as_text(cell: Field) -> str:
+    """Return a cell as the text that a request names: blanks removed, true and false, integers without ``.0``."""
+    if isinstance(cell, str):
+        return unicodedata.normalize("NFC", cell.strip())
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    return "" if cell is None else str(cell)
+
+
+def _clusters(codes: Integers) -> Integers:
+    """Return clusters from 0; a person without a cluster is a cluster of their own."""
+    alone = codes == 0
+    clusters = codes.copy()
+    clusters[alone] = codes.max(initial=0) + 1 + np.arange(int(alone.sum()))
+    return np.unique(clusters, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _numbers(
+    codings: Sequence[_Coding], unknown: Sequence[str], decimal: Literal["point", "comma"] | None, *, european: bool
+) -> dict[str, Floats]:
+    """Return the numbers of columns; NaN for an unknown one, and infinity for a text that is no number."""
+    tallies = [ColumnTally(coding.name) for coding in codings]
+    missing = {"", *unknown}
+    for coding, tally in zip(codings, tallies, strict=True):
+        for text in coding.texts:
+            if text not in missing:
+                tally.add(text)
+    settle_decimals(tallies, decimal, european=european)
+    return {
+        coding.name: np.array([*_values(coding.texts, tally, missing)])[coding.array]
+        for coding, tally in zip(codings, tallies, strict=True)
+    }
+
+
+def _values(texts: Sequence[str], tally: ColumnTally, missing: set[str]) -> Iterator[float]:
+    column = tally.column().as_json()
+    numeric = column["type"] in {"integer", "number"}
+    number_column = column if numeric else {**column, "type": "number"}
+    for text in texts:
+        try:
+            cell = None if text in missing else read_cell(text, number_column)
+        except Unreadable:
+            yield float("inf")
+            continue
+        yield float("nan") if cell is None else float(cell)
+
+
+def _refuse(file: BinaryIO, media_type: str, encoding: str | None, coding: _Coding, text: str, expected: str) -> None:
+    """Raise `Unreadable` for the first row that has a text where a number is due."""
+    file.seek(0)
+    for line, row in _open(file, media_type, encoding):
+        if as_text(row[coding.index]) == text:
+            seen = shown(text) if text else "an empty cell"
+            raise Unreadable(f"{seen} is not {expected}", line=line, column=coding.name)
+
+
+__all__ = ["MOST_PEOPLE", "as_text", "read_decisions"]

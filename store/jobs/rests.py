@@ -1,0 +1,105 @@
+"""Rests of rated services between jobs: of a tenant's target, and of a host that several tenants rate.
+
+A job waits for the rest of a host after each rating by a tenant that neither owns the host nor sends it a secret,
+except ratings of the same tenant that had not ended when the job was requested: these ratings count as one visit. Jobs
+of several tenants get their turns in the order of their requests, so that a tenant with many requests cannot keep
+others waiting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, and_, case, delete, func, not_, or_, select, update
+
+from store.core.clock import now_ms
+from store.core.engines import insert_into
+from store.jobs.job import UNFINISHED, Job
+from store.jobs.submission import serialise
+from store.jobs.tables import host_turns, jobs
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Host for which a job has to wait; earliest start in milliseconds since 1970, and the wait in seconds."""
+
+    host: str
+    at: int
+    wait_s: float
+
+
+def take(c: Connection, job: Job, hosts: Collection[str], rest_s: float) -> Turn | None:
+    """Admit a job to hosts, or return the longest wait; a job that was admitted stays admitted.
+
+    `rest_s` is the rest of each host after a rating, in seconds. Call this in a transaction that writes.
+    """
+    rest_ms = round(rest_s * 1000)
+    waits: list[Turn] = []
+    for host in sorted(hosts):  # sorted, so that two jobs of several hosts cannot deadlock
+        serialise(c, f"host:{host}")
+        c.execute(insert_into(c, host_turns).values(job_id=job.id, host=host).on_conflict_do_nothing())
+        mine = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
+        if c.execute(mine).scalar_one() is None:
+            waits += _wait(c, job, host, rest_ms)
+    if waits:
+        return max(waits, key=lambda turn: turn.at)
+    waiting = and_(host_turns.c.job_id == job.id, host_turns.c.admitted_at.is_(None))
+    c.execute(update(host_turns).where(waiting).values(admitted_at=now_ms()))
+    for host in hosts:
+        over = select(jobs.c.id).where(jobs.c.id == host_turns.c.job_id, jobs.c.finished_at <= now_ms() - rest_ms)
+        c.execute(delete(host_turns).where(host_turns.c.host == host, over.exists()))
+    return None
+
+
+def _wait(c: Connection, job: Job, host: str, rest_ms: int) -> list[Turn]:
+    """Return the wait for one host, or an empty list."""
+    waiting = host_turns.c.admitted_at.is_(None)
+    starts = case((jobs.c.next_run_at > now_ms(), jobs.c.next_run_at), else_=now_ms())
+    ends = case((waiting, starts), else_=func.coalesce(jobs.c.finished_at, now_ms()))
+    query = (
+        select(func.max(ends) + rest_ms, now_ms())
+        .join_from(host_turns, jobs, jobs.c.id == host_turns.c.job_id)
+        .where(host_turns.c.host == host, jobs.c.id != job.id)
+        .where(or_(and_(waiting, *_before(job)), and_(not_(waiting), _another_visit(job))))
+    )
+    until, now = c.execute(query).one()
+    return [] if until is None or until <= now else [Turn(host, until, (until - now) / 1000)]
+
+
+def _before(job: Job) -> list[ColumnElement[bool]]:
+    """Return the conditions that a waiting job of another tenant was requested earlier."""
+    same_time = and_(jobs.c.created_at == job.created_at, jobs.c.id < job.id)
+    earlier = or_(jobs.c.created_at < job.created_at, same_time)
+    return [jobs.c.status.in_(UNFINISHED), jobs.c.tenant != job.tenant, earlier]
+
+
+def _another_visit(job: Job) -> ColumnElement[bool]:
+    """Return the condition that an admitted job does not belong to the same visit as `job`."""
+    ended_before = and_(jobs.c.finished_at.is_not(None), jobs.c.finished_at < job.created_at)
+    return or_(jobs.c.tenant != job.tenant, ended_before)
+
+
+# ---------------------------------------------------------------------------- rests of a target
+LONGEST_JOB_MS = 86_400_000
+"""Maximum duration of a job in milliseconds, so that rows of much older jobs need not be read."""
+
+
+def rest_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:
+    """Return the whole seconds until a tenant may start a new job on a target; 0 if it may start now.
+
+    Only ratings that a worker started count, not dry runs or jobs answered by an earlier rating. A target without an
+    address (an upload) has no cool-down, and ``cooldown_s=0`` disables it.
+    """
+    if cooldown_s <= 0 or not target_url:
+        return 0
+    rest_ms = round(cooldown_s * 1000)
+    last = (
+        select(func.max(jobs.c.finished_at))
+        .where(jobs.c.tenant == tenant, jobs.c.target_url == target_url, jobs.c.kind == "rating")
+        .where(jobs.c.created_at >= now_ms() - rest_ms - LONGEST_JOB_MS, jobs.c.started_at.is_not(None))
+        .scalar_subquery()
+    )
+    remaining_ms = c.execute(select(last + rest_ms - now_ms())).scalar_one()
+    return 0 if remaining_ms is None else max(0, math.ceil(remaining_ms / 1000))

@@ -1,0 +1,1 @@
+"""Bytes that tenants store, and their limit."""

@@ -1,0 +1,132 @@
+"""Bytes that each tenant has stored, counted in the transaction that stores or deletes them.
+
+The ``info`` of a table names the columns that count. The counts are rows of `stored_bytes`, so that reading them costs
+the same for any number of stored rows. Adding something locks the tenant's counts, so that concurrent requests cannot
+exceed the quota together. Only jobs are added without this lock if they are small (`SMALL_BYTES`), because a tenant may
+request hundreds of them at once; each database connection then has a count of its own (`shard`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, func, literal, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import Integer
+
+from store.core.engines import insert_into, lock_transaction
+from store.core.errors import QuotaExceeded
+from store.quota.tables import stored_bytes
+
+ROW_BYTES = 200
+"""Bytes counted for a row, in addition to its counted columns."""
+
+SMALL_BYTES = 1 << 16
+"""Size of a job in bytes up to which it is added without a lock."""
+
+SHARDS = 64
+
+OPTION = "tenant_quota"
+"""Execution option of connections that enforce a quota: those of the API. Workers count, but refuse nothing."""
+
+
+class byte_length(FunctionElement[int]):  # noqa: N801  SQL functions are in lower case
+    """Length of a text or binary column in bytes; 0 for NULL."""
+
+    type = Integer()
+    inherit_cache = True
+
+
+@compiles(byte_length)
+def _standard(element: Any, compiler: Any, **options: Any) -> str:
+    return f"coalesce(octet_length({compiler.process(element.clauses, **options)}), 0)"
+
+
+@compiles(byte_length, "sqlite")
+def _sqlite(element: Any, compiler: Any, **options: Any) -> str:  # octet_length came with SQLite 3.43
+    return f"coalesce(length(CAST({compiler.process(element.clauses, **options)} AS BLOB)), 0)"
+
+
+def counted_sizes(table: Table) -> list[ColumnElement[int]]:
+    """Return the sizes in bytes of the columns of a table that count towards the quota."""
+    columns = [table.c[name] for name in table.info["counted"]]
+    return [column if isinstance(column.type, Integer) else byte_length(column) for column in columns]
+
+
+def added(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
+    """Count the rows of a table that were added in this transaction.
+
+    Raises
+    ------
+    QuotaExceeded
+        If the tenant then stores more than its quota, and the connection enforces it.
+    """
+    lock(c, tenant)
+    _count(c, tenant, table.name, _size_of(c, table, *where))
+    check(c, tenant)
+
+
+def removing(c: Connection, table: Table, tenant: str, *where: ColumnElement[bool]) -> None:
+    """Stop counting rows of a table, before this transaction deletes or replaces them."""
+    lock(c, tenant)
+    _count(c, tenant, table.name, -_size_of(c, table, *where))
+
+
+def size_of_jobs(new: Iterable[Mapping[str, Any]]) -> int:
+    """Return the size of new jobs, given as columns."""
+    return sum(
+        ROW_BYTES
+        + sum(_written(row[name]) for name in ("target", "author", "experiment"))
+        + len((row["callback_url"] or "").encode())
+        for row in new
+    )
+
+
+def add_jobs(c: Connection, tenant: str, size: int) -> None:
+    """Count new jobs of `size` bytes that are added in this transaction; raise `QuotaExceeded` as `added`."""
+    is_small = size <= SMALL_BYTES
+    if not is_small:
+        lock(c, tenant)
+    _count(c, tenant, "jobs", size, own_shard=is_small)
+    check(c, tenant)
+
+
+def lock(c: Connection, tenant: str) -> None:
+    """Lock a tenant's counts until the transaction ends."""
+    lock_transaction(c, f"stored:{tenant}")
+
+
+def check(c: Connection, tenant: str) -> None:
+    """Raise `QuotaExceeded` if a tenant stores more than its quota, and the connection enforces it."""
+    quota = c.get_execution_options().get(OPTION)
+    if quota is None:
+        return
+    total = select(func.coalesce(func.sum(stored_bytes.c.bytes), 0)).where(stored_bytes.c.tenant == tenant)
+    if (used := int(c.execute(total).scalar_one())) > quota:
+        raise QuotaExceeded(used, quota, by_kind(c, tenant))
+
+
+def by_kind(c: Connection, tenant: str) -> dict[str, int]:
+    """Return the bytes that a tenant stores, by kind, the largest first."""
+    size = func.sum(stored_bytes.c.bytes)
+    query = select(stored_bytes.c.kind, size).where(stored_bytes.c.tenant == tenant).group_by(stored_bytes.c.kind)
+    return {row[0]: int(row[1]) for row in c.execute(query.order_by(size.desc(), stored_bytes.c.kind)) if row[1]}
+
+
+def _size_of(c: Connection, table: Table, *where: ColumnElement[bool]) -> int:
+    size = sum(counted_sizes(table), literal(ROW_BYTES))
+    return int(c.execute(select(func.coalesce(func.sum(size), 0)).select_from(table).where(*where)).scalar_one())
+
+
+def _written(value: Any) -> int:
+    return 0 if value is None else len(json.dumps(value, separators=(",", ":")))
+
+
+def _count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
+    shard = func.pg_backend_pid() % SHARDS if own_shard and c.dialect.name == "postgresql" else 0
+    new = insert_into(c, stored_bytes).values(tenant=tenant, kind=kind, shard=shard, bytes=size)
+    total = {"bytes": stored_bytes.c.bytes + new.excluded.bytes}
+    c.execute(new.on_conflict_do_update(index_elements=list(stored_bytes.primary_key), set_=total))

@@ -1,0 +1,113 @@
+"""Rows of tenants, which every resource adds, finds, lists, changes and removes in the same way.
+
+Each change is counted towards the tenant's storage quota (`store.quota.quota`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Executable, Select, Table, Update, delete, insert, select, update
+
+from store.core.clock import now_ms
+from store.core.rows import Rows, equal, one_row, page_of
+from store.quota import quota
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class TenantRows(Generic[T]):
+    """A table whose rows have an ``id`` and a ``tenant``.
+
+    Attributes
+    ----------
+    table : Table
+        The table. If it has the column ``removed_at``, removed rows stay in it, and no function returns them.
+    build : callable
+        Builds an object from the columns of a row, by name.
+    blank : mapping
+        Values that a row gets when it is removed.
+    computed : tuple of ColumnElement
+        SQL expressions that `build` takes in addition to the columns.
+    """
+
+    table: Table
+    build: Callable[..., T]
+    blank: Mapping[str, Any] = field(default_factory=dict)
+    computed: tuple[ColumnElement[Any], ...] = ()
+
+    def of(self, row_id: str, tenant: str | None) -> list[ColumnElement[bool]]:
+        """Return the conditions of a tenant's row; with ``tenant=None``, of a row of any tenant."""
+        return [*equal(self.table, id=row_id, tenant=tenant), *self.present]
+
+    @property
+    def present(self) -> list[ColumnElement[bool]]:
+        """The condition that a row was not removed."""
+        return [self.table.c.removed_at.is_(None)] if "removed_at" in self.table.c else []
+
+    def select(self, *conditions: ColumnElement[bool]) -> Select[Any]:
+        """Return the query for rows that meet the conditions."""
+        return select(self.table, *self.computed).where(*conditions)
+
+    def add(self, c: Connection, values: Mapping[str, Any]) -> T:
+        """Add a row."""
+        added = insert(self.table).values(values).returning(self.table, *self.computed)
+        row = c.execute(added).mappings().one()
+        quota.added(c, self.table, row["tenant"], self.table.c.id == row["id"])
+        return self.build(**row)
+
+    def find(self, c: Connection, row_id: str, tenant: str | None) -> T | None:
+        """Read a tenant's row; with ``tenant=None``, a row of any tenant."""
+        return one_row(c, self.select(*self.of(row_id, tenant)), self.build)
+
+    def lock(self, c: Connection, row_id: str, tenant: str | None) -> T | None:
+        """Read a row as `find` does, and lock it until the transaction ends."""
+        return one_row(c, self.select(*self.of(row_id, tenant)).with_for_update(), self.build)
+
+    def page(
+        self,
+        c: Connection,
+        tenant: str | None,
+        *conditions: ColumnElement[bool],
+        before: tuple[int, str] | None = None,
+        limit: int,
+        **same: Any,
+    ) -> Rows[T]:
+        """List a tenant's rows, newest first, starting after the row ``before = (created_at, id)``.
+
+        `same` maps columns to their required values; ``None`` means any value.
+        """
+        query = self.select(*equal(self.table, tenant=tenant, **same), *self.present, *conditions)
+        return page_of(c, query, self.table, self.build, before, limit)
+
+    def change(
+        self, c: Connection, row_id: str, tenant: str, values: Mapping[str, Any], *, version: int | None = None
+    ) -> T | None:
+        """Change a row and increment its version; with `version`, only a row of this version (``If-Match``).
+
+        Return ``None`` if the tenant has no such row or version.
+        """
+        conditions, is_counted = self.of(row_id, tenant), not values.keys().isdisjoint(self.table.info["counted"])
+        if is_counted:
+            quota.removing(c, self.table, tenant, *conditions)
+        changed = self._update(row_id, tenant, values).where(*equal(self.table, version=version))
+        row = one_row(c, changed.returning(self.table, *self.computed), self.build)
+        if is_counted:
+            quota.added(c, self.table, tenant, *conditions)
+        return row
+
+    def remove(self, c: Connection, row_id: str, tenant: str) -> bool:
+        """Remove a row; return false if the tenant has no such row."""
+        conditions = self.of(row_id, tenant)
+        quota.removing(c, self.table, tenant, *conditions)
+        removed: Executable = delete(self.table).where(*conditions)
+        if self.present:
+            removed = self._update(row_id, tenant, {"removed_at": now_ms(), **self.blank})
+        return c.execute(removed).rowcount > 0
+
+    def _update(self, row_id: str, tenant: str, values: Mapping[str, Any]) -> Update:
+        changes = {"version": self.table.c.version + 1, "updated_at": now_ms(), **values}
+        return update(self.table).where(*self.of(row_id, tenant)).values(changes)

@@ -1,0 +1,147 @@
+"""Tables of ratings, their certificates, the transparency log, replies and compositions."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    UniqueConstraint,
+    false,
+)
+
+from migrations.columns import optional, required
+from store.core.columns import AnyText, Json, Packed, metadata
+
+ratings = Table(
+    "ratings",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    *required(AnyText, "tenant", "job_id"),
+    Column("target_id", AnyText),
+    Column("target_url", AnyText, nullable=False),
+    Column("target", Json, nullable=False),
+    *required(AnyText, "method", "attribute"),
+    Column("letter", AnyText),
+    Column("declared", Boolean, nullable=False),
+    *required(AnyText, "visibility", "methodology_version", "request_digest"),
+    *required(BigInteger, "created_at", "expires_at"),
+    Column("document", Packed, nullable=False),
+    Column("withdrawn_at", BigInteger),
+    Column("withdrawn_why", AnyText),
+    # forms of target_url in which look-ups compare it; NULL if it is empty
+    *optional(AnyText, "host", "address"),
+    # facts at the time of the rating; NULL for ratings of earlier versions
+    *optional(AnyText, "requester", "description"),
+    Column("host_proved", Boolean),
+    UniqueConstraint("job_id"),
+    Index(None, "created_at", "id"),
+    Index(None, "tenant", "created_at", "id"),
+    Index(None, "tenant", "target_url", "created_at", "id"),
+    Index(None, "target_url", "created_at", "id"),
+    # holds everything that a look-up by address compares, so that the documents are not read
+    Index(
+        "ix_ratings_address",
+        *("address", "method", "attribute", "created_at", "id", "tenant", "visibility", "description", "withdrawn_at"),
+    ),
+    Index(None, "tenant", "request_digest", "created_at"),
+)
+
+unsigned_ratings = Table(
+    "unsigned_ratings",  # ratings that a worker has to sign; ratings from before this table are signed on request
+    metadata,
+    Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
+    Column("next_attempt_at", BigInteger, nullable=False),
+    Index(None, "next_attempt_at"),
+)
+
+certificates = Table(
+    "certificates",
+    metadata,
+    Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
+    Column("key_id", AnyText, ForeignKey("signing_keys.id"), primary_key=True),
+    Column("envelope", Packed, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+rerated = Table(
+    "rerated",
+    metadata,
+    Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
+    Column("methodology_version", AnyText, primary_key=True),
+    Column("letter", AnyText),
+    Column("declared", Boolean, nullable=False),
+    Column("document", Packed, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+replies = Table(
+    "replies",
+    metadata,
+    Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
+    *required(AnyText, "tenant", "host", "text"),
+    Column("link", AnyText),
+    Column("created_at", BigInteger, nullable=False),
+    Column("objects", Boolean, nullable=False, server_default=false()),
+    # the public answer of the requester or the operator to an objection
+    *optional(AnyText, "answer", "answered_by"),
+    Column("answered_at", BigInteger),
+)
+
+compositions = Table(
+    "compositions",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    *required(AnyText, "tenant", "visibility"),
+    Column("request", Json, nullable=False),
+    Column("document", Packed, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "tenant", "created_at", "id"),
+    info={"counted": ("request", "document")},
+)
+
+log_entries = Table(
+    "log_entries",
+    metadata,
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    *required(AnyText, "rating_id", "event"),
+    Column("entry", Json, nullable=False),
+    Column("leaf", LargeBinary, nullable=False),
+    Column("logged_at", BigInteger, nullable=False),
+    CheckConstraint("event IN ('published', 'withdrawn')", name="event_is_known"),
+    Index(None, "rating_id", "position"),
+)
+
+log_nodes = Table(
+    "log_nodes",
+    metadata,
+    Column("level", Integer, primary_key=True, autoincrement=False),
+    Column("place", BigInteger, primary_key=True, autoincrement=False),
+    # hash of the subtree over the 2^level leaves that start at place * 2^level
+    Column("hash", LargeBinary, nullable=False),
+)
+
+cosignatures = Table(
+    "cosignatures",  # signatures of witnesses under heads of our own log
+    metadata,
+    Column("origin", AnyText, primary_key=True),
+    Column("size", BigInteger, primary_key=True, autoincrement=False),
+    Column("witness", AnyText, primary_key=True),  # verifier key of the witness
+    Column("line", AnyText, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+witnessed_logs = Table(
+    "witnessed_logs",  # the latest head of each log that this agency witnesses
+    metadata,
+    Column("origin", AnyText, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("root", LargeBinary, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+)

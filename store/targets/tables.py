@@ -1,0 +1,64 @@
+"""Tables of saved targets, and of hosts and their owners."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    UniqueConstraint,
+)
+
+from migrations.columns import optional, required
+from store.core.columns import AnyText, Json, metadata
+
+targets = Table(
+    "targets",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    *required(AnyText, "tenant", "name", "kind", "protocol", "base_url"),
+    *required(Json, "settings", "limits"),
+    Column("visibility", AnyText, nullable=False),
+    *optional(LargeBinary, "secret_ciphertext", "secret_nonce"),
+    *optional(AnyText, "secret_key_id", "secret_last4"),
+    Column("version", Integer, nullable=False),
+    *required(BigInteger, "created_at", "updated_at"),
+    Column("removed_at", BigInteger),
+    Index(None, "tenant", "created_at", "id"),
+    info={"counted": ("name", "base_url", "settings", "limits", "secret_ciphertext")},
+)
+
+domains = Table(
+    "domains",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    Column("tenant", AnyText, nullable=False),
+    Column("host", AnyText, nullable=False),  # includes the port, unless it is the scheme's default
+    *required(AnyText, "token", "state"),
+    Column("checked_at", BigInteger),
+    Column("failure", AnyText),
+    Column("verified_at", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Column("ratings", AnyText, nullable=False, server_default="allowed"),
+    UniqueConstraint("tenant", "host"),
+    CheckConstraint("state IN ('waiting', 'verified', 'failed')", name="state_is_known"),
+    CheckConstraint("ratings IN ('allowed', 'refused')", name="ratings_are_known"),
+    Index(None, "tenant", "created_at", "id"),
+    Index(None, "host"),
+    info={"counted": ("host",)},
+)
+
+refusal_files = Table(
+    "refusal_files",
+    metadata,
+    Column("url", AnyText, primary_key=True),
+    Column("refuses", Boolean),  # NULL if the file could never be read
+    Column("read_at", BigInteger, nullable=False),  # 0 if the file could never be read
+    Column("retry_at", BigInteger),  # time of the next attempt after a failure; NULL after a success
+    Column("failures", Integer, nullable=False, server_default="0"),
+)

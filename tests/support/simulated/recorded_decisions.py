@@ -1,0 +1,253 @@
+"""Simulated files of recorded decisions whose fair and unfair parts are known, for the method `outcomes`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from assay.experiment import run
+from assay.methods import Outcomes
+from assay.methods.outcomes.decision_table import DecisionTable
+from assay.model import Finding, Letter, Reply
+from tests.support.simulated.base import SimulatedService, letter_of
+
+YES_NO = ("no", "yes")
+
+
+def coded(answers: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return truth values as the codes of a column with "no" and "yes"."""
+    return YES_NO, np.asarray(answers).astype(np.int64)
+
+
+def groups_of(labels: int, members: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return groups as the codes of a column."""
+    return tuple(f"group {label}" for label in range(labels)), np.asarray(members, dtype=np.int64)
+
+
+def counted(columns: Mapping[str, Sequence[str]], scores: Sequence[float] | None = None, **more: Any) -> DecisionTable:
+    """Return the table of a file that is given as columns of texts; an empty text is unknown."""
+    codes = {}
+    for name, cells in columns.items():
+        values = sorted({*cells} - {""})
+        codes[name] = values, np.array([values.index(cell) if cell else -1 for cell in cells])
+    return DecisionTable.counted("sha256:test", codes, None if scores is None else np.array(scores, float), **more)
+
+
+def people(**counts: tuple[int, int]) -> DecisionTable:
+    """Return a table of groups with their favourable decisions and their people: ``people(A=(480, 980))``."""
+    group = [name for name, (_, total) in counts.items() for _ in range(total)]
+    hired = [answer for yes, total in counts.values() for answer in ["yes"] * yes + ["no"] * (total - yes)]
+    return counted({"group": group, "hired": hired})
+
+
+@dataclass(frozen=True)
+class People:
+    """People of a simulated file; ``None`` for what is not recorded."""
+
+    group: np.ndarray
+    hired: np.ndarray
+    groups: int
+    truth: np.ndarray | None = None
+    job: np.ndarray | None = None
+    score: np.ndarray | None = None
+    cluster: np.ndarray | None = None
+    weight: np.ndarray | None = None
+
+    def rated_by(self, **fields: Any) -> Outcomes:
+        """Return the method with these people as its table."""
+        columns = {"group": groups_of(self.groups, self.group), "hired": coded(self.hired)}
+        if self.truth is not None:
+            columns["stayed"] = coded(self.truth)
+        if self.job is not None:
+            columns["job"] = (tuple(f"job {job}" for job in range(int(self.job.max()) + 1)), self.job)
+        table = DecisionTable.counted("sha256:simulated", columns, self.score, self.cluster, self.weight)
+        named = {
+            "truth": "" if self.truth is None else "stayed",
+            "strata": () if self.job is None else ("job",),
+            "score": "" if self.score is None else "score",
+            "cluster": "" if self.cluster is None else "cluster",
+            "weight": "" if self.weight is None else "weight",
+        }
+        return Outcomes(by=("group",), decision="hired", favourable="yes", **(named | fields), table=table)
+
+
+Make = Callable[[np.random.Generator, float], People]
+"""Draws people; the second argument multiplies the unfair part."""
+
+
+@dataclass(frozen=True)
+class FileWorld:
+    """Files of decisions with known effects; `deserves` are the letters that may be declared."""
+
+    make: Make
+    deserves: frozenset[Letter]
+    fields: Mapping[str, object] | None = None
+
+    def deserved(self, size: float) -> frozenset[Letter]:  # noqa: ARG002 - same signature as other worlds
+        """Return the letters that may be declared."""
+        return self.deserves
+
+    def rate(self, seed: int, size: float = 1.0) -> Finding:
+        """Rate the file of a seed."""
+        people = self.make(np.random.default_rng([seed, 34]), size)
+        return run(people.rated_by(**(self.fields or {})), never_asked, seed)
+
+
+def never_asked(_: object) -> Reply:
+    """Fail, because recorded decisions are rated without a question."""
+    raise AssertionError("recorded decisions are rated without a question")
+
+
+def by_truth(
+    rng: np.random.Generator,
+    size: float,
+    *,
+    people: int = 8000,
+    base: tuple[float, ...] = (0.5, 0.5),
+    right: tuple[float, ...] = (0.7, 0.7),
+    wrong: tuple[float, ...] = (0.2, 0.2),
+    shares: tuple[float, ...] | None = None,
+) -> People:
+    """Draw people whose truth has the rates `base`, and decisions with given true- and false-positive rates."""
+    count = len(base)
+    group = rng.choice(count, people, p=shares)
+    truth = rng.random(people) < np.array(base)[group]
+    first_right, first_wrong = right[0], wrong[0]
+    rates = np.where(
+        truth,
+        first_right + size * (np.array(right) - first_right)[group],
+        first_wrong + size * (np.array(wrong) - first_wrong)[group],
+    )
+    return People(group, rng.random(people) < rates, count, truth=truth)
+
+
+def by_job(
+    rng: np.random.Generator,
+    size: float,
+    *,
+    people: int = 6000,
+    rates: tuple[float, ...] = (0.2, 0.5, 0.7),
+    tied: float = 0.0,
+    gaps: tuple[float, ...] = (0.0, 0.0, 0.0),
+) -> People:
+    """Draw two groups who apply for jobs; `tied` moves the second group to the last job, `gaps` are within jobs."""
+    group = rng.choice(2, people)
+    jobs = len(rates)
+    leaning = np.linspace(-tied, tied, jobs)
+    shares = np.array([np.full(jobs, 1 / jobs) - leaning / jobs, np.full(jobs, 1 / jobs) + leaning / jobs])
+    job = (rng.random(people)[:, None] > shares.cumsum(axis=1)[group]).sum(axis=1).clip(0, jobs - 1)
+    chance = np.array(rates)[job] + size * np.array(gaps)[job] * (group - 0.5)
+    return People(group, rng.random(people) < chance, 2, job=job)
+
+
+def by_cluster(
+    rng: np.random.Generator,
+    size: float,
+    *,
+    clusters: int = 60,
+    members: int = 60,
+    spread: float = 0.15,
+    gap: float = 0.0,
+    mixed: bool = True,
+    base: tuple[float, float] = (0.5, 0.5),
+) -> People:
+    """Draw people of employers whose rates differ by `spread`; with `mixed`, employers have people of both groups."""
+    cluster = np.repeat(np.arange(clusters), members)
+    group = rng.choice(2, len(cluster)) if mixed else np.repeat(rng.permutation(np.arange(clusters) % 2), members)
+    truth = rng.random(len(cluster)) < np.array(base)[group]
+    level = rng.normal(0, spread, clusters)[cluster] + np.where(truth, 0.6, 0.3) + size * gap * (group - 0.5)
+    return People(group, rng.random(len(cluster)) < np.clip(level, 0, 1), 2, truth=truth, cluster=cluster)
+
+
+def calibrated(rng: np.random.Generator, size: float, *, people: int = 20_000) -> People:
+    """Draw a score that is the true chance in both groups, whose base rates differ; the decision is a threshold."""
+    group = rng.choice(2, people)
+    a, b = np.array([3.0, 3.0 + 2 * size])[group], np.array([4.0, 3.0])[group]
+    score = np.round(rng.beta(a, b), 2)
+    return People(group, score >= 0.5, 2, truth=rng.random(people) < score, score=score)
+
+
+def biased_truth(rng: np.random.Generator, size: float, *, people: int = 12_000) -> People:
+    """Draw equally able groups of which one was proved right less often; decisions follow the recorded truth alike."""
+    group = rng.choice(2, people)
+    able = rng.random(people) < 0.5
+    truth = able & (rng.random(people) > size * np.array([0.0, 0.3])[group])
+    return People(group, rng.random(people) < np.where(truth, 0.8, 0.2), 2, truth=truth)
+
+
+FAIR = frozenset({Letter.UCS})
+DATA = frozenset({Letter.DSBS})
+UNFAIR = frozenset({Letter.BS})
+SAME = (0.5,) * 14
+
+FILES: Mapping[str, FileWorld] = {
+    "even, two groups": FileWorld(by_truth, FAIR),
+    "even, rare yes": FileWorld(partial(by_truth, right=(0.03, 0.03), wrong=(0.01, 0.01)), FAIR),
+    "even, 14 groups of 100": FileWorld(
+        partial(by_truth, people=1400, base=SAME, right=(0.5,) * 14, wrong=(0.5,) * 14), FAIR
+    ),
+    "even, 14 groups of 1,000": FileWorld(
+        partial(by_truth, people=14_000, base=SAME, right=(0.5,) * 14, wrong=(0.5,) * 14), FAIR
+    ),
+    "even, five groups of unequal size": FileWorld(
+        partial(by_truth, base=(0.4,) * 5, right=(0.6,) * 5, wrong=(0.3,) * 5, shares=(0.5, 0.25, 0.15, 0.08, 0.02)),
+        FAIR,
+    ),
+    "half a tolerance among alike, two groups of 40": FileWorld(
+        partial(by_truth, people=160, right=(0.7, 0.675), wrong=(0.2, 0.175)), FAIR
+    ),
+    "half a tolerance among alike, 300 people": FileWorld(
+        partial(by_truth, people=300, right=(0.7, 0.675), wrong=(0.2, 0.175)), FAIR
+    ),
+    "base rates differ, decisions follow the truth": FileWorld(partial(by_truth, people=12_000, base=(0.6, 0.3)), DATA),
+    "base rates differ in five groups": FileWorld(
+        partial(by_truth, people=20_000, base=(0.7, 0.6, 0.5, 0.4, 0.3), right=(0.8,) * 5, wrong=(0.2,) * 5),
+        DATA,
+    ),
+    "twice the tolerance among the right": FileWorld(partial(by_truth, right=(0.7, 0.6)), UNFAIR),
+    "twice the tolerance among the wrong": FileWorld(partial(by_truth, wrong=(0.2, 0.3)), UNFAIR),
+    "opposite errors that cancel": FileWorld(partial(by_truth, right=(0.8, 0.65), wrong=(0.1, 0.25)), UNFAIR),
+    "one of 14 groups at four tolerances": FileWorld(
+        partial(by_truth, people=14_000, base=SAME, right=(0.6,) * 13 + (0.4,), wrong=(0.3,) * 14), UNFAIR
+    ),
+    "rare yes, one group a third": FileWorld(
+        partial(by_truth, people=20_000, base=(0.1, 0.1), right=(0.3, 0.1), wrong=(0.01, 0.01)), UNFAIR
+    ),
+    "even in every job": FileWorld(by_job, FAIR),
+    "even in every job, groups apply for different jobs": FileWorld(partial(by_job, people=12_000, tied=0.8), DATA),
+    "uneven in every job": FileWorld(partial(by_job, gaps=(0.15, 0.15, 0.15)), UNFAIR),
+    "opposite in two jobs": FileWorld(partial(by_job, people=12_000, gaps=(0.2, 0.0, -0.2)), UNFAIR),
+    "even, clusters of both groups": FileWorld(by_cluster, FAIR),
+    "even, clusters of one group": FileWorld(partial(by_cluster, mixed=False), FAIR),
+    "even, twelve clusters of one group": FileWorld(partial(by_cluster, clusters=12, members=300, mixed=False), FAIR),
+    "even, 600 clusters": FileWorld(partial(by_cluster, clusters=600, members=12), FAIR),
+    "uneven, clusters of both groups": FileWorld(partial(by_cluster, members=120, gap=0.2), UNFAIR),
+    "calibrated score, unequal errors": FileWorld(calibrated, UNFAIR),
+    "truth that is itself biased": FileWorld(biased_truth, DATA),
+}
+"""Files by name."""
+
+
+def file_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
+    """Make a file of decisions: the second group's rates among people alike are `step_1` less.
+
+    The truth has different base rates in both groups, so that outcomes differ by `step_2` as people came.
+    """
+    rng = np.random.default_rng([seed, 35])
+    # with rates of .7 and .2, a difference of base rates is halved in the outcomes
+    people = by_truth(
+        rng,
+        1.0,
+        people=16_000,
+        base=(0.5 + step_2 - step_1, 0.5 - step_2 + step_1),
+        right=(0.75, 0.75 - step_1),
+        wrong=(0.25, 0.25 - step_1),
+    )
+    method = people.rated_by()
+    came = abs((0.25 + 0.5 * (0.5 + step_2 - step_1)) - (0.25 - step_1 + 0.5 * (0.5 - step_2 + step_1)))
+    truths = {"effects.step_1": abs(step_1), "effects.step_2": came}
+    return SimulatedService(method, never_asked, letter_of(abs(step_1), came, method.delta), truths)

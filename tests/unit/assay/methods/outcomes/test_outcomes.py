@@ -1,0 +1,295 @@
+"""Tests of the method outcomes on files with known effects: letters, tables, missing values, clusters and scores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.document import EffectDocument
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.experiment import run
+from assay.methods import Outcomes
+from assay.methods.outcomes.decision_table import MOST_BUNDLES, CodedColumn, DecisionTable
+from assay.methods.outcomes.method import Exclusion
+from assay.model import Letter
+from assay.rating.decision import rate
+from tests.support.simulated.recorded_decisions import FILES, by_truth, counted, file_service, never_asked, people
+
+
+def rated(method):
+    finding = run(method, never_asked, 1)
+    return finding.components[0], rate(finding)
+
+
+def codes(reasons):
+    return [reason.code for reason in reasons]
+
+
+@pytest.mark.parametrize(
+    ("step_1", "step_2", "letter"),
+    [(0, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.15, 0, Letter.BS), (0.15, 0.2, Letter.BS)],
+)
+def test_a_simulated_effect_gets_its_letter_and_intervals_that_hold_it(step_1, step_2, letter):
+    held = declared = 0
+    for seed in range(4):
+        service = file_service(step_1, step_2, seed)
+        finding = service.rate(seed)
+        rating = rate(finding)
+        assert rating.letter is letter
+        declared += rating.declared
+        for name in ("step_1", "step_2"):
+            interval = finding.components[0].effects[name]
+            held += interval.low <= service.truths[f"effects.{name}"] <= interval.high
+    assert held >= 7
+    assert declared >= 3
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_simulated_file_gets_a_wrong_letter_declared(name):
+    rating = rate(FILES[name].rate(3))
+    assert not rating.declared or rating.letter in FILES[name].deserves
+
+
+def test_a_file_of_outcomes_alone_has_tables_and_no_letter():
+    component, rating = rated(
+        Outcomes(by=("group",), decision="hired", favourable="yes", table=people(A=(90, 100), B=(10, 100)))
+    )
+    assert rating.letter is None
+    assert "only-outcomes-known" in codes(component.reasons)
+    assert component.effects["step_1"] is None
+    assert component.effects["step_2"].estimate == pytest.approx(0.8, abs=0.02)
+    low = next(row for row in component.detail.groups if row.group == "B")
+    assert (low.flagged, low.suspicious) == (True, True)
+    assert low.shortfall == pytest.approx(80)
+    assert low.ratio.low < 10 / 90 < low.ratio.high
+
+
+def test_a_group_without_people_or_a_reference_of_zero_has_no_ratio():
+    method = Outcomes(
+        by=("group",), decision="hired", favourable="yes", unfavourable=("no",), table=people(A=(0, 40), B=(0, 60))
+    )
+    component, _ = rated(method)
+    for row in component.detail.groups:
+        assert row.rate.estimate == 0
+        assert row.ratio == EffectDocument(why="not estimable: the reference rate is 0")
+        assert row.flagged is None
+
+
+# ---------------------------------------------------------------------------- unknown values
+def test_people_of_an_unknown_group_or_decision_are_counted_and_in_no_comparison():
+    group = ["A"] * 50 + ["B"] * 50 + [""] * 7 + ["Unknown"] * 3
+    hired = (
+        ["yes"] * 20
+        + ["no"] * 30
+        + ["yes"] * 10
+        + ["no"] * 35
+        + ["", "withdrawn", "", "", ""]
+        + ["yes"] * 7
+        + ["no"] * 3
+    )
+    method = Outcomes(
+        by=("group",),
+        decision="hired",
+        favourable="yes",
+        unfavourable=("no",),
+        unknown=("Unknown",),
+        table=counted({"group": group, "hired": hired}),
+    )
+    component, _ = rated(method)
+    assert [(row.group, row.people, row.undecided) for row in component.detail.groups] == [
+        ("A", 50, 0),
+        ("B", 45, 5),
+    ]
+    unknown = component.detail.unknown
+    assert (unknown.people, unknown.favourable) == (10, 7.0)
+    assert (component.usable, component.unusable) == (95, 15)
+
+
+def test_a_truth_that_is_known_only_after_favourable_decisions_gives_no_letter():
+    """Else every rate of error would be 0 or 1 in all groups, and the service would look even."""
+    people_of_file = by_truth(np.random.default_rng(1), 1.0, base=(0.5, 0.2), people=4000)
+    method = people_of_file.rated_by()
+    truth, hired = method.table.column("stayed"), np.array(method.table.column("hired").codes)
+    hidden = CodedColumn("stayed", truth.values, tuple(np.where(hired == 1, truth.codes, -1).tolist()))
+    columns = tuple(hidden if column.name == "stayed" else column for column in method.table.columns)
+    component, rating = rated(replace(method, table=replace(method.table, columns=columns)))
+    assert rating.letter is None
+    assert codes(component.reasons)[0] == "mostly-unknown"
+
+
+def test_a_letter_that_missing_decisions_could_change_is_withheld():
+    made = by_truth(np.random.default_rng(2), 1.0, people=20_000)
+    method = made.rated_by()
+    assert rated(method)[1].declared
+    group, hired = (np.array(method.table.column(name).codes) for name in ("group", "hired"))
+    columns = {"group": (("group 0", "group 1"), np.repeat(group, method.table.counts))}
+    rng = np.random.default_rng(3)
+    lost = rng.random(20_000) < 0.1
+    columns["hired"] = (("no", "yes"), np.where(lost, -1, np.repeat(hired, method.table.counts)))
+    columns["stayed"] = (("no", "yes"), np.repeat(np.array(method.table.column("stayed").codes), method.table.counts))
+    component, rating = rated(replace(method, table=DecisionTable.counted("sha256:test", columns)))
+    assert rating.letter is Letter.UCS
+    assert not rating.declared
+    assert codes(component.reasons)[0] == "letter-depends-on-what-was-lost"
+
+
+# ---------------------------------------------------------------------------- groups that are compared
+def test_small_groups_stay_in_the_table_and_the_rating_says_that_its_letter_does_not_cover_them():
+    made = by_truth(np.random.default_rng(4), 1.0, people=6000, base=(0.5,) * 3, right=(0.7,) * 3, wrong=(0.2,) * 3,
+                    shares=(0.5, 0.498, 0.002))  # fmt: skip
+    component, rating = rated(made.rated_by())
+    assert rating.letter is Letter.UCS
+    (note,) = [reason for reason in component.reasons if reason.code == "groups-not-compared"]
+    assert note.facts["groups"] == ["group 2"]
+    assert [row.not_compared is None for row in component.detail.groups] == [True, True, False]
+
+
+def test_only_groups_of_less_than_two_percent_can_be_excluded():
+    table = people(A=(480, 960), B=(12, 40))
+    exclusion = Exclusion("group", "B", "small")
+    with pytest.raises(SpecificationError, match=r"B is 4\.0% of the people"):
+        Outcomes(by=("group",), decision="hired", favourable="yes", exclusions=(exclusion,), table=table)
+    with pytest.raises(UnknownName, match="no group of group is called 'C'"):
+        Outcomes(
+            by=("group",), decision="hired", favourable="yes", exclusions=(replace(exclusion, group="C"),), table=table
+        )
+
+
+def test_the_intersection_of_columns_has_a_component_and_rows_of_its_own():
+    sex, race = ["F", "M"] * 100, ["X"] * 100 + ["Y"] * 100
+    hired = ["yes" if (one, other) != ("F", "Y") else "no" for one, other in zip(sex, race, strict=True)]
+    method = Outcomes(
+        by=("sex", "race"),
+        intersections=(("sex", "race"),),
+        decision="hired",
+        favourable="yes",
+        table=counted({"sex": sex, "race": race, "hired": hired}),
+    )
+    finding = run(method, never_asked, 0)
+    assert [component.name for component in finding.components] == ["sex", "race", "sex x race"]
+    rates = {row.group: row.rate.estimate for row in finding.components[2].detail.groups}
+    assert rates == {"F x X": 1, "F x Y": 0, "M x X": 1, "M x Y": 1}
+
+
+# ---------------------------------------------------------------------------- scores
+def test_scores_above_the_median_of_all_people_count_and_ties_are_named():
+    scores = [1, 2, 3, 3, 3, 4, 5, 6] * 10
+    table = counted({"group": (["A"] * 4 + ["B"] * 4) * 10}, scores)
+    component, _ = rated(Outcomes(by=("group",), score="score", table=table))
+    assert (component.detail.median, component.detail.at_median) == (3, 30)
+    assert [row.favourable for row in component.detail.groups] == [0, 30]
+    assert component.effects["step_2"].estimate > 1
+
+
+def test_classes_of_many_scores_keep_shares_above_the_median_and_a_threshold_exact():
+    rng = np.random.default_rng(6)
+    scores = rng.gamma(2, 1, 60_000)
+    codes_of = rng.integers(0, 2, 60_000)
+    table = DecisionTable.counted("sha256:test", {"group": (("A", "B"), codes_of)}, scores, cuts=(2.5,))
+    assert len(table.counts) < 2000
+    method = Outcomes(by=("group",), score="score", threshold=2.5, table=table)
+    finding = run(method, never_asked, 0)
+    for component, expected in zip(finding.components, (scores >= 2.5, scores > np.median(scores)), strict=True):
+        favourable = [row.favourable for row in component.detail.groups]
+        assert favourable == [expected[codes_of == code].sum() for code in (0, 1)]
+    assert finding.components[1].detail.median == pytest.approx(np.median(scores))
+    means = [row.mean_score.estimate for row in finding.components[1].detail.groups]
+    assert means == pytest.approx([scores[codes_of == code].mean() for code in (0, 1)], abs=0.01)
+
+
+def test_a_calibrated_score_with_unequal_errors_is_biased_and_the_theorem_is_named():
+    finding = FILES["calibrated score, unequal errors"].rate(0)
+    component = finding.components[0]
+    assert (component.letter, component.declared) == (Letter.BS, True)
+    assert "calibrated-but-unequal" in codes(component.reasons)
+    tenths = finding.components[1].detail.groups[0].tenths
+    assert len(tenths) > 5
+    assert all(abs(tenth.mean - tenth.truth.estimate) < 0.1 for tenth in tenths)
+
+
+# ---------------------------------------------------------------------------- clusters, weights and the table
+def test_more_clusters_than_bundles_share_them_and_stay_whole():
+    clusters = np.repeat(np.arange(1000), 3)
+    group = np.tile([0, 1, 0], 1000)
+    table = DecisionTable.counted("sha256:test", {"group": (("A", "B"), group)}, clusters=clusters)
+    assert table.clusters == 1000
+    assert max(table.bundles) == MOST_BUNDLES - 1
+    per_bundle = np.bincount(table.bundles, table.counts)
+    assert (per_bundle == 15).all()
+
+
+def test_weights_change_rates_and_widen_intervals():
+    group, hired = ["A"] * 200 + ["B"] * 200, (["yes", "no"] * 100) * 2
+    table = {"group": group, "hired": hired}
+    weights = np.where(np.arange(400) % 2, 1.0, 3.0)
+    fields = {"by": ("group",), "decision": "hired", "favourable": "yes"}
+    plain, _ = rated(Outcomes(**fields, table=counted(table)))
+    weighted, _ = rated(Outcomes(**fields, table=counted(table, weights=weights)))
+    first, second = (component.detail.groups[0].rate for component in (plain, weighted))
+    assert (first.estimate, second.estimate) == (0.5, 0.75)
+    size = 200 * 2**2 / 5  # Kish's effective number of people
+    assert second.high - second.low == pytest.approx(2 * 1.96 * np.sqrt(0.75 * 0.25 / size), rel=0.03)
+
+
+def test_strata_without_common_groups_cannot_be_compared():
+    group = ["A"] * 60 + ["B"] * 60
+    table = counted({"group": group, "hired": ["yes", "no"] * 60, "job": ["x"] * 60 + ["y"] * 60})
+    component, rating = rated(Outcomes(by=("group",), decision="hired", favourable="yes", strata=("job",), table=table))
+    assert rating.letter is None
+    assert codes(component.reasons)[0] == "evidence-insufficient"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"by": ()}, "name the columns with the groups"),
+        ({"decision": ""}, "name the column of the decision"),
+        ({"favourable": ""}, r"say which value of hired is favourable: no \(110\), yes \(90\)"),
+        ({"favourable": "Y"}, "no value of hired is called 'Y'"),
+        ({"decision": "hire"}, "no column is called 'hire'; did you mean 'hired'"),
+        ({"truth": "stayed"}, r"say which value of stayed is favourable: 0 \(100\), 1 \(100\)"),
+        ({"decision": "group"}, "decision names 'group' twice"),
+        ({"intersections": (("group", "sex"),)}, "no column of by is called 'sex'"),
+        ({"threshold": 0.5}, "a threshold makes decisions of a score"),
+    ],
+)
+def test_a_wrong_column_or_value_is_refused_with_what_is_there(fields, message):
+    given = {"by": ("group",), "decision": "hired", "favourable": "yes"} | fields
+    with pytest.raises(SpecificationError, match=message):
+        Outcomes(**given, table=with_truth(people(A=(80, 100), B=(10, 100))))
+
+
+def with_truth(table):
+    """Add a column of which half of each cell is 1."""
+    columns = tuple(replace(column, codes=column.codes * 2) for column in table.columns)
+    halves = tuple(count // 2 for count in table.counts)
+    truth = CodedColumn("stayed", ("0", "1"), (0,) * len(halves) + (1,) * len(halves))
+    return replace(table, columns=(*columns, truth), counts=halves * 2)
+
+
+def test_a_decision_with_three_values_is_refused_until_the_unfavourable_ones_are_named():
+    table = counted({"group": ["A", "B"] * 30, "hired": ["yes", "no", "withdrawn"] * 20})
+    with pytest.raises(SpecificationError, match="hired has 3 values; name those of 'no', 'withdrawn'") as refused:
+        Outcomes(by=("group",), decision="hired", favourable="yes", table=table)
+    assert refused.value.field == "unfavourable"
+
+
+@pytest.mark.parametrize(
+    "change", [{"counts": (1,)}, {"rows": 3}, {"bundles": (0,)}, {"columns": (CodedColumn("group", ("A",), (0, 5)),)}]
+)
+def test_an_impossible_table_is_refused(change):
+    table = DecisionTable("sha256:test", 2, (CodedColumn("group", ("A", "B"), (0, 1)),), (1, 1))
+    with pytest.raises(OutOfBounds):
+        replace(table, **change)
+
+
+def test_an_undeclared_letter_does_not_lead_where_errors_are_large_and_a_large_difference_is_declared_nevertheless():
+    few, rating = rated(by_truth(np.random.default_rng(5), 1.0, people=300).rated_by())
+    assert (few.letter, rating.letter) == (None, None)
+    reason = few.reasons[0]
+    assert reason.code == "too-few-to-judge"
+    assert reason.facts["needed"] > reason.facts["count"]
+    assert few.effects["step_1"] is not None
+    unfair = by_truth(np.random.default_rng(5), 1.0, people=300, right=(0.9, 0.3))
+    component, _ = rated(unfair.rated_by())
+    assert (component.letter, component.declared) == (Letter.BS, True)

@@ -1,0 +1,22 @@
+"""Every field of a method is described, in its class or a base class: forms, commands and the API show the texts."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+
+import pytest
+from service.meta.field_texts import descriptions_in
+
+from assay.methods import METHODS, StereotypeScore
+from assay.methods.shared.terms.sentence_generation import Writing
+
+
+@pytest.mark.parametrize("kind", [*METHODS, Writing], ids=lambda kind: kind.__name__)
+def test_every_field_is_described(kind):
+    described = descriptions_in(inspect.getdoc(kind))
+    assert {field.name for field in fields(kind)} - {"method"} <= described.keys()
+
+
+def test_an_inherited_field_keeps_the_description_of_its_base_class():
+    assert "first look" in descriptions_in(inspect.getdoc(StereotypeScore))["per_term"]

@@ -1,0 +1,77 @@
+"""`assay audit`: a file of decisions becomes a report; what is wrong with it is said in one line."""
+
+import json
+import os
+import random
+
+import pytest
+
+from cli.exits import Exit
+from tests.support.commands import run_command
+
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "GITHUB_"))}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Write files of known letter: decisions that follow the truth, and decisions that favour men."""
+    folder, made = tmp_path_factory.mktemp("audits"), {}
+    for name, women in (("even", 0.8), ("biased", 0.5)):
+        rng, lines = random.Random(4), ["name,sex,hired,stayed"]
+        for number in range(12_000):
+            sex, stayed = rng.choice(["Female", "Male"]), rng.random() < 0.5
+            chance = (women if sex == "Female" else 0.8) if stayed else 0.2
+            hired = "yes" if rng.random() < chance else "no"
+            lines.append(f"person {number},{sex},{hired},{'yes' if stayed else 'no'}")
+        made[name] = folder / f"{name}.csv"
+        made[name].write_text("\n".join(lines), encoding="utf-8")
+    return made
+
+
+def audit(file, *options):
+    return run_command("audit", str(file), "--by", "sex", "--decision", "hired", *options, environment=CLEAN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "code"), [("even", Exit.UCS), ("biased", Exit.BS)])
+def test_the_exit_code_is_the_letter_and_columns_are_named_back_before_the_report(files, name, code):
+    run = audit(files[name], "--favourable", "yes", "--truth", "stayed", "--seed", "1", "--tool", "Hirer 3", "--json")
+    assert run.returncode == code, run.stderr
+    document = json.loads(run.stdout)
+    assert (document["letter"], document["declared"]) == (code.name, True)
+    assert document["target"]["name"] == "Hirer 3"
+    assert document["calls"] == 0
+    assert "person 1" not in run.stdout
+    (component,) = document["components"]
+    told = {row["group"]: f"{row['group']} ({row['people']:,})" for row in component["groups"]}
+    assert f"{name}.csv: 12,000 people" in run.stderr
+    assert all(text in run.stderr for text in told.values())
+    assert "favourable: yes" in run.stderr
+
+
+@pytest.mark.slow
+def test_a_file_without_a_truth_has_tables_and_no_letter(files, tmp_path):
+    report = tmp_path / "report.html"
+    run = audit(files["biased"], "--favourable", "yes", "--seed", "1", "--report", str(report))
+    assert run.returncode == Exit.INCONCLUSIVE
+    assert "Impact ratio" in run.stdout
+    assert "there is no letter: the tables are the result" in " ".join(run.stdout.split())
+    assert "Impact ratio" in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "say which value of hired is favourable: no ("),
+        (("--favourable", "Y"), "no value of hired is called 'Y'; known: "),
+        (("--favourable", "yes", "--truth", "stay"), "no column of the file is called 'stay'; did you mean 'stayed'?"),
+        (("--favourable", "yes", "--score", "name"), "line 2, column 'name': 'person 0' is not a number"),
+        (("--favourable", "yes", "--exclude", "sex"), "--exclude takes column=group: reason, not 'sex'"),
+    ],
+)
+def test_a_wrong_name_is_one_clear_line(files, options, message):
+    run = audit(files["even"], *options)
+    assert run.returncode == Exit.USAGE
+    assert message in run.stderr.splitlines()[-1]
+    assert run.stdout == ""

@@ -1,0 +1,126 @@
+"""Files for regulators: the tables of the rules' own examples, sources of statements, masks, and data with a schema."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tomllib
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from assay.errors import SpecificationError, UnknownName
+from assay.experiment import run
+from assay.methods import Outcomes
+from reports.regulators import AUDIT_FILES, audit_file, write_audit
+from reports.regulators.outcome_audit import schema
+from tests.support.reports import document_of
+from tests.support.simulated.recorded_decisions import counted, never_asked, people
+
+# 6 RCNY 5-301, the rule's own example: people, people above the median, and the printed rate and impact ratio
+SEXES = {"Male": (50, 92, "54.3 %", "1.00"), "Female": (34, 76, "44.7 %", "0.82")}
+
+
+def audited(table, **fields):
+    """Rate a table of decisions, and return the rating's document."""
+    fields = {"by": ("group",), "decision": "hired", "favourable": "yes", **fields}
+    return document_of(run(Outcomes(table=table, **fields), never_asked, 0))
+
+
+def table_rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture(scope="module")
+def by_sex():
+    return audited(people(**{sex: (above, total) for sex, (above, total, *_) in SEXES.items()}))
+
+
+def test_the_example_of_local_law_144_is_printed_as_in_the_rule(by_sex):
+    rows = {row["Category"]: row for row in table_rows(write_audit("ll144.csv", by_sex))}
+    for sex, (above, total, rate, ratio) in SEXES.items():
+        row = rows[sex]
+        assert (row["People"], row["Favourable"]) == (str(total), str(above))
+        assert (row["Selection or scoring rate"], row["Impact ratio"]) == (rate, ratio)
+
+
+@pytest.mark.parametrize("file", AUDIT_FILES, ids=lambda file: file.name)
+def test_every_file_names_the_tool_or_its_groups_and_never_a_missing_number(by_sex, file):
+    written = write_audit(file.name, by_sex)
+    assert "Female" in written
+    assert "NaN" not in written
+    assert "None" not in written
+
+
+@pytest.mark.parametrize("regime", ["ll144", "eeoc", "ai-act", "tr-24027"])
+def test_every_statement_of_a_regime_has_a_source_and_every_blank_says_who_supplies_it(by_sex, regime):
+    law = tomllib.loads(files("reports.regulators").joinpath("law.toml").read_text("utf-8"))[regime]
+    page = write_audit(f"{regime}.html", by_sex)
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
+    assert law["retention"].replace("&", "&amp;") in text
+    assert f"sources in {law['checked']}" in text
+    for statement in law["statements"]:
+        assert statement["source"]
+        assert statement["text"] in text
+    for blank in law["blanks"]:
+        assert f"to be supplied by {blank['by']}" in text
+    assert "to be supplied by the person who is responsible" in text
+
+
+def test_groups_of_fewer_than_five_people_are_masked_in_every_file():
+    document = audited(people(A=(300, 400), B=(200, 400), few=(3, 4)))
+    rows = {row["Category"]: row for row in table_rows(write_audit("ll144.csv", document))}
+    assert rows["few"]["People"] == "fewer than 5"
+    assert {rows["few"][name] for name in ("Favourable", "Selection or scoring rate", "Impact ratio")} == {"–"}
+    assert rows["A"]["Favourable"] == "300"
+    (table,) = json.loads(write_audit("outcome-audit.json", document))["tables"]
+    few = next(group for group in table["groups"] if group["group"] == "few")
+    assert (few["people"], few["favourable"], few["rate"]["estimate"]) == (None, None, None)
+
+
+def test_the_page_says_that_a_masked_category_is_the_reference():
+    page = write_audit("ll144.html", audited(people(A=(300, 400), B=(200, 400), few=(4, 4))))
+    assert "the category with the highest rate" in page
+    assert "fewer than 5 people, so that chance decides these ratios" in page
+
+
+def test_the_data_follow_their_published_schema_and_a_changed_field_does_not(by_sex):
+    data = json.loads(write_audit("outcome-audit.json", by_sex))
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(data, schema())
+    assert [group["people"] for group in data["tables"][0]["groups"]] == [76, 92]
+    data["tables"][0]["groups"][0]["people"] = "76"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, schema())
+
+
+def test_error_rates_and_scores_follow_the_schema_and_stand_in_the_table_of_the_ai_act():
+    group = ["A", "B"] * 100
+    truth = ["1" if index % 3 else "0" for index in range(200)]
+    hired = ["yes" if index % 5 < 3 else "no" for index in range(200)]
+    scores = [float(index % 17) for index in range(200)]
+    table = counted({"group": group, "hired": hired, "stayed": truth}, scores)
+    document = audited(table, truth="stayed", truth_favourable="1", score="score")
+    jsonschema.validate(json.loads(write_audit("outcome-audit.json", document)), schema())
+    first = table_rows(write_audit("ai-act.csv", document))[0]
+    assert re.fullmatch(r"\d+\.\d % \(\d+\.\d % to \d+\.\d %\)", first["True positive rate"])
+    matrix = table_rows(write_audit("tr-24027.csv", document))[0]["Confusion matrix (7.2): TP, FP, FN, TN"]
+    assert sum(map(int, matrix.split(", "))) == 100
+
+
+def test_a_name_of_a_group_is_no_markup_and_no_formula():
+    document = audited(people(**{"<script>": (300, 400), "=1+1": (200, 400)}))
+    assert "<script>" not in write_audit("eeoc.html", document)
+    rows = table_rows(write_audit("eeoc.csv", document))
+    assert {row["Category"] for row in rows} == {"<script>", "'=1+1"}
+    assert not any(row["Standard deviations"].startswith("'") for row in rows)
+
+
+def test_a_rating_by_another_method_and_an_unknown_file_are_refused(sample):
+    with pytest.raises(SpecificationError, match=r"ll144\.html is for ratings of recorded decisions .* by round-trip"):
+        write_audit("ll144.html", sample("undeclared"))
+    with pytest.raises(UnknownName, match=r"ll144\.html"):
+        audit_file("ll145.html")

@@ -1,0 +1,111 @@
+"""Trials before the request: a test of the described service with one question, and plans of the request in sizes.
+
+After a test, the agency forgets the service's secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from web.frame import Refused, segment
+from web.wizard.catalog import SIZES
+from web.wizard.request import FACTORS, WizardState, description_of, factor_of, request_of, target_of
+
+WAIT_S = 25
+
+
+async def tested(state: WizardState) -> WizardState:
+    """Test the service; return the state with the job of the test, or with the errors of the answers."""
+    answers = state.answers
+    answers.texts.pop("probe", None)
+    target, errors = target_of(state)
+    if errors:
+        return state.with_errors(errors)
+    saved = answers["target"]
+    path, body = (f"/v1/targets/{segment(saved)}/probe", None) if saved else ("/v1/targets/probe", target)
+    try:
+        job = await state.visit.api.post(path, body, prefer=f"wait={WAIT_S}")
+    except Refused as refused:
+        return state.with_errors(refused.errors, refused)
+    answers.texts["probe"] = job["id"]
+    return replace(state, probe=job)
+
+
+async def newest_probe(state: WizardState) -> Mapping[str, Any] | None:
+    """Return the job of the last test, if it tested the service as now described."""
+    answers = state.answers
+    if state.probe is not None or not answers["probe"]:
+        return state.probe
+    try:
+        job: Mapping[str, Any] = await state.visit.api.get(f"/v1/jobs/{segment(answers['probe'])}")
+    except Refused as refused:
+        if refused.status != 404:
+            raise
+        return None
+    if job["kind"] != "probe":
+        return None
+    described, _ = description_of(state)
+    if answers["target"]:
+        same = job["target_id"] in (answers["target"], None)
+    else:
+        same = all(job["target"][name] == described.get(name) for name in ("kind", "protocol", "base_url"))
+        same = same and job["target"]["settings"] == described["settings"]
+    return job if same else None
+
+
+def latency_of(job: Mapping[str, Any] | None) -> float | None:
+    """Return the seconds that a call took in a test."""
+    result = (job or {}).get("result") or {}
+    return None if result.get("code") else result.get("latency_s") or None
+
+
+LONGEST_PRICE = 15
+
+
+@dataclass(frozen=True)
+class Size:
+    """A size of the request, and its plan."""
+
+    factor: str
+    title: str
+    chosen: bool
+    plan: Mapping[str, Any]
+
+
+async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_sizes: bool) -> Sequence[Size]:
+    """Plan the request in the chosen size or, if `all_sizes`, in all sizes that the method's bounds allow.
+
+    Raises
+    ------
+    Refused
+        If the API refuses the chosen size.
+    """
+    answers = state.answers
+    chosen = factor_of(answers)
+    known_sizes = FACTORS if state.material.method["name"] in SIZES else (("1", "Usual"),)
+    sizes = [size for size in known_sizes if all_sizes or size[0] == chosen]
+    facts = {
+        name: float(answers[name])
+        for name in ("price_per_call", "price_per_1000_characters")
+        if answers[name].replace(".", "", 1).isdecimal() and len(answers[name]) <= LONGEST_PRICE
+    }
+    latency_s = latency_of(probe)
+    if latency_s is not None:
+        facts["latency_s"] = latency_s
+
+    async def plan(factor: str, title: str) -> Size | None:
+        request, _ = request_of(state, float(factor))
+        body = {name: request[name] for name in ("target", "experiment", "author") if name in request}
+        try:
+            answer = await state.visit.api.post("/v1/jobs/plan", {**body, **facts})
+        except Refused:
+            if factor == chosen:
+                raise
+            return None  # this size is larger than the method allows
+        return Size(factor, title, factor == chosen, answer)
+
+    plans = await asyncio.gather(*(plan(*size) for size in sizes))
+    return [size for size in plans if size is not None]

@@ -1,0 +1,138 @@
+"""Jobs that rate no service: domain challenges, examinations, and re-ratings of stored evidence.
+
+A challenge checks that a host serves the token that proves its ownership. The host is called through the guard of
+outgoing calls: public addresses over https with a trusted certificate. In networks that the operator allows
+(`ASSAY_EGRESS_ALLOW`), http is tried first. Redirects are failures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Sequence
+
+from assay.document import RatingDocument
+from assay.errors import UnknownName
+from store.jobs import jobs, runs
+from store.jobs.jobs import Claim
+from store.ratings import ratings, rerated
+from store.targets import domains
+from store.targets.domains import CHALLENGE_PATH, Domain
+from workers.egress import AGENT, AddressRefused, CallFailed, Egress, Guard, Network, read_place
+from workers.egress.guard import Resolve, resolve, within
+from workers.engine.worker_context import Workplace
+from workers.job_targets import USUAL_PAIRS, open_services
+from workers.probe import drawing, probe
+
+TIMEOUT_S = 10
+"""Timeout of one call in seconds."""
+
+CAP_BYTES = 16_384
+"""Maximum size of the file in bytes."""
+
+SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
+"""Codes of failures that an http call to a host with https may have."""
+
+
+async def look_for_token(workplace: Workplace, claim: Claim) -> None:
+    """Check the host and store the result; a missing token is a result, not a failure of the job."""
+    host = str((claim.job.experiment or {}).get("domain"))
+    with workplace.database.read() as connection:
+        domain = domains.find(connection, host, claim.job.tenant)
+    failure = "the domain was removed" if domain is None else None
+    if domain is not None:
+        networks = workplace.settings.egress_networks
+        async with Egress(networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
+            failure = await why_unproven(egress, domain, networks)
+    with workplace.database.write() as connection:
+        if domain is not None:
+            domains.checked(connection, domain.id, failure)
+        result = {"domain": host, "verified": failure is None, "failure": failure}
+        runs.finish_with(connection, claim, "checked", result)
+
+
+async def why_unproven(
+    egress: Egress, domain: Domain, allow: Sequence[Network], resolve: Resolve = resolve
+) -> str | None:
+    """Return the reason why a host does not prove its ownership, or ``None`` if it does.
+
+    `allow` are the networks that the operator allows in addition to public addresses; http is used only there.
+    """
+    try:
+        schemes = await _schemes(domain.host, allow, resolve)
+    except (AddressRefused, CallFailed) as refused:
+        return str(refused)
+    failure: str | None = None
+    for scheme in schemes:
+        url = f"{scheme}://{domain.host}{CHALLENGE_PATH}"
+        try:
+            answer = await egress.send("GET", url, timeout_s=TIMEOUT_S)
+        except CallFailed as failed:
+            failure = failure or _said(url, failed)
+            if failed.code not in SPEAKS_OTHERWISE:
+                break
+        else:
+            return None if _holds(answer.text, domain.token) else f"{url} does not hold the token on a line of its own"
+    return failure
+
+
+def _said(url: str, failed: CallFailed) -> str:
+    """Return the reason of a failed call, without the advice that is meant for rated targets."""
+    if failed.status is None:
+        return failed.message
+    redirected = "; redirects are not followed" if failed.code == "redirect" else ""
+    return f"{url} answered with HTTP status {failed.status}{redirected}"
+
+
+def _holds(text: str, token: str) -> bool:
+    lines = (line.strip().encode() for line in text.splitlines())
+    return any(hmac.compare_digest(line, token.encode()) for line in lines)
+
+
+async def _schemes(host: str, allow: Sequence[Network], resolve: Resolve) -> Sequence[str]:
+    """Return the URL schemes to try: http only if all addresses are in networks that the operator allows."""
+    addresses = await Guard(allow, resolve).addresses(read_place(f"http://{host}/"))
+    return ("http", "https") if within(addresses, allow) else ("https",)
+
+
+# ------------------------------------------------------------------------------- examinations
+async def probe_service(workplace: Workplace, claim: Claim) -> None:
+    """Examine a service, and store the findings as the job's result.
+
+    If the service is described in the request and not saved, the result includes the HTTP exchange, even a failed one.
+    """
+    async with open_services(workplace, claim.job) as (service, _):
+        if claim.job.target_id is None:
+            probed = await probe(service.target, service.egress, examine=True)
+            findings = {**(probed.capability or {}), **probed.as_json()}
+        else:
+            findings = (await service.examine(USUAL_PAIRS, drawing(service.target))).as_json()
+    with workplace.database.write() as connection:
+        jobs.finish_with(connection, claim, "probed", findings)
+
+
+# ------------------------------------------------------------------------------- re-ratings
+async def rerate_evidence(workplace: Workplace, claim: Claim) -> None:
+    """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
+    rating_id, again = await asyncio.to_thread(_recompute, workplace, claim)
+    with workplace.database.write() as connection:
+        stored = rerated.keep(connection, rating_id, again)
+        result = {
+            "rating": stored.rating_id,
+            "version": stored.methodology_version,
+            "letter": stored.letter,
+            "declared": stored.declared,
+            "probabilities": again.probabilities or None,
+        }
+        runs.finish_with(connection, claim, "rerated", result)
+
+
+def _recompute(workplace: Workplace, claim: Claim) -> tuple[str, RatingDocument]:
+    request = claim.job.experiment or {}
+    methodology = workplace.methodologies.named(str(request.get("version")))
+    with workplace.database.read() as connection:
+        rating = ratings.find(connection, str(request.get("rating")), claim.job.tenant)
+        if rating is None:
+            raise UnknownName("rating", str(request.get("rating")), ("see GET /v1/ratings",), "rating")
+        record = list(rerated.evidence(connection, rating.job_id))
+    return rating.id, rerated.recompute(rating, record, methodology)

@@ -1,0 +1,156 @@
+"""Presets: protocols as data. Each TOML file in this folder defines a protocol of its name by settings of another one.
+
+To add one, add a file: ``summary``, ``protocol`` (whose settings it fills), ``example`` (a base URL), ``notes``,
+``[parameters]`` with a type and a description each, ``[settings]`` for all kinds of service, and a table for each
+kind with its settings. ``"<name>"`` stands for a parameter, ``"<instruction>"`` for the instruction to a translating
+model, ``"<null>"`` for null.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Annotated, Any, ClassVar, get_type_hints
+from urllib.parse import quote
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import Field
+
+from assay.errors import SpecificationError
+from assay.model import Kind
+from workers.targets.auth.schemes import Strict
+from workers.targets.protocols.openai.chat import INSTRUCTION
+from workers.targets.settings import read_fields, settings_schema
+
+_PARAMETER = re.compile(r"<([a-z_]+)>")
+_TYPES: Mapping[str, Any] = {
+    "string": Annotated[str, MinLen(1), MaxLen(200)],
+    "integer": Annotated[int, Ge(1), Le(1_000_000)],
+    "number": Annotated[float, Ge(0), Le(100)],
+}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Protocol defined by settings of another protocol; its facts are those of `workers.targets.adapter.Adapter`.
+
+    Attributes
+    ----------
+    base : str
+        The other protocol.
+    example : str
+        A base URL.
+    parameters : type
+        Dataclass of the preset's own settings; null leaves out a setting that has a default.
+    settings, by_kind : mapping
+        Settings of the other protocol: for all kinds of service, and for each kind.
+    """
+
+    protocol: str
+    summary: str
+    base: str
+    example: str
+    parameters: Any
+    settings: Mapping[str, Any]
+    by_kind: Mapping[Kind, Mapping[str, Any]]
+    notes: tuple[str, ...] = ()
+    needs_url: ClassVar[bool] = True
+    needs_secret: ClassVar[bool] = False
+    reproducible: ClassVar[bool] = True
+
+    @cached_property
+    def kinds(self) -> frozenset[Kind]:
+        """Kinds of service that the preset supports."""
+        return frozenset(self.by_kind)
+
+    def settings_type(self, base: type) -> type:
+        """Return a class with the preset's parameters and the other protocol's settings, for lists and schemas."""
+        members = {
+            parameter.name: (parameter.type, field(default=parameter.default)) for parameter in fields(self.parameters)
+        }
+        types, properties = get_type_hints(base, include_extras=True), settings_schema(base)["properties"]
+        for setting in fields(base):
+            kind: Any = types[setting.name]
+            described = Annotated[kind, Field(description=properties[setting.name]["description"])]
+            filled = setting.name in self.settings or all(setting.name in by_kind for by_kind in self.by_kind.values())
+            factory = list if filled else setting.default_factory  # the preset's own default is not shown
+            default = field(default_factory=factory) if factory is not MISSING else field(default=setting.default)
+            members.setdefault(setting.name, (described, default))
+        member_list = [(name, *facts) for name, facts in members.items()]
+        return make_dataclass(base.__name__, member_list, kw_only=True, frozen=True, bases=(Strict,))
+
+    def expanded(self, kind: Kind, given_settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of the other protocol; settings that the request names take precedence.
+
+        Raises `SpecificationError` for a missing or invalid parameter.
+        """
+        names = {parameter.name for parameter in fields(self.parameters)}
+        parameters = read_fields(
+            self.parameters, {name: value for name, value in given_settings.items() if name in names}, "settings"
+        )
+        values = {"instruction": INSTRUCTION, "null": None, **vars(parameters)}
+        other_settings = {name: value for name, value in given_settings.items() if name not in names}
+        usual = {**self.settings, **self.by_kind[kind]}
+        preset_settings = {name: _filled(value, values, in_path=name == "path") for name, value in usual.items()}
+        auth, theirs = preset_settings.get("auth"), other_settings.get("auth")
+        if isinstance(auth, Mapping) and isinstance(theirs, Mapping) and auth["type"] == theirs.get("type"):
+            other_settings["auth"] = {**auth, **theirs}
+        return {**preset_settings, **other_settings}
+
+
+def _filled(template: Any, values: Mapping[str, Any], *, in_path: bool) -> Any:
+    """Replace the parameters in a setting; escape braces in values, and percent-encode values in a path."""
+    if isinstance(template, Mapping):
+        filled = {name: _filled(value, values, in_path=in_path) for name, value in template.items()}
+        return {name: value for name, value in filled.items() if value is not None}
+    if isinstance(template, list):
+        return [_filled(item, values, in_path=in_path) for item in template]
+    if not isinstance(template, str):
+        return template
+    parameter = _PARAMETER.fullmatch(template)
+    if parameter and not isinstance(values[parameter[1]], str):
+        return values[parameter[1]]
+
+    def written(match: re.Match[str]) -> str:
+        value = str(values[match[1]])
+        if in_path:
+            if value in {".", ".."}:
+                raise SpecificationError(f"{match[1]} is {value!r}, which would lead to another path", match[1])
+            return quote(value, safe="")
+        return value if match[1] == "instruction" else value.replace("{", "{{").replace("}", "}}")
+
+    return _PARAMETER.sub(written, template)
+
+
+def _parameters(described: Mapping[str, Mapping[str, Any]]) -> Any:
+    members = []
+    for name, description in described.items():
+        kind = _TYPES[description["type"]] if "default" not in description else _TYPES[description["type"]] | None
+        default = field(default=description.get("default", MISSING))
+        members.append((name, Annotated[kind, Field(description=description["description"])], default))
+    return make_dataclass("Parameters", members, kw_only=True, frozen=True, bases=(Strict,))
+
+
+def _read(name: str, document: Mapping[str, Any]) -> Preset:
+    return Preset(
+        protocol=name,
+        summary=document["summary"],
+        base=document["protocol"],
+        example=document["example"],
+        parameters=_parameters(document.get("parameters", {})),
+        settings=document.get("settings", {}),
+        by_kind={kind: document[kind] for kind in Kind if kind in document},
+        notes=tuple(document.get("notes", ())),
+    )
+
+
+@cache
+def presets() -> Mapping[str, Preset]:
+    """Return all presets by name, in alphabetical order."""
+    sources = sorted((file.name, file) for file in files(__package__).iterdir() if file.name.endswith(".toml"))
+    names = {name.removesuffix(".toml"): file.read_text(encoding="utf-8") for name, file in sources}
+    return {name: _read(name, tomllib.loads(text)) for name, text in names.items()}

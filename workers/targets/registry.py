@@ -1,0 +1,215 @@
+"""The protocols, and adapters for targets that speak them.
+
+A protocol is an adapter class (`workers.targets.adapter.Adapter`) built with ``(target, settings,
+egress)``. Plug-ins add theirs through the entry-point group ``assay.protocols``; they cannot replace a
+protocol of this list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, fields, replace
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, Literal
+
+from assay.errors import UnknownName
+from assay.model import Kind
+from workers.egress import Egress
+from workers.targets.adapter import Adapter, Target
+from workers.targets.chain.chain import Chain, ChainSettings, tightened
+from workers.targets.presets.preset import Preset, presets
+from workers.targets.protocols.apertium import Apertium
+from workers.targets.protocols.azure import Azure
+from workers.targets.protocols.custom.adapter import Custom, CustomLooker
+from workers.targets.protocols.deep_translator import DeepTranslator
+from workers.targets.protocols.deepl import DeepL
+from workers.targets.protocols.google import Google
+from workers.targets.protocols.huggingface.images import HfImages
+from workers.targets.protocols.huggingface.inference import HfInference, HfLanguageModel
+from workers.targets.protocols.kserve import Kserve
+from workers.targets.protocols.libretranslate import LibreTranslate
+from workers.targets.protocols.mlflow import Mlflow
+from workers.targets.protocols.ollama import Ollama, OllamaModel
+from workers.targets.protocols.openai.chat import ChatLooker, ChatModel, OpenAIChat
+from workers.targets.protocols.openai.completions import OpenAICompletions
+from workers.targets.protocols.openai.embeddings import OpenAIEmbeddings
+from workers.targets.protocols.openai.images import OpenAIImages
+from workers.targets.protocols.tei import Tei
+from workers.targets.protocols.tgi import Tgi
+from workers.targets.protocols.uploaded import Uploaded
+from workers.targets.settings import read_fields, settings_schema
+
+PROTOCOLS: tuple[type[Adapter], ...] = (
+    LibreTranslate,
+    Apertium,
+    DeepL,
+    Google,
+    Azure,
+    OpenAIChat,
+    DeepTranslator,
+    OpenAICompletions,
+    OpenAIEmbeddings,
+    OpenAIImages,
+    HfInference,
+    Tei,
+    Tgi,
+    Ollama,
+    Kserve,
+    Mlflow,
+    Uploaded,
+    Custom,
+    Chain,
+)
+"""Built-in protocols."""
+
+BY_KIND: Mapping[tuple[str, Kind], Any] = {
+    (OpenAIChat.protocol, Kind.LANGUAGE_MODEL): ChatModel,
+    (Ollama.protocol, Kind.LANGUAGE_MODEL): OllamaModel,
+    (HfInference.protocol, Kind.LANGUAGE_MODEL): HfLanguageModel,
+    (OpenAIChat.protocol, Kind.IMAGE_CLASSIFIER): ChatLooker,
+    (HfInference.protocol, Kind.IMAGE_CLASSIFIER): HfImages,
+    (Custom.protocol, Kind.IMAGE_CLASSIFIER): CustomLooker,
+}
+"""Adapter classes for one protocol and kind of service, instead of the protocol's usual class."""
+
+ENTRY_POINTS = "assay.protocols"
+
+_HERE: dict[str, type[Adapter]] = {}
+"""Protocols that only this process offers (`offer_here`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolInfo:
+    """Facts about a protocol; the fields are those of `workers.targets.adapter.Adapter`."""
+
+    name: str
+    summary: str
+    kinds: frozenset[Kind]
+    needs_url: bool
+    needs_secret: bool
+    reproducible: bool
+    settings_type: type
+    notes: tuple[str, ...]
+
+    def settings_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the settings."""
+        return settings_schema(self.settings_type)
+
+
+@cache
+def _adapters() -> Mapping[str, type[Adapter]]:
+    """Return all adapters by protocol name; a plug-in does not replace a built-in protocol."""
+    added = {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}
+    return {**added, **{adapter.protocol: adapter for adapter in PROTOCOLS}}
+
+
+def offered(protocol: str) -> type[Adapter] | Preset:
+    """Return a protocol's adapter class or preset, or raise `UnknownName` with ``field`` ``"protocol"``."""
+    adapter = _adapters().get(protocol) or presets().get(protocol) or _HERE.get(protocol)
+    if adapter is None:
+        raise UnknownName("protocol", protocol, [*_adapters(), *presets()], "protocol")
+    return adapter
+
+
+def offer_here(adapter: type[Adapter]) -> None:
+    """Offer a protocol in this process only, without listing it: for the command line, never for the API."""
+    _HERE[adapter.protocol] = adapter
+
+
+def read_settings(protocol: str, kind: Kind, settings: Mapping[str, Any]) -> tuple[type[Adapter], Any]:
+    """Return the adapter class of a protocol and its validated settings; a preset's own settings are added first."""
+    adapter = offered(protocol)
+    if isinstance(adapter, Preset):
+        settings, adapter = adapter.expanded(kind, settings), _adapters()[adapter.base]
+    return adapter, read_fields(adapter.settings_type, settings, "settings")
+
+
+@cache
+def protocols() -> tuple[ProtocolInfo, ...]:
+    """Return the facts about all protocols: built-in ones in the order of the list, presets, then plug-ins."""
+    # cached, because the settings classes of the presets are slow to build
+    built_in: dict[str, type[Adapter] | Preset] = {adapter.protocol: adapter for adapter in PROTOCOLS}
+    return tuple(_facts(name, offered) for name, offered in {**built_in, **presets(), **_adapters()}.items())
+
+
+def _facts(name: str, offered: type[Adapter] | Preset) -> ProtocolInfo:
+    settings_type: type = (
+        offered.settings_type(_adapters()[offered.base].settings_type)
+        if isinstance(offered, Preset)
+        else offered.settings_type
+    )
+    facts = [field.name for field in fields(ProtocolInfo) if field.name not in {"name", "settings_type"}]
+    return ProtocolInfo(name, settings_type=settings_type, **{fact: getattr(offered, fact) for fact in facts})
+
+
+NEUTRAL = "batch_maximum"
+"""Setting that groups calls; it does not change what the service is asked."""
+
+
+def settings_chosen(target: Mapping[str, Any]) -> Literal["default", "named", "changed"]:
+    """Return whether a target is described by its protocol alone, also by a model and the like, or in another way.
+
+    Settings without a default (deployment, project) name the service, and so does `model`; any other setting must
+    have its default. A `custom` target describes calls, answers and prompts of its own; a chain has no address.
+    """
+    protocol, settings = str(target["protocol"]), target.get("settings") or {}
+    adapter = offered(protocol)
+    if adapter.protocol in {Custom.protocol, Chain.protocol, Uploaded.protocol}:
+        return "changed"
+    settings_type: Any = adapter.parameters if isinstance(adapter, Preset) else adapter.settings_type
+    if not settings.keys() <= {setting.name for setting in fields(settings_type)}:
+        return "changed"  # a setting of the protocol below a preset, such as `body` or `headers`
+    read = read_fields(settings_type, settings, "settings")
+    chosen = [setting for setting in fields(settings_type) if not _is_default(setting, getattr(read, setting.name))]
+    if all(setting.name == "model" or _has_no_default(setting) for setting in chosen):
+        return "named" if chosen else "default"
+    return "changed"
+
+
+def _is_default(setting: Field[Any], value: Any) -> bool:
+    if setting.default_factory is not MISSING:
+        return bool(value == setting.default_factory())
+    return setting.name == NEUTRAL or bool(value == setting.default)
+
+
+def _has_no_default(setting: Field[Any]) -> bool:
+    return setting.default is MISSING and setting.default_factory is MISSING
+
+
+def _links(target: Target) -> list[Target]:
+    settings: ChainSettings = read_fields(ChainSettings, target.settings, "settings")
+    return [link.target(target.link_secrets) for link in settings.links]
+
+
+def address_of(target: Target) -> str:
+    """Return a target's address; for a chain, its links' addresses; for fixed addresses, the name of the protocol."""
+    if target.protocol == Chain.protocol:
+        return " ".join([Chain.protocol, *(link.base_url or link.protocol for link in _links(target))])
+    return target.base_url or target.protocol
+
+
+def keep_to_links(target: Target) -> Target:
+    """Return a chain with its limits narrowed to those of its links; return any other target unchanged."""
+    if target.protocol != Chain.protocol:
+        return target
+    paths = read_fields(ChainSettings, target.settings, "settings").paths
+    return replace(target, limits=tightened(target, _links(target), paths))
+
+
+def connect(target: Target, egress: Egress) -> Adapter:
+    """Build the adapter of a target; nothing is sent yet.
+
+    Raises
+    ------
+    SpecificationError
+        If the target's settings do not fit its protocol.
+    CallFailed
+        ``unsupported``, if the operator does not allow the protocol.
+    """
+    implementation: Any
+    implementation, settings = read_settings(target.protocol, target.kind, target.settings)
+    if implementation is Chain:
+        return Chain(target, settings, [connect(link, egress) for link in _links(target)])
+    adapter: Adapter = BY_KIND.get((implementation.protocol, target.kind), implementation)(target, settings, egress)
+    return adapter
