@@ -126,6 +126,13 @@ class Schemas:
         if "properties" not in schema:
             return f"\n{python}: TypeAlias = {self.type_of(schema)}\n"
         required = set(schema.get("required", ()))
+        if any(map(keyword.iskeyword, schema["properties"])):  # such as ``from``, which no class can have
+            types = {field: self.type_of(value) for field, value in schema["properties"].items()}
+            entries = (
+                f'    "{field}": "{type_ if field in required else f"NotRequired[{type_}]"}",\n'
+                for field, type_ in types.items()
+            )
+            return f'\n\n{python} = TypedDict("{python}", {{\n{"".join(entries)}}})\n'
         lines = [
             f"\n\nclass {python}(TypedDict):",
             f'    """{_summary(schema.get("description", ""), "A document.")}"""\n',

@@ -16,8 +16,8 @@ from service.http.openapi.common_schemas import (
     ResponseModel,
     Visibility,
 )
-from service.http.openapi.component_schemas import AnyAggregation, AnyComponent, ReasonView
 from service.http.rows import Fields, PageQuery, Search
+from service.ratings.components import AnyAggregation, AnyComponent, ReasonView
 from service.replies.schemas import ReplyView
 from store.core.clock import iso
 from store.ratings.ratings import State, StoredRating, Summary, requester_document

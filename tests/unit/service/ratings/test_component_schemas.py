@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from assay.document import as_json
 from assay.methods import METHODS, method_name, method_of, rating_of
 from assay.model import Component, Finding, Letter, Probabilities
-from service.http.openapi.component_schemas import AnyAggregation, AnyComponent, model_of
+from service.ratings.components import AnyAggregation, AnyComponent, model_of
 from service.ratings.schemas import RatingView
 from tests.support.reports import document_of
 from tests.support.simulated.services import SERVICES
