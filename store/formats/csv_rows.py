@@ -15,7 +15,7 @@ from store.formats.refusal import Unreadable, shown
 
 LONGEST_CELL = 10_000
 MOST_COLUMNS = 1_000
-MOST_ROWS = 200_000
+MOST_ROWS = 1_000_000
 LONGEST_NAME = 200
 
 
@@ -51,8 +51,7 @@ class CsvRows:
         On construction for an invalid header, during iteration for an invalid row.
     """
 
-    def __init__(self, file: BinaryIO, encoding: str | None = None, *, most_rows: int = MOST_ROWS) -> None:
-        self._most_rows = most_rows
+    def __init__(self, file: BinaryIO, encoding: str | None = None) -> None:
         self.dialect = recognise(file, encoding)
         lines = lines_of(file, self.dialect.encoding)
         self._line_offset = 0
@@ -84,8 +83,8 @@ class CsvRows:
             if cells == self._header:
                 raise Unreadable("repeats the header; send files one by one, or join them without it", line=line)
             rows += 1
-            if rows > self._most_rows:
-                raise Unreadable(f"more than {self._most_rows:,} rows; send a random part of them", line=line)
+            if rows > MOST_ROWS:
+                raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line)
             row = cells
             if self.counts_rows:
                 first = cells[0].strip() if rows == 1 else first

@@ -19,14 +19,11 @@ from assay.errors import UnknownName
 from assay.methods.outcomes.decision_table import DecisionTable
 from assay.model import Field, Floats, Integers
 from store.formats.columns import ColumnTally, read_cell, settle_decimals
-from store.formats.csv_rows import CsvRows
+from store.formats.csv_rows import MOST_ROWS, CsvRows
 from store.formats.parquet_rows import ParquetRows
 from store.formats.refusal import Unreadable, shown
 
 PARQUET = "application/vnd.apache.parquet"
-
-MOST_PEOPLE = 2_000_000
-"""Maximum number of rows."""
 
 MOST_VALUES = 5_000
 """Maximum number of different texts in a column of groups, decisions, truth or strata."""
@@ -82,7 +79,7 @@ def read_decisions(
     for name in (*texts, *numbers, *([cluster] if cluster else [])):
         if name not in names:
             raise UnknownName("column of the file", name, names)
-    limits = {**dict.fromkeys(texts, MOST_VALUES), **({cluster: MOST_PEOPLE} if cluster else {})}
+    limits = {**dict.fromkeys(texts, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
     codings = [_Coding(name, names.index(name), limits.get(name)) for name in dict.fromkeys((*limits, *numbers))]
     count = 0
     numbered: Iterable[tuple[int, Sequence[Field]]] = rows
@@ -115,9 +112,7 @@ def read_decisions(
 
 
 def _open(file: BinaryIO, media_type: str, encoding: str | None) -> CsvRows | ParquetRows:
-    if media_type == PARQUET:
-        return ParquetRows(file, most_rows=MOST_PEOPLE)
-    return CsvRows(file, encoding, most_rows=MOST_PEOPLE)
+    return ParquetRows(file) if media_type == PARQUET else CsvRows(file, encoding)
 
 
 class _Coding:
@@ -209,6 +204,3 @@ def _refuse(file: BinaryIO, media_type: str, encoding: str | None, coding: _Codi
         if as_text(row[coding.index]) == text:
             seen = shown(text) if text else "an empty cell"
             raise Unreadable(f"{seen} is not {expected}", line=line, column=coding.name)
-
-
-__all__ = ["MOST_PEOPLE", "as_text", "read_decisions"]

@@ -42,7 +42,7 @@ class ParquetRows:
         If pyarrow is missing.
     """
 
-    def __init__(self, file: BinaryIO, *, most_rows: int = MOST_ROWS) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         try:
             import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
             from pyarrow import parquet
@@ -55,7 +55,7 @@ class ParquetRows:
             schema = self._file.schema_arrow
         except self._errors:
             raise Unreadable("this is not a Parquet file, or it is damaged") from None
-        _check_size(self._file.metadata, most_rows)
+        _check_size(self._file.metadata)
         self.left_out = tuple(name for name in schema.names if _ROW_LABELS.fullmatch(name))
         fields = [field for field in schema if field.name not in self.left_out]
         check_names(tuple(field.name for field in fields))
@@ -130,10 +130,10 @@ def _with_nanoseconds(moment: datetime | time, nanoseconds: int) -> str:
     return f"{text[:end]}{nanoseconds:03}{text[end:]}"
 
 
-def _check_size(metadata: Any, most_rows: int) -> None:
+def _check_size(metadata: Any) -> None:
     """Raise `Unreadable` for a too large file by its metadata, before unpacking."""
-    if metadata.num_rows > most_rows:
-        raise Unreadable(f"{metadata.num_rows:,} rows; at most {most_rows:,}; send a random part of them")
+    if metadata.num_rows > MOST_ROWS:
+        raise Unreadable(f"{metadata.num_rows:,} rows; at most {MOST_ROWS:,}; send a random part of them")
     unpacked = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
     if not 0 <= unpacked <= MOST_UNPACKED_BYTES:
         raise Unreadable(f"{unpacked:,} bytes once unpacked; at most {MOST_UNPACKED_BYTES:,}")

@@ -157,6 +157,26 @@ class _Family:
         return float(self.means.std(axis=0).max())
 
 
+def _interval(families: Sequence[_Family], fitted: Floats) -> Interval:
+    """Return the interval of the largest difference of a step; `fitted` are its draws with all groups fitted together.
+
+    Of three or more groups, the largest of many differences is too large, and 4,000 draws are too few for the joint
+    limits of hundreds. So the interval holds that of `fitted` as well, and 0 unless a Wald test refuses the equality.
+    """
+    interval = largest_interval(np.hstack([family.gaps for family in families]))
+    if families[0].means.shape[1] < 3:
+        return interval
+    low, high = np.quantile(fitted, [(1 - interval.level) / 2, (1 + interval.level) / 2])
+    equal = _least_chance(families) > 1 - interval.level
+    lower = 0.0 if equal else min(interval.low, float(low))
+    return Interval(interval.estimate, lower, max(interval.high, float(high)), interval.level)
+
+
+def _least_chance(families: Sequence[_Family]) -> float:
+    """Return the smallest p-value of the equality of all groups, adjusted for the number of families (Bonferroni)."""
+    return min(chance_of(family.means) for family in families) * len(families)
+
+
 def _may_be_chance(families: Sequence[_Family]) -> bool:
     """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
 
@@ -166,7 +186,7 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True
     several = families[0].means.shape[1] > 2
-    return several and min(chance_of(family.means) for family in families) * len(families) > 1 - CLEAR
+    return several and _least_chance(families) > 1 - CLEAR
 
 
 @dataclass(frozen=True)
@@ -204,7 +224,8 @@ class _Comparison:
                 Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS),
             ]
         came = _Family("", sample.draw_means(first, DRAWS), sample.means)
-        intervals: dict[str, Interval | None] = {"step_1": None, "step_2": largest_interval(came.gaps)}
+        step_2 = self._largest(came, first)
+        intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _interval([came], step_2)}
         if task.truth is None and task.strata is None:
             reason = Reason("only-outcomes-known", {}, self.name)
             return self._noted(measurement.give_up(reason, measured_effects=intervals))
@@ -212,10 +233,11 @@ class _Comparison:
             families, hidden = self._alike(second), self._within_strata(third)
         except EvidenceError as error:
             return self._noted(measurement.give_up(insufficient(error, self.name), measured_effects=intervals))
-        intervals["step_1"] = largest_interval(np.hstack([family.gaps for family in families]))
+        step_1 = np.max([self._largest(family, second) for family in families], axis=0)
+        intervals["step_1"] = _interval(families, step_1)
         evidence = Evidence(
-            np.max([self._largest(family, second) for family in families], axis=0),
-            self._largest(came, first),
+            step_1,
+            step_2,
             hidden=hidden,
             chance_1=_may_be_chance(families),
             chance_2=_may_be_chance([came]),

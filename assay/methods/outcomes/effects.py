@@ -269,22 +269,20 @@ def within_strata(
     return tuple(effects)
 
 
-def below_four_fifths(means: Floats, rng: np.random.Generator) -> Floats:
-    """Return the probability that each group's rate is below four fifths of the highest rate, given all groups.
+def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
+    """Draw the rates of groups given each other, shape (draws, groups); those of two groups are not changed.
 
     The highest of many observed rates is too high, and the lowest too low. So the logarithms of three or more rates are
     fitted together: where groups hardly differ beyond chance, each rate is near the common one.
-
-    Parameters
-    ----------
-    means : ndarray, shape (draws, groups)
-        Draws of the rates, two groups or more.
     """
-    rates = means
-    if means.shape[1] > 2:
-        logs = np.log(np.maximum(means, 1e-12))
-        scale = -math.log(FOUR_FIFTHS)
-        rates = np.exp(varying_effect(logs.mean(axis=0), np.cov(logs.T), scale, rng, len(means)).each)
+    if means.shape[1] < 3:
+        return means
+    logs, scale = np.log(np.maximum(means, 1e-12)), -math.log(FOUR_FIFTHS)
+    return np.exp(varying_effect(logs.mean(axis=0), np.cov(logs.T), scale, rng, len(means)).each)
+
+
+def below_four_fifths(rates: Floats) -> Floats:
+    """Return the probability that each group's rate is below four fifths of the highest (`rates`: `fitted_rates`)."""
     return np.asarray((rates < FOUR_FIFTHS * rates.max(axis=1, keepdims=True)).mean(axis=0))
 
 

@@ -62,11 +62,11 @@ class Outcomes(Bounded, Method):
     attribute : str
         What the rating is about, in a word. Empty: the columns of `by`.
     by : tuple of str
-        Columns of the file with the groups of people.
+        Columns of the file with the groups of people. Empty: the column that is named like `attribute`.
     intersections : tuple of tuple of str
         Columns whose combinations are groups too, such as sex and race together.
     decision : str
-        Column of the decision. Empty if there is only a score.
+        Column of the decision. Empty: the column ``decision``, or none if there is a score.
     favourable : str
         Value of `decision` that is favourable to the person.
     unfavourable : tuple of str
@@ -139,10 +139,12 @@ class Outcomes(Bounded, Method):
     def __post_init__(self) -> None:
         """Check the columns; of a counted file, that it has them and the named values."""
         super().__post_init__()
-        if not self.by:
+        if not self.by and not self.attribute:
             raise SpecificationError("name the columns with the groups of people", "by")
+        if not self.by:
+            object.__setattr__(self, "by", (self.attribute,))
         if not self.decision and not self.score:
-            raise SpecificationError("name the column of the decision, or that of a score", "decision")
+            object.__setattr__(self, "decision", "decision")
         refuse_repeats("by", self.by)
         parts = (*self.by, self.decision, self.score, self.truth, *self.strata, self.cluster, self.weight)
         used = [name for name in parts if name]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.methods.outcomes.effects import Sample, below_four_fifths, chance_of, stratified_means
+from assay.methods.outcomes.effects import Sample, below_four_fifths, chance_of, fitted_rates, stratified_means
 from assay.methods.outcomes.rates import auc, disparity, error_rates, fisher_mid_p, holm, jeffreys, quantile
 
 
@@ -107,10 +107,10 @@ def test_the_lowest_of_many_even_groups_is_not_below_four_fifths():
     observed = rng.binomial(100, 0.2, 14)
     means = rng.beta(observed + 0.5, 100.5 - observed, (4000, 14))
     assert observed.min() / observed.max() < 0.6
-    assert below_four_fifths(means, rng).max() < 0.9
+    assert below_four_fifths(fitted_rates(means, rng)).max() < 0.9
     one_far_below = rng.beta(np.array([10, *[500] * 13]) + 0.5, 1000.5 - np.array([10, *[500] * 13]), (4000, 14))
-    assert below_four_fifths(one_far_below, rng).argmax() == 0
-    assert below_four_fifths(one_far_below, rng)[0] > 0.99
+    assert below_four_fifths(fitted_rates(one_far_below, rng)).argmax() == 0
+    assert below_four_fifths(fitted_rates(one_far_below, rng))[0] > 0.99
 
 
 def test_chance_explains_many_even_groups_and_not_one_that_is_far_away():

@@ -243,7 +243,8 @@ def test_strata_without_common_groups_cannot_be_compared():
     ("fields", "message"),
     [
         ({"by": ()}, "name the columns with the groups"),
-        ({"decision": ""}, "name the column of the decision"),
+        ({"decision": ""}, "no column is called 'decision'"),
+        ({"by": (), "attribute": "gender"}, "no column is called 'gender'"),
         ({"favourable": ""}, r"say which value of hired is favourable: no \(110\), yes \(90\)"),
         ({"favourable": "Y"}, "no value of hired is called 'Y'"),
         ({"decision": "hire"}, "no column is called 'hire'; did you mean 'hired'"),
