@@ -6,10 +6,10 @@ import inspect
 from dataclasses import fields
 
 import pytest
-from service.catalog.service import descriptions_in
 
 from assay.methods import METHODS, StereotypeScore
 from assay.methods.shared.terms.sentence_generation import Writing
+from service.catalog.service import descriptions_in
 
 
 @pytest.mark.parametrize("kind", [*METHODS, Writing], ids=lambda kind: kind.__name__)

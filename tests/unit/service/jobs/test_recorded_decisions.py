@@ -7,12 +7,12 @@ import threading
 
 import numpy as np
 import pytest
-from workers.targets.validation import TargetChecker
 
 from service.app import create_app
 from tests.unit.service.conftest import client_of
 from workers.engine.tasks import open_workplace
 from workers.run_job import run_job
+from workers.targets.validation import TargetChecker
 
 pytestmark = pytest.mark.anyio
 
