@@ -224,6 +224,7 @@ def _leverage(part: AlternationComponent) -> Table:
     """Table of the largest effect, computed again without each cluster."""
     leverage = part.leverage
     by_kind = {"person": leverage.person, "frame": leverage.frame, "content": leverage.content, "row": leverage.row}
+    by_kind |= leverage.others
     kinds_and_rows = [(kind, row) for kind, rows in by_kind.items() for row in rows]
     effects = cells.numbers([row.effect for _, row in kinds_and_rows] + [leverage.effect])
     rows = tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.document import (
@@ -154,6 +155,8 @@ class Leverage:
     frame: tuple[WithoutDocument, ...] = NO_ITEMS
     content: tuple[WithoutDocument, ...] = NO_ITEMS
     row: tuple[WithoutDocument, ...] = NO_ITEMS
+    others: Mapping[str, tuple[WithoutDocument, ...]] = NO_ENTRIES
+    """The same for a column that a request names as the cluster of its records."""
     carrier: Carrier | None = None
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.document import NO_ENTRIES
 from assay.methods.alternation.detail import Carrier, WithoutDocument
 from assay.methods.alternation.detail import Leverage as LeverageDocument
 from assay.methods.shared.profiles import JOINED, Case
@@ -44,7 +45,8 @@ class Leverage:
     def document(self) -> LeverageDocument:
         """Return the clusters with the largest leverage, and the `Carrier` if there is one."""
         largest = {kind: self._largest(kind) for kind in self.profiles.clusters}
-        return LeverageDocument(self.pair, self.effect, **largest, carrier=self.carrier())
+        usual = {kind: largest.pop(kind) for kind in ("person", "frame", "content", "row") if kind in largest}
+        return LeverageDocument(self.pair, self.effect, **usual, others=largest or NO_ENTRIES, carrier=self.carrier())
 
     def _largest(self, kind: str) -> tuple[WithoutDocument, ...]:
         """Return the effect without each of the clusters of a kind that change it most."""

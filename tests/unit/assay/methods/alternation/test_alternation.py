@@ -153,6 +153,7 @@ def test_records_are_sent_without_the_cluster_column_and_the_excluded_columns():
     assert {tuple(name for name, _ in probe.ask.given) for probe in seen} == {("sex", "age")}
     assert one.effects["step_1"].estimate == 0
     assert [row["records"] for row in as_json(one.detail)["groups"]] == [100, 100]
+    assert len(as_json(one.detail)["leverage"]["others"]["firm"]) == 5
 
 
 # ---------------------------------------------------------------------------- what cannot be measured

@@ -60,7 +60,7 @@ def test_an_effect_that_all_clusters_share_is_not_attributed_to_a_single_cluster
     table = outputs(cases)
     table[:, 1] += 0.4
     assert leverage(cases, table).carrier() is None
-    assert "carrier" not in leverage(cases, table).as_json()
+    assert "carrier" not in as_json(leverage(cases, table).document())
 
 
 def test_an_effect_of_zero_is_not_attributed_to_a_single_cluster(cases):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from assay.document import as_json
 from assay.methods.shared.answers.tally import BATCH
 from assay.methods.shared.answers.vectors import ask_vectors, cover
 from assay.model import Failure, Reply
@@ -114,6 +115,6 @@ def test_coverage_names_the_words_that_are_missing():
     values = {"she": [1.0], "he": Reply(failure=Failure("http-404", "no")), "nurse": [2.0]}
     found, _ = asked(values, of(values))
     covered = cover({"cues": ["she", "he"], "concepts": ["nurse"], "controls": []}, found.of)
-    assert covered["cues"].as_json() == {"words": 2, "found": 1, "missing": ["he"]}
+    assert as_json(covered["cues"]) == {"words": 2, "found": 1, "missing": ["he"]}
     assert [covered[name].share for name in ("cues", "concepts", "controls")] == [0.5, 1.0, 0.0]
     assert found.among(["nurse", "he", "she"]) == ("nurse", "she")

@@ -185,7 +185,7 @@ def test_the_model_score_gives_every_term_of_every_specification_equal_weight():
         ahead = always.get(pair.term, -1.0 if pair.role == "first" else 1.0)
         return Reply({"log_probability": -20 + (ahead if probe.ask.text == pair.first else 0), "tokens": 5})
 
-    found = run(method, answer, 0).detail["model"]
+    found = as_json(run(method, answer, 0).detail)["model"]
     # decided for the stereotype: 5 of 5 first terms, 0 of 5 second terms and 1 of 2 sports
     assert found["over_terms"] == pytest.approx(6 / 12)
     assert found["by_bias"] == {"tiny": pytest.approx(0.5), "sports": pytest.approx(0.5)}
@@ -235,7 +235,7 @@ def test_exchanging_the_groups_mirrors_the_neutral_score_and_keeps_the_stereotyp
 
     every = 15  # with 15 sentences per term, every pair is in every frame, so the order of pairs has no effect
     there, back = (
-        one(StereotypeScore(words=(words,), per_term=every, stop_early=False), answer).detail
+        as_json(one(StereotypeScore(words=(words,), per_term=every, stop_early=False), answer).detail)
         for words in (WORDS, turned)
     )
     assert back["lists"]["neutral"]["over_terms"] == pytest.approx(1 - there["lists"]["neutral"]["over_terms"])
@@ -396,7 +396,7 @@ def test_author_writes_missing_sentences_and_rewrites_unusable_ones():
 
     method = replace(METHOD, writing=Writing(per_term=3))
     assert method.needs_author
-    detail = one(method, answer).detail
+    detail = as_json(one(method, answer).detail)
     assert detail["writing"]["wanted"] == 3 * len(WORDS.roles) == detail["writing"]["written"]
     assert detail["writing"]["refused"]["other-group-word"] > 0
     assert (
@@ -501,7 +501,7 @@ def test_no_more_pairs_are_asked_about_than_a_rating_can_show():
     words = replace(WORDS, neutral=terms)
     method = StereotypeScore(words=(words,), per_term=10, stop_early=False)
     detail = one(method, lambda probe: Reply({"log_probability": -float(len(probe.ask.text)), "tokens": 5})).detail
-    assert detail["pairs_asked"] == 5 * len(words.roles) <= MOST_ITEMS
+    assert detail.pairs_asked == 5 * len(words.roles) <= MOST_ITEMS
 
 
 def test_unusable_sentences_of_a_request_are_checked_within_one_second():

@@ -254,9 +254,11 @@ def test_effects_by_weights_and_by_surrogate_agree():
 def test_surrogate_is_more_efficient_than_weights_if_yes_is_rare():
     service = sampling_service(0.05, 0.2, 2, rare=True)
     rare = {
-        route: component(
-            StimulusSampling("gender", route=route, looks=1), lambda probe: service.answer(probe.ask), 2
-        ).detail["weights"]
+        route: as_json(
+            component(
+                StimulusSampling("gender", route=route, looks=1), lambda probe: service.answer(probe.ask), 2
+            ).detail
+        )["weights"]
         for route in ("weights", "auto")
     }
     assert rare["weights"]["efficiency"] < 0.1
