@@ -118,6 +118,10 @@ def rate(
     raise typer.Exit(rate_here(options, settings, display))
 
 
+DISPLAY = frozenset({"output", "as_json", "at_least", "report", "export"})
+"""Options of `audit` that say what is printed and written."""
+
+
 def audit(
     file: Annotated[Path, typer.Argument(help="The file of decisions: CSV, or Parquet. A row is a person.")],
     by: Annotated[str, typer.Option(help="Columns with the groups of people: sex,race.")],
@@ -171,36 +175,13 @@ def audit(
     The columns and their values are named on standard error before the result. The exit code stands for the letter, as
     that of `assay rate`; without --truth and --strata there are tables, and no letter.
     """
+    named = {name: given for name, given in locals().items() if name not in DISPLAY}
     with imports():
         from cli.rating.audit import Audit, audit_here
         from cli.rating.rate import Shown
 
-    request = Audit(
-        file=file,
-        by=by,
-        decision=decision,
-        favourable=favourable,
-        unfavourable=tuple(unfavourable or ()),
-        intersections=tuple(intersection or ()),
-        score=score,
-        threshold=threshold,
-        truth=truth,
-        truth_favourable=truth_favourable,
-        truth_unfavourable=tuple(truth_unfavourable or ()),
-        strata=strata,
-        cluster=cluster,
-        weight=weight,
-        unknown=tuple(unknown or ()),
-        exclusions=tuple(exclude or ()),
-        period=period,
-        tool=tool,
-        encoding=encoding,
-        decimal=decimal,
-        seed=seed,
-        others=tuple(others or ()),
-    )
     display = Shown(format="json" if as_json else output, full=True, report=report, export=export, at_least=at_least)
-    raise typer.Exit(audit_here(request, settings_from(), display))
+    raise typer.Exit(audit_here(Audit.of(**named), settings_from(), display))
 
 
 def init(

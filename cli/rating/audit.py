@@ -56,6 +56,13 @@ class Audit:
     seed: int | None = None
     others: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, *, intersection: list[str] | None, exclude: list[str] | None, **options: Any) -> Audit:
+        """Make an audit of the command's options; repeated options are lists, or ``None``."""
+        for name in ("unfavourable", "truth_unfavourable", "unknown", "others"):
+            options[name] = tuple(options[name] or ())
+        return cls(**options, intersections=tuple(intersection or ()), exclusions=tuple(exclude or ()))
+
     def method(self) -> AnyMethod:
         """Return the method without the file; raise `SpecificationError` for fields that do not fit."""
         own = ("file", "tool", "encoding", "decimal", "seed", "others")

@@ -64,23 +64,53 @@ def read_decisions(
     UnknownName
         If the file lacks a column.
     Unreadable
-        If it cannot be read, a column of texts has too many values, or a score or weight is no number; the error
-        names the row.
+        If it cannot be read, a column has too many values, or a score or weight is no number (with the row).
     """
+    digest = _digest(file)
+    rows = _open(file, media_type, encoding)
+    names = tuple(rows.columns)
+    numbers = [name for name in (score, weight) if name]
+    texts = list(dict.fromkeys(columns))
+    _check_columns((*texts, *numbers, *([cluster] if cluster else [])), names)
+    limits = {**dict.fromkeys(texts, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
+    codings = [_Coding(name, names.index(name), limits.get(name)) for name in dict.fromkeys((*limits, *numbers))]
+    _code(rows, codings, on_rows)
+    by_name = {coding.name: coding for coding in codings}
+    european = isinstance(rows, CsvRows) and rows.dialect.separator == ";"
+    values = _numbers([by_name[name] for name in numbers], unknown, decimal, european=european)
+    for name, of_rows in values.items():
+        wrong = np.isinf(of_rows) | ((of_rows <= 0) | np.isnan(of_rows) if name == weight else False)
+        if wrong.any():
+            expected = "a positive number" if name == weight else "a number"
+            _refuse(file, media_type, encoding, by_name[name], int(wrong.argmax()), expected)
+    counted = DecisionTable.counted(
+        digest,
+        {name: (by_name[name].texts[1:], by_name[name].array - 1) for name in texts},
+        values.get(score),
+        _clusters(by_name[cluster].array) if cluster else None,
+        values.get(weight),
+        cuts,
+    )
+    return asdict(counted)
+
+
+def _check_columns(required: Sequence[str], names: Sequence[str]) -> None:
+    for name in required:
+        if name not in names:
+            raise UnknownName("column of the file", name, names)
+
+
+def _digest(file: BinaryIO) -> str:
     file.seek(0)
     digest = hashlib.sha256()
     while chunk := file.read(1 << 20):
         digest.update(chunk)
     file.seek(0)
-    rows = _open(file, media_type, encoding)
-    names = tuple(rows.columns)
-    numbers = [name for name in (score, weight) if name]
-    texts = list(dict.fromkeys(columns))
-    for name in (*texts, *numbers, *([cluster] if cluster else [])):
-        if name not in names:
-            raise UnknownName("column of the file", name, names)
-    limits = {**dict.fromkeys(texts, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
-    codings = [_Coding(name, names.index(name), limits.get(name)) for name in dict.fromkeys((*limits, *numbers))]
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _code(rows: CsvRows | ParquetRows, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> None:
+    """Read all rows, and code the cells of the used columns."""
     count = 0
     numbered: Iterable[tuple[int, Sequence[Field]]] = rows
     for count, (line, row) in enumerate(numbered, 1):
@@ -90,25 +120,6 @@ def read_decisions(
             on_rows(count)
     if not count:
         raise Unreadable("the table has columns but no rows")
-    by_name = {coding.name: coding for coding in codings}
-    european = isinstance(rows, CsvRows) and rows.dialect.separator == ";"
-    values = _numbers([by_name[name] for name in numbers], unknown, decimal, european=european)
-    for name, of_rows in values.items():
-        wrong = np.isinf(of_rows) | ((of_rows <= 0) | np.isnan(of_rows) if name == weight else False)
-        if wrong.any():
-            first = by_name[name].texts[by_name[name].codes[int(wrong.argmax())]]
-            _refuse(
-                file, media_type, encoding, by_name[name], first, "a positive number" if name == weight else "a number"
-            )
-    table = DecisionTable.counted(
-        f"sha256:{digest.hexdigest()}",
-        {name: (by_name[name].texts[1:], by_name[name].array - 1) for name in texts},
-        values.get(score),
-        _clusters(by_name[cluster].array) if cluster else None,
-        values.get(weight),
-        cuts,
-    )
-    return asdict(table)
 
 
 def _open(file: BinaryIO, media_type: str, encoding: str | None) -> CsvRows | ParquetRows:
@@ -197,8 +208,9 @@ def _values(texts: Sequence[str], tally: ColumnTally, missing: set[str]) -> Iter
         yield float("nan") if cell is None else float(cell)
 
 
-def _refuse(file: BinaryIO, media_type: str, encoding: str | None, coding: _Coding, text: str, expected: str) -> None:
-    """Raise `Unreadable` for the first row that has a text where a number is due."""
+def _refuse(file: BinaryIO, media_type: str, encoding: str | None, coding: _Coding, index: int, expected: str) -> None:
+    """Raise `Unreadable` for the first row with the text of a row (`index`) where a number is due."""
+    text = coding.texts[coding.codes[index]]
     file.seek(0)
     for line, row in _open(file, media_type, encoding):
         if as_text(row[coding.index]) == text:
