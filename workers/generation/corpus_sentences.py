@@ -67,7 +67,7 @@ def task_of(database: Database, job: Job) -> Task:
     """Read the existing sentences and return the author's task; raise `CorpusGone` if the corpus was deleted."""
     experiment = job.experiment or {}
     words = _words(job)
-    writing = Writing(experiment["per_term"], experiment["family"], experiment["tries"])
+    writing = Writing(**{name: experiment[name] for name in ("per_term", "family", "tries")})
     with database.read() as c:
         corpus = corpora.find(c, experiment["corpus"], job.tenant)
         if corpus is None or corpus.tenant != job.tenant:

@@ -182,7 +182,7 @@ def test_only_missing_images_are_generated_and_stored_in_the_named_corpus(workpl
     more = replace(
         METHOD,
         pictures=tuple(map(picture_of, map(corpus_item, items))),
-        drawing=Drawing(2, "face"),
+        drawing=Drawing(2, prompt="face"),
         corpus=corpus.reference,
     )
     document = rated(workplace, order(viewer(services, "even-viewer"), painter(services), more))
