@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, select
@@ -182,7 +183,7 @@ class AsyncDatabase:
                 return work(connection)
 
         await slots.take()
-        running = asyncio.get_running_loop().run_in_executor(self._threads, call)
+        running = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, call)
         running.add_done_callback(slots.release)
         return await asyncio.shield(running)
 

@@ -143,6 +143,13 @@ def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Inser
     return sqlite.insert(table) if c.dialect.name == "sqlite" else postgresql.insert(table)
 
 
+def upsert(c: Connection, table: Table, row: Mapping[str, Any], *changed: str) -> None:
+    """Insert a row; if one has its primary key, replace the columns `changed` (default: all others) of that row."""
+    new, key = insert_into(c, table).values(row), table.primary_key.columns.keys()
+    replaced = {name: new.excluded[name] for name in changed or row.keys() - key}
+    c.execute(new.on_conflict_do_update(index_elements=key, set_=replaced))
+
+
 def chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
     """Split values into lists of at most `VALUES_A_QUERY`."""
     for start in range(0, len(values), VALUES_A_QUERY):

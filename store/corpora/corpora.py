@@ -59,21 +59,10 @@ class NewCorpus:
     id: str = field(default_factory=lambda: new_id(PREFIX))
 
 
-@dataclass(frozen=True)
-class StoredCorpus:
+@dataclass(frozen=True, kw_only=True)
+class StoredCorpus(NewCorpus):
     """A corpus without its items. Times are milliseconds since 1970."""
 
-    id: str
-    tenant: str
-    name: str
-    kind: str
-    language: str
-    attribute: str
-    rules: Rules | None
-    licence: str
-    citation: str
-    description: str
-    visibility: str
     version: int
     created_at: int
     updated_at: int

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
-from store.core.clock import now_ms, read_clock
+from store.core.clock import now_ms
 from store.core.columns import sealed_columns
+from store.core.rows import all_rows
 from store.jobs.fair_order import UNLIMITED, Share, within_share
-from store.jobs.job import changed, claimable
-from store.jobs.tables import events, jobs
-from store.webhooks.outbox import notice_row
-from store.webhooks.tables import outbox
+from store.jobs.job import changed, claimable, end_failed, job_from
+from store.jobs.tables import jobs
 
 RECONCILER_LOCK = 0x_A55A_0002
 """Postgres advisory lock that one reconciler at a time holds."""
@@ -55,29 +54,12 @@ def release_orphans(c: Connection) -> int:
 
 def fail_poison_jobs(c: Connection, cap: int = 5) -> list[str]:
     """Fail the jobs that were claimed `cap` times in a row without a new observation; return their ids."""
-    failed = (
-        changed(status="failed", lease_owner=None, lease_until=None, finished_at=now_ms(), error=WORKER_LOST)
-        .values(sealed_columns(None))
-        .where(jobs.c.attempts_without_progress >= cap, jobs.c.cancel_requested.is_(False))
-        .where(or_(jobs.c.status == "queued", and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())))
-        .returning(jobs.c.id, jobs.c.kind, jobs.c.fence)
-    )
-    rows = c.execute(failed).all()
-    if not rows:
-        return []
-    now = read_clock(c)
-    data = [{"kind": row.kind, "error": WORKER_LOST} for row in rows]
-    ended = [
-        {"job_id": row.id, "type": "failed", "data": facts, "fence": row.fence, "at": now}
-        for row, facts in zip(rows, data, strict=True)
-    ]
-    c.execute(insert(events), ended)
-    notices = [
-        notice_row(row.id, "job.failed", {"job_id": row.id, "status": "failed", **facts}, now)
-        for row, facts in zip(rows, data, strict=True)
-    ]
-    c.execute(insert(outbox), notices)
-    return [row.id for row in rows]
+    lost = or_(jobs.c.status == "queued", and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms()))
+    query = select(jobs).where(jobs.c.attempts_without_progress >= cap, jobs.c.cancel_requested.is_(False), lost)
+    poison_jobs = all_rows(c, query.with_for_update(key_share=True), job_from)
+    for job in poison_jobs:
+        end_failed(c, job, WORKER_LOST, **sealed_columns(None))
+    return [job.id for job in poison_jobs]
 
 
 def reconciler_lock(c: Connection) -> bool:

@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from store.core.clock import now_ms
 from store.core.columns import AnyText
-from store.core.engines import insert_into
+from store.core.engines import upsert
 from store.core.settings import Settings
 from store.jobs.job import Job
 from store.jobs.tables import jobs, workers
@@ -72,9 +72,7 @@ UNLIMITED = Share()
 
 def register(c: Connection, worker: str, slots: int, for_s: float) -> None:
     """Record that a worker has `slots` slots, for the next `for_s` seconds."""
-    row = {"slots": slots, "alive_until": now_ms() + round(for_s * 1000)}
-    new = insert_into(c, workers).values(name=worker, **row)
-    c.execute(new.on_conflict_do_update(index_elements=[workers.c.name], set_=row))
+    upsert(c, workers, {"name": worker, "slots": slots, "alive_until": now_ms() + round(for_s * 1000)})
 
 
 # ---------------------------------------------------------------------------- statements

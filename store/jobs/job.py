@@ -232,3 +232,10 @@ def end_cancelled(c: Connection, job: Job) -> Job:
     ended = end(c, job, "cancelled", {}, cancel_requested=True)
     announce(c, ended.id, "job.cancelled", {"job_id": ended.id, "kind": ended.kind, "status": ended.status})
     return ended
+
+
+def end_failed(c: Connection, job: Job, error: Mapping[str, Any], **values: Any) -> None:
+    """Fail a job whose row is locked, with a problem object (type, title, detail, code), and write its notice."""
+    facts = {"error": dict(error)}
+    end(c, job, "failed", facts, **facts, **values)
+    announce(c, job.id, "job.failed", {"job_id": job.id, "kind": job.kind, "status": "failed", **facts})

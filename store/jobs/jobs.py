@@ -28,65 +28,16 @@ from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
 from store.jobs.submission import add, add_all, add_finished, existing_work, find, serialise
 from store.jobs.tables import jobs
 
-__all__ = [
-    "Beat",
-    "Claim",
-    "Event",
-    "Job",
-    "LedgerEntry",
-    "NewJob",
-    "add",
-    "add_all",
-    "add_finished",
-    "announce_next",
-    "backlog",
-    "cancel",
-    "claim",
-    "claim_next",
-    "count_stranded",
-    "count_unfinished",
-    "counts_by_status",
-    "due",
-    "events",
-    "existing_work",
-    "fail",
-    "fail_poison_jobs",
-    "find",
-    "finish",
-    "finish_with",
-    "heartbeat",
-    "hold",
-    "mark_dispatched",
-    "newest_result",
-    "page",
-    "queue_of",
-    "reconciler_lock",
-    "record",
-    "release",
-    "release_orphans",
-    "request_cancel",
-    "serialise",
-    "stage",
-]
-
 
 def page(
-    c: Connection,
-    tenant: str,
-    *,
-    status: str | None = None,
-    target_url: str | None = None,
-    kind: str | None = None,
-    q: str | None = None,
-    before: tuple[int, str] | None = None,
-    limit: int,
+    c: Connection, tenant: str, *, q: str | None = None, before: tuple[int, str] | None = None, limit: int, **same: Any
 ) -> list[Job]:
     """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``.
 
-    `kind` is the kind of job; `q` is searched for in the target's name and address.
+    `q` is searched for in the target's name and address; `same` maps columns (``status``, ``target_url``, ``kind``) to
+    their required values, where ``None`` means any value.
     """
-    query = select(jobs).where(jobs.c.tenant == tenant, *equal(jobs, status=status, target_url=target_url, kind=kind))
-    query = query.where(*about_target(jobs, q, None))
+    query = select(jobs).where(*equal(jobs, tenant=tenant, **same), *about_target(jobs, q, None))
     return page_of(c, query, jobs, job_from, before, limit)
 
 

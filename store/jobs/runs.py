@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from store.jobs import observations
-from store.jobs.job import Job, append, changed, end, end_cancelled
+from store.jobs.job import Job, append, changed, end, end_cancelled, end_failed
 from store.jobs.leases import CHANGING, Claim, hold, updated_job
 from store.jobs.observations import LedgerEntry
 from store.jobs.tables import jobs
@@ -86,9 +86,7 @@ def finish_with(c: Connection, claim: Claim, stage: str, result: Mapping[str, An
 
 def fail(c: Connection, claim: Claim, error: Mapping[str, Any]) -> None:
     """Fail the job with a problem object (type, title, detail, code); the ledger is kept."""
-    job = hold(c, claim)
-    end(c, job, "failed", {"error": dict(error)}, error=dict(error))
-    announce(c, job.id, "job.failed", {"job_id": job.id, "kind": job.kind, "status": "failed", "error": dict(error)})
+    end_failed(c, hold(c, claim), error)
 
 
 def cancel(c: Connection, claim: Claim) -> None:

@@ -154,8 +154,11 @@ _INSERT = (
     .returning(jobs)
 )
 
-UNCOMMITTED: Mapping[str, None] = {"nonce": None, "commitment": None}
-"""Columns of a job that asks nothing, because an existing rating answers it."""
+_INSERT_ANSWERED = _INSERT.values(finished_at=now_ms())
+
+_QUEUED: dict[str, Any] = {"status": "queued", "stage": "queued"}
+# the job asks nothing, because an existing rating answers it
+_ANSWERED: dict[str, Any] = {"status": "succeeded", "stage": "rated", "nonce": None, "commitment": None}
 
 
 def add(c: Connection, new: NewJob) -> Job:
@@ -174,18 +177,16 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
     Each job comes with the id of an existing rating that answers it, or ``None`` to queue it. The result has the
     same order.
     """
+    rows = [
+        columns_of(new) | {"rating_id": rating_id} | (_QUEUED if rating_id is None else _ANSWERED)
+        for new, rating_id in entries
+    ]
+    for tenant in sorted({row["tenant"] for row in rows}):
+        quota.add_jobs(c, tenant, quota.size_of_jobs(row for row in rows if row["tenant"] == tenant))
     added: dict[str, Job] = {}
-    for tenant in sorted({new.tenant for new, _ in entries}):
-        size = quota.size_of_jobs(columns_of(new) for new, _ in entries if new.tenant == tenant)
-        quota.add_jobs(c, tenant, size)
-    queued, finished = {"status": "queued", "stage": "queued"}, {"status": "succeeded", "stage": "rated", **UNCOMMITTED}
-    for statement, state, batch in (
-        (_INSERT, queued, [entry for entry in entries if entry[1] is None]),
-        (_INSERT.values(finished_at=now_ms()), finished, [entry for entry in entries if entry[1] is not None]),
-    ):
-        if batch:
-            rows = [{**columns_of(new), **state, "rating_id": rating_id} for new, rating_id in batch]
-            added.update((row["id"], job_from(**row)) for row in c.execute(statement, rows).mappings())
+    for statement, state in ((_INSERT, _QUEUED), (_INSERT_ANSWERED, _ANSWERED)):
+        if batch := [row for row in rows if row["status"] == state["status"]]:
+            added.update((row["id"], job_from(**row)) for row in c.execute(statement, batch).mappings())
     new_jobs = [added[new.id] for new, _ in entries]
     if new_jobs:
         c.execute(insert(events_table), [_first_event(job) for job in new_jobs])

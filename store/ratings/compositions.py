@@ -13,7 +13,8 @@ from store.core.columns import new_id
 from store.core.rows import all_rows, equal, one_row
 from store.quota.tenant_rows import TenantRows
 from store.ratings import standing
-from store.ratings.ratings import StoredRating
+from store.ratings.ratings import NEWEST_FIRST, StoredRating
+from store.ratings.ratings import readable as may_read
 from store.ratings.tables import compositions, ratings
 from store.targets.domains import owner_of
 from store.targets.targets import StoredTarget
@@ -74,8 +75,7 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
 # ---------------------------------------------------------------------------- ratings and targets of a composition
 def readable(c: Connection, ids: Collection[str], tenant: str | None) -> dict[str, StoredRating]:
     """Read several ratings by id in one query: the tenant's, and public or unlisted ones."""
-    visible = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
-    rows = all_rows(c, select(ratings).where(ratings.c.id.in_(set(ids)), visible), StoredRating)
+    rows = all_rows(c, select(ratings).where(ratings.c.id.in_(set(ids)), may_read(tenant)), StoredRating)
     return {row.id: row for row in rows}
 
 
@@ -98,11 +98,10 @@ def latest_of_targets(
     by_id = {target.id: target for target in stored_targets}
     if not by_id:
         return {}
-    newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
     is_own, owner = ratings.c.tenant == tenant, owner_of(ratings.c.host)
     rank = case((is_own, -1), else_=standing.rank(owner))
     series = (rank, ratings.c.target_url, ratings.c.target_id)
-    position = func.row_number().over(partition_by=series, order_by=newest_first)
+    position = func.row_number().over(partition_by=series, order_by=NEWEST_FIRST)
     addressed = or_(
         ratings.c.target_id.in_(by_id), ratings.c.target_url.in_({target.base_url for target in by_id.values()})
     )

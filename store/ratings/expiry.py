@@ -6,16 +6,15 @@ Each notice is sent once: it belongs to the rating's job, and a job has at most 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, and_, or_, select
 
 from assay.rating.difference import Difference, difference
 from store.core.clock import iso, now_ms
+from store.core.rows import all_rows
 from store.jobs.tables import jobs
-from store.ratings.ratings import StoredRating, requester_document
-from store.ratings.standing import Description, Requester
+from store.ratings.ratings import NEWEST_FIRST, StoredRating, Summary
 from store.ratings.tables import ratings
 from store.webhooks.outbox import announce
 from store.webhooks.tables import outbox
@@ -31,24 +30,7 @@ MOST_LOOKED_AT = 20
 _later = ratings.alias("later")
 
 
-@dataclass(frozen=True)
-class Expiring:
-    """A rating that expires soon and has no successor."""
-
-    id: str
-    job_id: str
-    target_url: str
-    method: str
-    attribute: str
-    letter: str | None
-    declared: bool
-    expires_at: int
-    requester: Requester | None
-    host_proved: bool | None
-    description: Description | None
-
-
-def expiring(c: Connection, within_s: float, limit: int) -> list[Expiring]:
+def expiring(c: Connection, within_s: float, limit: int) -> list[Summary]:
     """List ratings that expire within `within_s` seconds, have no successor and were not announced.
 
     The successor of a rating is a later rating of the same tenant, address, method and attribute. Withdrawn
@@ -62,30 +44,19 @@ def expiring(c: Connection, within_s: float, limit: int) -> list[Expiring]:
     succeeded = select(_later.c.id).where(same, newer, _later.c.withdrawn_at.is_(None)).exists()
     announced = select(outbox.c.id).where(outbox.c.job_id == ratings.c.job_id, outbox.c.kind == EXPIRING).exists()
     query = (
-        select(*(ratings.c[name] for name in Expiring.__dataclass_fields__))
+        select(*(ratings.c[name] for name in Summary.__dataclass_fields__))
         .where(ratings.c.expires_at > now_ms(), ratings.c.expires_at <= now_ms() + round(within_s * 1000))
         .where(ratings.c.withdrawn_at.is_(None), ~succeeded, ~announced)
         .order_by(ratings.c.expires_at, ratings.c.id)
         .limit(limit)
     )
-    return [Expiring(*row) for row in c.execute(query)]
+    return all_rows(c, query, Summary)
 
 
-def announce_expiring(c: Connection, expiring_ratings: Sequence[Expiring]) -> None:
+def announce_expiring(c: Connection, expiring_ratings: Sequence[Summary]) -> None:
     """Write the notices about ratings that expire soon. The caller prevents concurrent calls."""
     for rating in expiring_ratings:
-        data = {
-            "job_id": rating.job_id,
-            "rating_id": rating.id,
-            "target_url": rating.target_url,
-            "method": rating.method,
-            "attribute": rating.attribute,
-            "letter": rating.letter,
-            "declared": rating.declared,
-            "expires_at": iso(rating.expires_at),
-            "requester": requester_document(rating.requester, rating.host_proved, rating.description),
-        }
-        announce(c, rating.job_id, EXPIRING, data)
+        announce(c, rating.job_id, EXPIRING, _facts(rating) | {"expires_at": iso(rating.expires_at)})
 
 
 def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Difference | None:
@@ -101,15 +72,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
     rating_difference = difference(before.rating, rating.rating)
     if not rating_difference.changed:
         return None
-    data = {
-        "job_id": rating.job_id,
-        "rating_id": rating.id,
-        "target_url": rating.target_url,
-        "method": rating.method,
-        "attribute": rating.attribute,
-        "letter": rating.letter,
-        "declared": rating.declared,
-        "requester": rating.requested,
+    data = _facts(rating) | {
         "before": {"rating_id": before.id, "letter": before.letter, "rated_at": iso(before.created_at)},
         "after": {"rating_id": rating.id, "letter": rating.letter, "rated_at": iso(rating.created_at)},
         "probability": rating_difference.letter.probability,
@@ -117,6 +80,10 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
     }
     announce(c, rating.job_id, CHANGED, data)
     return rating_difference
+
+
+def _facts(rating: Summary) -> dict[str, Any]:
+    return rating.notice | {"method": rating.method, "attribute": rating.attribute}
 
 
 def _predecessor(c: Connection, rating: StoredRating, experiment: Any) -> StoredRating | None:
@@ -129,12 +96,11 @@ def _predecessor(c: Connection, rating: StoredRating, experiment: Any) -> Stored
         # equal requests may have drawn other held-back material
         .where(or_(jobs.c.experiment == experiment, ratings.c.request_digest == rating.request_digest))
         .where(ratings.c.withdrawn_at.is_(None))
-        .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
+        .order_by(*NEWEST_FIRST)
         .limit(MOST_LOOKED_AT)
     )
     digest = rating.target.get("digest")
     same = (row.id for row in c.execute(earlier) if row.target.get("digest") == digest)
     if (predecessor_id := next(same, None)) is None:
         return None
-    row = c.execute(select(ratings).where(ratings.c.id == predecessor_id)).mappings().one()
-    return StoredRating(**row)
+    return StoredRating(**c.execute(select(ratings).where(ratings.c.id == predecessor_id)).mappings().one())

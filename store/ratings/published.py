@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, select
 
 from store.core.clock import now_ms
 from store.core.rows import equal, one_row
 from store.ratings import standing
-from store.ratings.ratings import StoredRating
+from store.ratings.ratings import NEWEST_FIRST, StoredRating, readable
 from store.ratings.standing import Standing
 from store.ratings.tables import ratings, replies
 from store.targets.domains import owner_of
@@ -37,8 +37,7 @@ class DatedRating:
 
 def rating(c: Connection, rating_id: str, tenant: str | None) -> DatedRating:
     """Read a rating of the tenant, or a public or unlisted one."""
-    visible = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
-    return _newest(c, select(ratings.c.id).where(ratings.c.id == rating_id, visible))
+    return _newest(c, select(ratings.c.id).where(ratings.c.id == rating_id, readable(tenant)))
 
 
 def of_address(
@@ -76,7 +75,7 @@ def of_target(c: Connection, target_id: str, *, attribute: str | None = None, me
 
 def _newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:
     # ids are sorted without the documents, which can have hundreds of kilobytes
-    newest = ids.order_by(*ranks, ratings.c.created_at.desc(), ratings.c.id.desc()).limit(1)
+    newest = ids.order_by(*ranks, *NEWEST_FIRST).limit(1)
     objects = select(replies.c.objects).where(replies.c.rating_id == ratings.c.id).scalar_subquery()
     facts = (now_ms().label("read_at"), owner_of(ratings.c.host).label("owner"), objects.label("objects"))
     query = select(ratings, *facts)

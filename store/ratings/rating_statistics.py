@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 from store.core.clock import now_ms
 from store.core.rows import all_rows, equal, json_part
 from store.ratings import standing
-from store.ratings.ratings import StoredRating
+from store.ratings.ratings import NEWEST_FIRST, StoredRating
 from store.ratings.tables import ratings
 from store.targets.domains import current_owners
 
@@ -42,11 +42,10 @@ def distribution(
     at this address (`store.ratings.standing`). The list is sorted by kind, attribute, method and letter, and has no
     zeros.
     """
-    newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
     same = (json_part(ratings.c.target, "digest"), ratings.c.method, ratings.c.attribute)
     owners = current_owners()
     requester = standing.rank(owners.c.tenant)
-    position = func.row_number().over(partition_by=same, order_by=(requester, *newest_first))
+    position = func.row_number().over(partition_by=same, order_by=(requester, *NEWEST_FIRST))
     at_address = (func.coalesce(ratings.c.address, same[0]), ratings.c.method, ratings.c.attribute)
     of_kind = json_part(ratings.c.target, "kind")
     letter = case((and_(ratings.c.declared, ratings.c.letter.is_not(None)), ratings.c.letter), else_=INCONCLUSIVE)

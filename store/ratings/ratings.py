@@ -41,20 +41,19 @@ class NewRating:
     description: Description
 
 
-@dataclass(frozen=True)
-class StoredRating:
-    """A rating's row. Times are milliseconds since 1970. `document` never changes; `shown` is its current form.
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """A rating's row without its document, for lists. Times are milliseconds since 1970.
 
-    `host` and `address` are those of the target in the form in which look-ups compare them
-    (`store.targets.domains.canonical_address`). `requester`, `host_proved` and `description` are facts at the time of
-    the rating; ``None`` for ratings of earlier versions, and `host_proved` for targets without an address.
+    `host` is that of the target in the form in which look-ups compare it (`store.targets.domains.host_of`).
+    `requester`, `host_proved` and `description` are facts at the time of the rating; ``None`` for ratings of earlier
+    versions, and `host_proved` for targets without an address.
     """
 
     id: str
     tenant: str
     job_id: str
     target_id: str | None
-    target_url: str
     target: dict[str, Any]
     method: str
     attribute: str
@@ -62,17 +61,41 @@ class StoredRating:
     declared: bool
     visibility: str
     methodology_version: str
-    request_digest: str
     created_at: int
     expires_at: int
-    document: dict[str, Any]
     withdrawn_at: int | None = None
     withdrawn_why: str | None = None
     host: str | None = None
-    address: str | None = None
     requester: Requester | None = None
     description: Description | None = None
     host_proved: bool | None = None
+
+    @property
+    def requested(self) -> dict[str, Any] | None:
+        """The facts about the request at the time of the rating."""
+        return requester_document(self.requester, self.host_proved, self.description)
+
+    @property
+    def notice(self) -> dict[str, Any]:
+        """The facts about the rating in every notice."""
+        return {
+            "job_id": self.job_id,
+            "rating_id": self.id,
+            "target_url": self.target["url"],
+            "letter": self.letter,
+            "declared": self.declared,
+            "requester": self.requested,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredRating(Summary):
+    """A rating's row. `document` never changes; `shown` is its current form; `address` is in the form of look-ups."""
+
+    target_url: str
+    request_digest: str
+    document: dict[str, Any]
+    address: str | None = None
 
     @cached_property
     def rating(self) -> RatingDocument:
@@ -87,10 +110,13 @@ class StoredRating:
             withdrawn = {"at": iso(self.withdrawn_at), "reason": self.withdrawn_why}
         return self.document | {"visibility": self.visibility, "withdrawn": withdrawn}
 
-    @property
-    def requested(self) -> dict[str, Any] | None:
-        """The facts about the request at the time of the rating."""
-        return requester_document(self.requester, self.host_proved, self.description)
+
+NEWEST_FIRST = (ratings.c.created_at.desc(), ratings.c.id.desc())
+
+
+def readable(tenant: str | None) -> ColumnElement[bool]:
+    """Return the condition that a rating belongs to the tenant, or is public or unlisted."""
+    return or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
 
 
 def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
@@ -141,8 +167,7 @@ def requester_document(
 
 def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | None:
     """Read a rating of the tenant, or a public or unlisted one."""
-    visible = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
-    return one_row(c, select(ratings).where(ratings.c.id == rating_id, visible), StoredRating)
+    return one_row(c, select(ratings).where(ratings.c.id == rating_id, readable(tenant)), StoredRating)
 
 
 @dataclass(frozen=True)
@@ -160,31 +185,6 @@ def stamps(c: Connection, ids: Collection[str]) -> dict[str, Stamp]:
         return {}
     query = select(ratings.c.id, ratings.c.letter, ratings.c.declared).where(ratings.c.id.in_(ids))
     return {row.id: Stamp(row.id, row.letter, row.declared) for row in c.execute(query)}
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A rating's row without its document, for lists."""
-
-    id: str
-    tenant: str
-    job_id: str
-    target_id: str | None
-    target: dict[str, Any]
-    method: str
-    attribute: str
-    letter: str | None
-    declared: bool
-    visibility: str
-    methodology_version: str
-    created_at: int
-    expires_at: int
-    withdrawn_at: int | None
-    withdrawn_why: str | None
-    host: str | None
-    requester: Requester | None
-    description: Description | None
-    host_proved: bool | None
 
 
 R = TypeVar("R", StoredRating, Summary)
@@ -231,14 +231,13 @@ def _page(
 
 def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
     """List the tenant's newest rating of each target (by its digest), newest first, without withdrawn ones."""
-    newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
-    rank = func.row_number().over(partition_by=json_part(ratings.c.target, "digest"), order_by=newest_first)
+    rank = func.row_number().over(partition_by=json_part(ratings.c.target, "digest"), order_by=NEWEST_FIRST)
     ranked = (
         select(ratings.c.id, rank.label("rank")).where(ratings.c.tenant == tenant, *_in_state("standing")).subquery()
     )
     columns = [ratings.c[field.name] for field in fields(Summary)]
     query = select(*columns).join(ranked, ranked.c.id == ratings.c.id).where(ranked.c.rank == 1)
-    return all_rows(c, query.order_by(*newest_first).limit(limit), Summary)
+    return all_rows(c, query.order_by(*NEWEST_FIRST).limit(limit), Summary)
 
 
 def latest(
@@ -259,12 +258,11 @@ def latest(
     ``whose="mine"`` only the tenant's own ratings count.
     """
     lookup = of_address(target_url, tenant, whose)
-    newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
     series = (lookup.rank, ratings.c.method, ratings.c.attribute, rated_model)
     ranked = (
         select(
             ratings.c.id,
-            func.row_number().over(partition_by=series, order_by=newest_first).label("place"),
+            func.row_number().over(partition_by=series, order_by=NEWEST_FIRST).label("place"),
             lookup.rank.label("rank"),
             func.min(lookup.rank).over().label("first_rank"),
         )
@@ -273,7 +271,7 @@ def latest(
         .subquery()
     )
     query = select(ratings).join(ranked, ranked.c.id == ratings.c.id)
-    query = query.where(ranked.c.place == 1, ranked.c.rank == ranked.c.first_rank).order_by(*newest_first)
+    query = query.where(ranked.c.place == 1, ranked.c.rank == ranked.c.first_rank).order_by(*NEWEST_FIRST)
     return all_rows(c, query, StoredRating)
 
 

@@ -67,7 +67,9 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
     withdrawn = _change(c, rating.id, withdrawn_at=read_clock(c), withdrawn_why=reason)
     if withdrawn.visibility == "public":  # the withdrawal of a private rating must not make it public
         log.append(c, withdrawn.id, "withdrawn", _facts(withdrawn) | {"reason": reason})
-    announce_once(c, withdrawn.job_id, WITHDRAWN, _notice(withdrawn) | {"reason": reason})
+    announce_once(
+        c, withdrawn.job_id, WITHDRAWN, withdrawn.notice | {"visibility": withdrawn.visibility, "reason": reason}
+    )
     return withdrawn
 
 
@@ -79,19 +81,7 @@ def note_published(c: Connection, rating: StoredRating) -> None:
     if rating.visibility == "public":
         log.append(c, rating.id, "published", _facts(rating))
     if rating.visibility != "private":
-        announce_once(c, rating.job_id, PUBLISHED, _notice(rating))
-
-
-def _notice(rating: StoredRating) -> dict[str, Any]:
-    return {
-        "job_id": rating.job_id,
-        "target_url": rating.target_url,
-        "rating_id": rating.id,
-        "letter": rating.letter,
-        "declared": rating.declared,
-        "visibility": rating.visibility,
-        "requester": rating.requested,
-    }
+        announce_once(c, rating.job_id, PUBLISHED, rating.notice | {"visibility": rating.visibility})
 
 
 def _facts(rating: StoredRating) -> dict[str, Any]:

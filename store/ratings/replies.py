@@ -14,7 +14,7 @@ from typing import Literal
 from sqlalchemy import Connection, delete, select, update
 
 from store.core.clock import read_clock
-from store.core.engines import insert_into
+from store.core.engines import upsert
 from store.core.errors import NotTheOwner
 from store.core.rows import all_rows, one_row
 from store.ratings.ratings import StoredRating
@@ -64,9 +64,7 @@ def put(
     if before is not None and before.tenant == tenant:
         answered = {name: getattr(before, name) for name in ("answer", "answered_by", "answered_at")}
         reply = replace(reply, **answered)
-    new = insert_into(c, replies)
-    changed = {name: new.excluded[name] for name in vars(reply) if name != "rating_id"}
-    c.execute(new.values(vars(reply)).on_conflict_do_update(index_elements=[replies.c.rating_id], set_=changed))
+    upsert(c, replies, vars(reply))
     return reply, before is None
 
 
@@ -90,8 +88,6 @@ def find(c: Connection, rating_id: str) -> OwnersReply | None:
 
 def of_ratings(c: Connection, rating_ids: Collection[str]) -> dict[str, OwnersReply]:
     """Read the replies to several ratings in one query."""
-    if not rating_ids:
-        return {}
     rows = all_rows(c, select(replies).where(replies.c.rating_id.in_(rating_ids)), OwnersReply)
     return {reply.rating_id: reply for reply in rows}
 

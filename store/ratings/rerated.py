@@ -15,7 +15,7 @@ from assay.model import Observation
 from assay.rating.methodology import Methodology
 from assay.rating.rerating import rerate
 from store.core.clock import read_clock
-from store.core.engines import insert_into
+from store.core.engines import upsert
 from store.core.rows import all_rows
 from store.jobs import observations
 from store.ratings.experiment_json import parse_method
@@ -73,12 +73,7 @@ def keep(c: Connection, rating_id: str, rating: RatingDocument) -> Rerated:
         document=as_json(rating),
         created_at=read_clock(c),
     )
-    new = insert_into(c, rerated)
-    replacing = new.values(vars(new_row)).on_conflict_do_update(
-        index_elements=[rerated.c.rating_id, rerated.c.methodology_version],
-        set_={name: new.excluded[name] for name in ("letter", "declared", "document", "created_at")},
-    )
-    c.execute(replacing)
+    upsert(c, rerated, vars(new_row))
     return new_row
 
 
@@ -97,8 +92,6 @@ def of_rating(c: Connection, rating_id: str) -> list[Rerated]:
 
 def letters(c: Connection, rating_ids: Collection[str], version: str) -> dict[str, str | None]:
     """Read the letters of several ratings under a version in one query; ratings without a re-rating are left out."""
-    if not rating_ids:
-        return {}
     query = select(rerated.c.rating_id, rerated.c.letter).where(
         rerated.c.methodology_version == version, rerated.c.rating_id.in_(rating_ids)
     )

@@ -61,27 +61,20 @@ class Standing:
     for_address: bool
 
 
-class Requested(Protocol):
+class _Requested(Protocol):
     """A rating, as far as its standing depends on it."""
 
     @property
-    def id(self) -> str:
-        """Its id."""
-
+    def id(self) -> str: ...
     @property
-    def tenant(self) -> str:
-        """The tenant that requested it."""
-
+    def tenant(self) -> str: ...
     @property
-    def host(self) -> str | None:
-        """Host of its target."""
-
+    def host(self) -> str | None: ...
     @property
-    def description(self) -> str | None:
-        """How the service was described."""
+    def description(self) -> str | None: ...
 
 
-def standing(rating: Requested, owner: str | None) -> Standing:
+def standing(rating: _Requested, owner: str | None) -> Standing:
     """Return the standing of a rating; `owner` is the tenant with the newest valid proof of its host."""
     requester = requester_of(rating.tenant, owner)
     if rating.host is None:
@@ -90,7 +83,7 @@ def standing(rating: Requested, owner: str | None) -> Standing:
     return Standing(requester, owner is not None, for_address=trusted and rating.description != "uploaded")
 
 
-def standings(c: Connection, rows: Iterable[Requested]) -> dict[str, Standing]:
+def standings(c: Connection, rows: Iterable[_Requested]) -> dict[str, Standing]:
     """Return the standings of several ratings by their ids, in one query."""
     rows = list(rows)
     owners = domains.owners(c, {row.host for row in rows if row.host is not None})
@@ -144,15 +137,12 @@ def of_address(target_url: str, tenant: str | None, whose: Whose = "address") ->
     address = domains.canonical_address(target_url)
     if address is None:
         return AddressQuery([false()], literal(0))
-    owner = domains.owner_of(address.partition("/")[0])
     conditions = [ratings.c.address == address]
-    match whose:
-        case "address":
-            visible = or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
-            return AddressQuery([*conditions, visible, stands(owner)], rank(owner))
-        case "mine":
-            answered = ratings.c.description.is_distinct_from("uploaded")
-            return AddressQuery([*conditions, ratings.c.tenant == tenant, answered], literal(0))
-        case "all":
-            visible = or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
-            return AddressQuery([*conditions, visible], literal(0))
+    if whose == "mine":
+        answered = ratings.c.description.is_distinct_from("uploaded")
+        return AddressQuery([*conditions, ratings.c.tenant == tenant, answered], literal(0))
+    conditions.append(or_(ratings.c.tenant == tenant, ratings.c.visibility == "public"))
+    if whose == "all":
+        return AddressQuery(conditions, literal(0))
+    owner = domains.owner_of(address.partition("/")[0])
+    return AddressQuery([*conditions, stands(owner)], rank(owner))

@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import Connection, exists, func, or_, select, update
 
 from store.core.clock import now_ms
-from store.core.engines import insert_into
+from store.core.engines import upsert
 from store.core.errors import NotTheOwner, RatingsRefused
-from store.targets.domains import PROVEN, Domain, find, host_of
+from store.targets.domains import PROVEN, Domain, find, host_of, owners
 from store.targets.tables import domains, refusal_files
 
 FILE_PATH = "/.well-known/assay.txt"
@@ -73,13 +73,13 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
     if host is None:
         return Standing(False, None, True)
     newest = domains.c.verified_at.desc()
-    owners = c.execute(
+    owner_rows = c.execute(
         select(domains.c.tenant, domains.c.ratings).where(domains.c.host == host, PROVEN).order_by(newest)
     ).all()
     stored = c.execute(select(refusal_files.c.refuses).where(refusal_files.c.url == file, _CURRENT)).one_or_none()
     refuses = stored is not None and stored.refuses
-    proven, refusal = any(owner.tenant == tenant for owner in owners), None
-    if owners and owners[0].ratings == "refused":
+    proven, refusal = any(owner.tenant == tenant for owner in owner_rows), None
+    if owner_rows and owner_rows[0].ratings == "refused":
         refusal = RatingsRefused(host, "owner", "/v1/domains")
     elif refuses:
         refusal = RatingsRefused(host, "file", file)
@@ -89,9 +89,8 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
 
 def keep(c: Connection, url: str, refuses: bool) -> None:
     """Store whether the file at `url` refuses ratings."""
-    new = insert_into(c, refusal_files)
-    values = {"refuses": refuses, "read_at": now_ms(), "retry_at": None, "failures": 0}
-    c.execute(new.values(url=url, **values).on_conflict_do_update(index_elements=[refusal_files.c.url], set_=values))
+    row = {"url": url, "refuses": refuses, "read_at": now_ms(), "retry_at": None, "failures": 0}
+    upsert(c, refusal_files, row)
 
 
 def keep_failure(c: Connection, url: str) -> None:
@@ -100,8 +99,7 @@ def keep_failure(c: Connection, url: str) -> None:
     number = c.execute(failures.with_for_update()).scalar_one_or_none() or 0
     retry_at = now_ms() + min(LONGEST_RETRY_S, RETRY_S * 2 ** min(number, 10)) * 1000
     failed = {"retry_at": retry_at, "failures": number + 1}
-    new = insert_into(c, refusal_files).values(url=url, refuses=None, read_at=0, **failed)
-    c.execute(new.on_conflict_do_update(index_elements=[refusal_files.c.url], set_=failed))
+    upsert(c, refusal_files, {"url": url, "refuses": None, "read_at": 0, **failed}, *failed)
 
 
 def check(c: Connection, tenant: str, *described: Mapping[str, Any] | None) -> None:
@@ -119,8 +117,7 @@ def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
     NotTheOwner
         If the tenant's proof is missing or expired, or another tenant has a newer proof.
     """
-    newest = select(domains.c.tenant).where(domains.c.host == domain.host, PROVEN)
-    owner = c.execute(newest.order_by(domains.c.verified_at.desc()).limit(1)).scalar_one_or_none()
+    owner = owners(c, [domain.host]).get(domain.host)
     if owner != domain.tenant:
         reason = "is missing or expired" if owner is None else "is older than that of another tenant"
         raise NotTheOwner(domain.host, f"your proof that {domain.host} is yours {reason}; verify it again")

@@ -67,13 +67,9 @@ def _may_be_sent(c: Connection, claimed: Claimed, base_url: str) -> bool:
             return False
         if unanswered.total() < MOST_UNANSWERED:
             fan_out.challenge_callback(c, name, claimed, base_url)
-    postpone(c, claimed, min(max((claimed.claimed_at - _created_at(c, claimed)) / 1000, 0.5), LONGEST_WAIT_S))
+    created_at = c.execute(select(deliveries.c.created_at).where(deliveries.c.id == claimed.id)).scalar_one()
+    postpone(c, claimed, min(max((claimed.claimed_at - created_at) / 1000, 0.5), LONGEST_WAIT_S))
     return False
-
-
-def _created_at(c: Connection, claimed: Claimed) -> int:
-    created_at: int = c.execute(select(deliveries.c.created_at).where(deliveries.c.id == claimed.id)).scalar_one()
-    return created_at
 
 
 def _unanswered(c: Connection, claimed: Claimed) -> Counter[str]:

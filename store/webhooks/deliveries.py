@@ -218,8 +218,6 @@ def _is_free() -> ColumnElement[bool]:
 
 
 def _webhooks_of(c: Connection, ids: Collection[str]) -> dict[str | None, Webhook]:
-    if not ids:
-        return {}
     rows = all_rows(c, select(webhooks).where(webhooks.c.id.in_(ids)), endpoints.webhook_from)
     return {webhook.id: webhook for webhook in rows}
 

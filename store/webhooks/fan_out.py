@@ -82,20 +82,19 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
 
 def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:
     """Queue a test delivery to an endpoint, regardless of its subscriptions; return the delivery's id."""
-    now = read_clock(c)
-    message = _Message(PING, now, {"webhook_id": webhook.id}, f"{base_url}/v1/webhooks/{webhook.id}")
-    row = _row(message, webhook.tenant, webhook.url, webhook, now)
-    c.execute(insert(deliveries).values(row))
-    return str(row["id"])
+    return _queue(c, webhook, PING, {}, base_url)
 
 
 def challenge(c: Connection, webhook: Webhook, base_url: str = "") -> str:
     """Queue the challenge of an endpoint, and drop an earlier one; return the delivery's id."""
     waiting = (deliveries.c.webhook_id == webhook.id, deliveries.c.type == CHALLENGE, deliveries.c.state == "waiting")
     c.execute(update(deliveries).where(*waiting).values(state="given-up", ended_at=now_ms()))
+    return _queue(c, webhook, CHALLENGE, {"challenge": token_urlsafe(TOKEN_BYTES)}, base_url)
+
+
+def _queue(c: Connection, webhook: Webhook, kind: str, facts: Mapping[str, Any], base_url: str) -> str:
     now = read_clock(c)
-    facts = {"webhook_id": webhook.id, "challenge": token_urlsafe(TOKEN_BYTES)}
-    message = _Message(CHALLENGE, now, facts, f"{base_url}/v1/webhooks/{webhook.id}")
+    message = _Message(kind, now, {"webhook_id": webhook.id, **facts}, f"{base_url}/v1/webhooks/{webhook.id}")
     row = _row(message, webhook.tenant, webhook.url, webhook, now)
     c.execute(insert(deliveries).values(row))
     return str(row["id"])

@@ -64,8 +64,8 @@ class NewWebhook:
     id: str = field(default_factory=lambda: new_id("whk"))
 
 
-@dataclass(frozen=True)
-class Webhook:
+@dataclass(frozen=True, kw_only=True)
+class Webhook(NewWebhook):
     """A stored endpoint. Times are milliseconds since 1970; every change increments `version`.
 
     `state` is ``enabled`` or ``disabled``, `disabled_why` is ``gone`` (it answered HTTP 410), ``failing`` (for days) or
@@ -74,17 +74,11 @@ class Webhook:
     `previous_secret` is the secret before the last rotation; it signs until `previous_until`.
     """
 
-    id: str
-    tenant: str
-    url: str
-    description: str
     events: tuple[str, ...]
-    envelope: str
     state: str
     disabled_why: str | None
     failing_since: int | None
     confirmed_at: int | None
-    sealed_secret: SealedSecret
     previous_secret: SealedSecret | None
     previous_until: int | None
     version: int

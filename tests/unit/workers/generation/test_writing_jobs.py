@@ -235,7 +235,7 @@ def rating(author: DemoServer, named: StoredCorpus | None, **changes: Any) -> Ne
 
 
 def _nowhere() -> StoredCorpus:
-    return StoredCorpus("none", "", "", "", "", "", None, "", "", "", "", 1, 0, 0, None)
+    return StoredCorpus("", "", "", "", "", id="none", version=1, created_at=0, updated_at=0, removed_at=None)
 
 
 @pytest.mark.slow
