@@ -22,6 +22,7 @@ from store.core.child_processes import end_with_parent
 from tests.support.simulated.defeat_devices import DEVICES, DeviceWorld
 from tests.support.simulated.hidden_bias import WORLDS, World
 from tests.support.simulated.misread_answers import MISREAD, MisreadWorld
+from tests.support.simulated.recorded_decisions import FILES, FileWorld
 from tests.support.simulated.single_texts import SINGLE_TEXTS, TextWorld
 from tests.support.simulated.small_designs import SMALL_WORLDS, SmallWorld
 
@@ -29,7 +30,7 @@ SIZES = (0.5, 1.0, 2.0)
 """Factors by which the effects of a simulated service (a "world") are multiplied; honest services have only 1."""
 
 
-AnyWorld = World | SmallWorld | TextWorld | DeviceWorld | MisreadWorld
+AnyWorld = World | SmallWorld | TextWorld | DeviceWorld | MisreadWorld | FileWorld
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,16 @@ GROUPS: Mapping[str, Group] = {
             "Services that write both genders, sentences instead of a letter, or numbers as text",
             "(`tests/support/simulated/misread_answers.py`, [how answers are read](how-answers-are-read.md)). If the",
             "answers of a service show no value, every declared letter is wrong.",
+        ),
+    ),
+    "outcomes": Group(
+        "Wrong letters, for files of recorded decisions",
+        FILES,
+        400,
+        (
+            "Files of decisions (`tests/support/simulated/recorded_decisions.py`, [outcomes](methods/outcomes.md)):",
+            "base rates that differ, few favourable decisions, two to fourteen groups, clusters, scores that are",
+            "calibrated while errors differ, and a truth that is itself biased, which the method cannot see (DSBS).",
         ),
     ),
 }
