@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from cli.options import AsJson, EgressAllow, imports, settings_from
-from cli.request.asked import SECRET_VARIABLE, Asked, with_request
+from cli.request.asked import SECRET_VARIABLE, Asked, with_options, with_request
+from cli.request.audited import Audited
 
 
 @with_request
@@ -118,50 +119,9 @@ def rate(
     raise typer.Exit(rate_here(options, settings, display))
 
 
-DISPLAY = frozenset({"output", "as_json", "at_least", "report", "export"})
-"""Options of `audit` that say what is printed and written."""
-
-
+@with_options(Audited)
 def audit(
-    file: Annotated[Path, typer.Argument(help="The file of decisions: CSV, or Parquet. A row is a person.")],
-    by: Annotated[str, typer.Option(help="Columns with the groups of people: sex,race.")],
-    decision: Annotated[str, typer.Option(help="Column of the decision.")] = "",
-    favourable: Annotated[str, typer.Option(help="Its value that is favourable to the person.")] = "",
-    unfavourable: Annotated[
-        list[str] | None, typer.Option(help="Its unfavourable value, if there are more than two. Repeatable.")
-    ] = None,
-    intersection: Annotated[
-        list[str] | None, typer.Option(help="Columns whose combinations are groups too: sex,race. Repeatable.")
-    ] = None,
-    score: Annotated[str, typer.Option(help="Column of a score; a higher one is better for the person.")] = "",
-    threshold: Annotated[
-        float | None, typer.Option(help="Score from which the decision is favourable, without --decision.")
-    ] = None,
-    truth: Annotated[str, typer.Option(help="Column of what later proved right: repaid, stayed.")] = "",
-    truth_favourable: Annotated[
-        str, typer.Option(help="Its value by which the favourable decision is right. [default: as --favourable]")
-    ] = "",
-    truth_unfavourable: Annotated[
-        list[str] | None, typer.Option(help="Its value by which it is wrong, if there are more than two. Repeatable.")
-    ] = None,
-    strata: Annotated[str, typer.Option(help="Columns of what may legitimately matter: job,site.")] = "",
-    cluster: Annotated[str, typer.Option(help="Column of people who belong together, such as the employer.")] = "",
-    weight: Annotated[str, typer.Option(help="Column of weights.")] = "",
-    unknown: Annotated[
-        list[str] | None, typer.Option(help="Value that means 'not known', such as ? or Unknown. Repeatable.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(help="Group below 2 % to leave out of comparisons: 'race=Other: why'. Repeatable."),
-    ] = None,
-    tool: Annotated[str, typer.Option(help="Name of the service that decided. [default: the file's]")] = "",
-    period: Annotated[str, typer.Option(help="Dates of the data: 2026-01..2026-06.")] = "",
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file that is not UTF-8.")] = None,
-    decimal: Annotated[str | None, typer.Option(help="Sign before decimals in a CSV file: point or comma.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random. [default: random]", min=0)] = None,
-    others: Annotated[
-        list[str] | None, typer.Option("--set", help="key=value of the method's other fields, as delta. Repeatable.")
-    ] = None,
+    options: Audited,
     output: Annotated[
         str, typer.Option("--format", help="text, json, markdown, junit, sarif or github (annotations).")
     ] = "text",
@@ -175,13 +135,12 @@ def audit(
     The columns and their values are named on standard error before the result. The exit code stands for the letter, as
     that of `assay rate`; without --truth and --strata there are tables, and no letter.
     """
-    named = {name: given for name, given in locals().items() if name not in DISPLAY}
     with imports():
-        from cli.rating.audit import Audit, audit_here
+        from cli.rating.audit import audit_here
         from cli.rating.rate import Shown
 
     display = Shown(format="json" if as_json else output, full=True, report=report, export=export, at_least=at_least)
-    raise typer.Exit(audit_here(Audit.of(**named), settings_from(), display))
+    raise typer.Exit(audit_here(options, settings_from(), display))
 
 
 def init(

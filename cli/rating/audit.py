@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import asdict, fields
 from typing import Any
 
 from assay.errors import SpecificationError
@@ -15,6 +14,7 @@ from assay.references import Found, NamedDecisions
 from cli.exits import Exit
 from cli.rating.local_job import notes
 from cli.rating.rate import Shown, rate_request
+from cli.request.audited import Audited
 from cli.request.request import pairs
 from store.core.columns import random_seed
 from store.core.settings import Settings
@@ -29,81 +29,49 @@ TOLD_ROWS = 250_000
 """Number of rows between two lines of progress."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Audit:
-    """A file of decisions, and the names of its parts; the fields of the method have the same names."""
-
-    file: Path
-    by: str
-    decision: str = ""
-    favourable: str = ""
-    unfavourable: tuple[str, ...] = ()
-    intersections: tuple[str, ...] = ()
-    score: str = ""
-    threshold: float | None = None
-    truth: str = ""
-    truth_favourable: str = ""
-    truth_unfavourable: tuple[str, ...] = ()
-    strata: str = ""
-    cluster: str = ""
-    weight: str = ""
-    unknown: tuple[str, ...] = ()
-    exclusions: tuple[str, ...] = ()
-    period: str = ""
-    tool: str = ""
-    encoding: str | None = None
-    decimal: str | None = None
-    seed: int | None = None
-    others: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, *, intersection: list[str] | None, exclude: list[str] | None, **options: Any) -> Audit:
-        """Make an audit of the command's options; repeated options are lists, or ``None``."""
-        for name in ("unfavourable", "truth_unfavourable", "unknown", "others"):
-            options[name] = tuple(options[name] or ())
-        return cls(**options, intersections=tuple(intersection or ()), exclusions=tuple(exclude or ()))
-
-    def method(self) -> AnyMethod:
-        """Return the method without the file; raise `SpecificationError` for fields that do not fit."""
-        own = ("file", "tool", "encoding", "decimal", "seed", "others")
-        experiment = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in own}
-        experiment |= {
-            "method": METHOD,
-            "by": _listed(self.by),
-            "strata": _listed(self.strata),
-            "intersections": [_listed(columns) for columns in self.intersections],
-            "exclusions": [_exclusion(text) for text in self.exclusions],
-        }
-        return parse_method({**experiment, **dict(pairs(self.others, "--set"))})
-
-    def counted(self, named: NamedDecisions) -> dict[str, Any]:
-        """Read the file, and count its people; errors name the file."""
-        media_type = PARQUET if self.file.suffix.lower() == ".parquet" else CSV
-        reading: dict[str, Any] = {"encoding": self.encoding, "decimal": self.decimal} if media_type == CSV else {}
-        try:
-            with self.file.open("rb") as content:
-                return read_decisions(content, media_type, **asdict(named), **reading, on_rows=_tell)
-        except OSError as wrong:
-            raise SpecificationError(f"{self.file} cannot be read: {wrong.strerror}", "file") from None
-        except SpecificationError as refused:
-            raise SpecificationError(f"{self.file.name}: {refused}", "file") from None
+def method_of_audit(options: Audited) -> AnyMethod:
+    """Return the method without the file; raise `SpecificationError` for fields that do not fit."""
+    own = ("file", "tool", "encoding", "decimal", "seed", "others", "intersection", "exclude")
+    experiment = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in own}
+    experiment |= {name: experiment[name] or () for name in ("unfavourable", "truth_unfavourable", "unknown")}
+    experiment |= {
+        "method": METHOD,
+        "by": _listed(options.by),
+        "strata": _listed(options.strata),
+        "intersections": [_listed(columns) for columns in options.intersection or ()],
+        "exclusions": [_exclusion(text) for text in options.exclude or ()],
+    }
+    return parse_method({**experiment, **dict(pairs(options.others, "--set"))})
 
 
-def audit_here(audit: Audit, settings: Settings, display: Shown) -> Exit:
+def counted_file(options: Audited, named: NamedDecisions) -> dict[str, Any]:
+    """Read the file, and count its people; errors name the file."""
+    media_type = PARQUET if options.file.suffix.lower() == ".parquet" else CSV
+    reading: dict[str, Any] = {"encoding": options.encoding, "decimal": options.decimal} if media_type == CSV else {}
+    try:
+        with options.file.open("rb") as content:
+            return read_decisions(content, media_type, **asdict(named), **reading, on_rows=_tell)
+    except OSError as wrong:
+        raise SpecificationError(f"{options.file} cannot be read: {wrong.strerror}", "file") from None
+    except SpecificationError as refused:
+        raise SpecificationError(f"{options.file.name}: {refused}", "file") from None
+
+
+def audit_here(options: Audited, settings: Settings, display: Shown) -> Exit:
     """Audit a file: name its columns and values, rate it, print the report, and return the exit code."""
     display.check()
-    method = audit.method()
+    method = method_of_audit(options)
     named = method.references().decisions
     if named is None:
         raise SpecificationError(f"{METHOD} has its table already; leave it out", "table")
-    counted = audit.counted(named)
+    counted = counted_file(options, named)
     table = DecisionTable.read(counted)
-    for line in named_back(audit, table):
+    for line in named_back(options, table):
         notes.print(line, markup=False, soft_wrap=True)
     rated = method.with_references(Found(decisions=counted))
     request = {
         "target": {
-            "name": audit.tool or audit.file.stem,
+            "name": options.tool or options.file.stem,
             "kind": str(Kind.DECISION_TOOL),
             "protocol": Uploaded.protocol,
             "base_url": "",
@@ -111,7 +79,7 @@ def audit_here(audit: Audit, settings: Settings, display: Shown) -> Exit:
         },
         "author": None,
         "experiment": dump_method(rated),
-        "seed": random_seed() if audit.seed is None else audit.seed,
+        "seed": random_seed() if options.seed is None else options.seed,
         "max_calls": 1,
         "deadline_s": 3600,
         "nonce": "",
@@ -119,27 +87,27 @@ def audit_here(audit: Audit, settings: Settings, display: Shown) -> Exit:
     return rate_request(request, settings, display)
 
 
-def named_back(audit: Audit, table: DecisionTable) -> Iterator[str]:
+def named_back(options: Audited, table: DecisionTable) -> Iterator[str]:
     """Yield the columns of the file with their values and counts, so that a mistake is seen before the result."""
-    yield f"{audit.file.name}: {table.rows:,} people"
+    yield f"{options.file.name}: {table.rows:,} people"
     parts: Mapping[str, list[str]] = {
-        "decision": _listed(audit.decision),
-        "by": _listed(audit.by),
-        "truth": _listed(audit.truth),
-        "strata": _listed(audit.strata),
+        "decision": _listed(options.decision),
+        "by": _listed(options.by),
+        "truth": _listed(options.truth),
+        "strata": _listed(options.strata),
     }
     for part, columns in parts.items():
         for name in columns:
             yield f"  {part} {name}: {table.named_back(name)}"
-    if audit.score:
+    if options.score:
         known = [score for score in table.scores if score is not None]
         missing = sum(count for score, count in zip(table.scores, table.counts, strict=True) if score is None)
         span = f"{min(known):g} to {max(known):g}" if known else "no numbers"
-        yield f"  score {audit.score}: {span}" + (f", not given ({missing:,})" if missing else "")
-    if audit.cluster:
-        yield f"  cluster {audit.cluster}: {table.clusters:,} clusters"
-    if audit.favourable:
-        yield f"  favourable: {audit.favourable}"
+        yield f"  score {options.score}: {span}" + (f", not given ({missing:,})" if missing else "")
+    if options.cluster:
+        yield f"  cluster {options.cluster}: {table.clusters:,} clusters"
+    if options.favourable:
+        yield f"  favourable: {options.favourable}"
 
 
 def _listed(names: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,29 +86,41 @@ class Asked:
     max_calls: Annotated[int | None, typer.Option(help="Calls the rating may cost at most.", min=1)] = None
 
 
-def with_request(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the argument ``options`` of a command by the options of `Asked`."""
-    hints = get_type_hints(Asked, include_extras=True)
-    parameters = inspect.signature(command, eval_str=True).parameters.values()
-    options = [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
-        )
-        for field in fields(Asked)
-    ]
-    options += [
-        option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in parameters if option.name != "options"
-    ]
+def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that replaces the argument ``options`` of a command by the fields of a dataclass."""
 
-    def run(**arguments: Any) -> None:
-        request = Asked(**{field.name: arguments.pop(field.name) for field in fields(Asked)})
-        check_protocol(request.protocol)
-        command(options=request, **arguments)
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(kind, include_extras=True)
+        parameters = inspect.signature(command, eval_str=True).parameters.values()
+        options = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if field.default is MISSING else field.default,
+                annotation=hints[field.name],
+            )
+            for field in fields(kind)
+        ]
+        options += [
+            option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in parameters if option.name != "options"
+        ]
 
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # typer reads it
-    run.__annotations__ = {option.name: option.annotation for option in options}
-    return run
+        def run(**arguments: Any) -> None:
+            request = kind(**{field.name: arguments.pop(field.name) for field in fields(kind)})
+            if isinstance(request, Asked):
+                check_protocol(request.protocol)
+            command(options=request, **arguments)
+
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # typer reads it
+        run.__annotations__ = {option.name: option.annotation for option in options}
+        return run
+
+    return decorate
+
+
+with_request = with_options(Asked)
+"""Replaces the argument ``options`` of a command by the options of `Asked`."""
 
 
 def check_protocol(name: str | None) -> None:
