@@ -88,6 +88,9 @@ class Method(ABC):
     paper: ClassVar[str]
     """The paper that describes the method."""
 
+    private: ClassVar[bool] = False
+    """Whether its ratings hold counts of small groups of people, so that they are never published."""
+
     specification_kind: ClassVar[str | None] = None
     """Kind of the words that a request can give by the name of a specification; ``None`` if it cannot."""
 

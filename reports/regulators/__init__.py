@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 
 from assay.errors import SpecificationError, UnknownName
+from assay.methods.outcomes.detail import OutcomesComponent
+from reports.methods import REPORTS
 from reports.pages.page import page_html
 from reports.regulators.audit import Audit, read_audit
 from reports.regulators.columns import EEOC, LL144, MEASURES, TR_24027, Column
@@ -19,7 +21,7 @@ from reports.regulators.regime import Regime, regime_csv, regime_page
 
 __all__ = ["AUDIT_FILES", "METHOD", "AuditFile", "audit_file", "write_audit"]
 
-METHOD = "outcomes"
+METHOD = next(report.method.method for report in REPORTS if report.method.COMPONENT is OutcomesComponent)
 """Method whose ratings have these files."""
 
 

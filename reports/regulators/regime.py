@@ -73,7 +73,7 @@ def regime_page(audit: Audit, regime: Regime, columns: Sequence[Column]) -> Page
 def _sections(audit: Audit, regime: Regime, columns: Sequence[Column]) -> Iterator[Section]:
     yield Section("What was audited", (), Grid(("Fact", "Value"), tuple(plain_cells(*fact) for fact in audit.facts)))
     for table in audit.tables:
-        yield Section(f"Outcomes by {table.by}", tuple(_remarks(table)), _grid(table, columns))
+        yield Section(f"By {table.by}", tuple(_remarks(table)), _grid(table, columns))
     yield Section("What the letter says", audit.rating.in_words)
     blanks = tuple(plain_cells(blank.what, f"{TO_BE_SUPPLIED} {blank.by}", blank.source) for blank in regime.blanks)
     yield Section("Not in this audit", (), Grid(("What", "Value", "Asked for by"), blanks))

@@ -230,7 +230,7 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     **dict.fromkeys(
         (
             *(errors.NotAnExtension, errors.UploadsFull, errors.TooManyWebhooks),
-            *(errors.PublishedForGood, errors.AlreadyWithdrawn, errors.CorpusFull),
+            *(errors.PublishedForGood, errors.HoldsPeople, errors.AlreadyWithdrawn, errors.CorpusFull),
         ),
         _plain,
     ),

@@ -201,6 +201,19 @@ class PublishedForGood(StoreError):
         self.rating_id, self.visibility = rating_id, visibility
 
 
+class HoldsPeople(StoreError):
+    """A rating with counts of small groups of people cannot be published: HTTP 409."""
+
+    code = "holds-people"
+
+    def __init__(self, rating_id: str) -> None:
+        super().__init__(
+            f"{rating_id} holds counts of groups of people, however small, and stays private; pass on its files for "
+            "regulators, in which counts of fewer than 5 people are masked"
+        )
+        self.rating_id = rating_id
+
+
 class AlreadyWithdrawn(StoreError):
     """A withdrawn rating cannot be published or withdrawn again: HTTP 409."""
 

@@ -13,8 +13,9 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from assay.canonical import rating_digest
+from assay.methods import method_of
 from store.core.clock import iso, read_clock
-from store.core.errors import AlreadyWithdrawn, PublishedForGood
+from store.core.errors import AlreadyWithdrawn, HoldsPeople, PublishedForGood
 from store.core.rows import one_row
 from store.ratings import log
 from store.ratings.ratings import StoredRating
@@ -34,12 +35,16 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
     ------
     PublishedForGood
         If a public rating would become private or unlisted.
+    HoldsPeople
+        If it is never published (`assay.experiment.Method.private`).
     AlreadyWithdrawn
         If it was withdrawn and the visibility would change.
     """
     rating = _locked(c, rating_id, tenant)
     if rating is None or rating.visibility == visibility:
         return rating
+    if method_of(rating.document).private:
+        raise HoldsPeople(rating.id)
     if rating.withdrawn_at is not None:
         raise AlreadyWithdrawn(rating.id)
     if rating.visibility == "public":

@@ -101,6 +101,7 @@ BOUNDS = {
     "store/formats/csv_dialect.py _utf_16": CHILD,
     "store/formats/csv_dialect.py decode_line": f"{CHILD}; LONGEST_LINE_BYTES in one of ENCODINGS",
     "store/formats/csv_dialect.py recognise": f"{CHILD}; SAMPLE_BYTES",
+    "store/formats/decision_rows.py _Coding.array": OWN,
     "store/formats/image.py _opened": f"{CHILD}; only _FORMATS",
     "store/formats/image.py _decode": CHILD,
     "store/formats/limited.py _result": "what a child wrote, of at most its output's limit",

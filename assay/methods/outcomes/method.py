@@ -129,6 +129,7 @@ class Outcomes(Bounded, Method):
     aggregation: Literal["worst", "vote"] = "worst"
     table: DecisionTable | None = None
 
+    private: ClassVar[bool] = True
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DECISION_TOOL})
     summary: ClassVar[str] = "Who got which decision: do outcomes differ between groups, also among people alike?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018); Hardt, Price & Srebro (2016)"
