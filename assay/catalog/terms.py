@@ -121,7 +121,7 @@ def refuse_overlap(where: str, words: Sequence[str], other_name: str, others: Ma
     """Raise `SpecificationError` if two lists share a word."""
     if shared := [word for word in words if word in others]:
         raise SpecificationError(
-            f"{shared[0]!r} is among the {where} and the {other_name}; it can be one of them", where
+            f"{shared[0]!r} is in both the {where} and the {other_name}; remove it from one of them", where
         )
 
 
@@ -134,7 +134,7 @@ def refuse_shared(lists: Mapping[str, Sequence[str]]) -> None:
         for key, word in zip(keys, words, strict=True):
             if key in owner:
                 raise SpecificationError(
-                    f"{word!r} is among the {owner[key]} and the {where}; it can be one of them", where
+                    f"{word!r} is in both the {where} and the {owner[key]}; remove it from one of them", where
                 )
         owner |= dict.fromkeys(keys, where)
 

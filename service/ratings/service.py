@@ -62,6 +62,8 @@ def read_annotations(
     c: Connection, ratings: Sequence[StoredRating], announced: Methodology | None
 ) -> dict[str, Annotations]:
     """Read the annotations of several ratings, by their ids."""
+    if not ratings:
+        return {}
     ids = [rating.id for rating in ratings]
     version = None if announced is None else announced.version
     letters = {} if version is None else rerated.letters(c, ids, version)

@@ -96,4 +96,4 @@ def as_sample(values: ArrayLike, least: int = 1) -> Floats:
 def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
     """Raise `OutOfBounds` if two samples differ in length."""
     if x.shape != y.shape:
-        raise OutOfBounds(f"pairs need two samples of one length, not of {x.size} and {y.size} values")
+        raise OutOfBounds(f"pairs need two samples of the same length, not of {x.size} and {y.size} values")

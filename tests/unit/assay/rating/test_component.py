@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.document import ComponentDocument, as_json
+from assay.document import Absent, ComponentDocument, as_json
 from assay.errors import TooFewObservations, ZeroVariance
 from assay.model import Evidence, Interval, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, probes_to_settle, result_or_why, shrinking
@@ -188,10 +188,10 @@ def test_a_failed_additional_analysis_does_not_fail_the_rating():
     def impossible():
         raise ZeroVariance("all the same")
 
-    assert result_or_why(lambda: {"r": 0.5}) == {"r": 0.5}
-    assert result_or_why(impossible) == {"why": "all the same", "error": "zero-variance"}
+    assert result_or_why(Absent, lambda: Absent(why="no")) == Absent(why="no")
+    assert result_or_why(Absent, impossible) == Absent(why="all the same", error="zero-variance")
 
 
 def test_an_additional_analysis_raises_errors_that_are_not_evidence_errors():
     with pytest.raises(ZeroDivisionError):
-        result_or_why(lambda: {"r": 1 / 0})
+        result_or_why(Absent, lambda: Absent(why=str(1 / 0)))

@@ -285,7 +285,7 @@ async def test_uploaded_answers_can_only_be_rated_by_forced_choice(app, client, 
     if own_rows:
         table = (await send(client)).json()["id"]
         asked = Alternation("sex", records=RecordProfiles("sex", ("female", "male"), upload=table))
-    with pytest.raises(Problem, match="rated by forced-choice; alternation asks its own") as caught:
+    with pytest.raises(Problem, match="for forced-choice; alternation asks its own") as caught:
         await without_rows(app.state.service, "default", asked, target)
     assert caught.value.errors[0]["pointer"] == "/target/kind"
 

@@ -241,7 +241,7 @@ def test_numbers_are_read_by_the_decimal_sign_that_fits_the_whole_column(cells, 
 @pytest.mark.parametrize(("decimal", "values"), [("point", [1234, 12345]), ("comma", [1.234, 12.345])])
 def test_numbers_that_can_be_read_in_two_ways_are_asked_about(decimal, values):
     content = b'a,b\nx,"1,234"\nx,"12,345"\n'
-    with pytest.raises(Unreadable, match=r"'1,234' may be 1234 or 1\.234; say which") as asked:
+    with pytest.raises(Unreadable, match=r"'1,234' may be 1234 or 1\.234; state the decimal sign") as asked:
         inspected(content)
     assert asked.value.column == "b"
     assert [row["b"] for row in rows(content, decimal=decimal)] == values

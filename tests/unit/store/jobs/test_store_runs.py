@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import event
@@ -204,9 +205,9 @@ def test_job_cannot_be_finished_twice(database, claimed, a_rating):
 
 
 def test_finishing_a_job_with_nan_in_its_rating_is_rolled_back(database, claimed, a_rating):
-    claim = claimed()
+    claim, new = claimed(), a_rating()
     with pytest.raises(Exception, match="Out of range float"), database.write() as c:
-        jobs.finish(c, claim, a_rating(document={"share": float("nan")}))
+        jobs.finish(c, claim, replace(new, rating=replace(new.rating, delta=float("nan"))))
     with database.read() as c:
         assert jobs.find(c, claim.job.id, None).status == "running"
         assert ratings.page(c, "acme", limit=9) == []

@@ -146,7 +146,7 @@ def test_identical_samples_have_an_interval_of_width_zero():
 
 
 def test_an_interval_of_unpaired_samples_is_refused():
-    with pytest.raises(OutOfBounds, match="one length"):
+    with pytest.raises(OutOfBounds, match="same length"):
         gaussian_kl_interval([1, 2, 3], [1, 2])
 
 

@@ -500,5 +500,5 @@ def test_a_setting_of_dots_does_not_lead_to_another_path_of_the_provider(preset,
         "base_url": "http://127.0.0.1:1",
         "settings": settings,
     }
-    with pytest.raises(SpecificationError, match="change the path"):
+    with pytest.raises(SpecificationError, match="lead to another path"):
         check_target(described | {"secret": AWS_SECRET}, LOOPBACK)
