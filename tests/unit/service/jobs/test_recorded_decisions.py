@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import threading
 
@@ -88,6 +90,21 @@ async def test_a_table_of_decisions_is_rated_without_a_call_and_outlives_its_upl
     assert report.status_code == 200
     assert "Impact ratio" in report.text
     assert "Error rates by sex" in report.text
+    address = f"/v1/ratings/{rating['id']}"
+    audit = await real.get(f"{address}/ll144.csv")
+    assert audit.headers["content-type"] == "text/csv; charset=utf-8"
+    assert [row["Category"] for row in csv.DictReader(io.StringIO(audit.text))] == ["M", "F"]
+    published = await real.post(f"{address}/visibility", json={"visibility": "public"})
+    assert (published.status_code, published.json()["type"].rpartition("/")[2]) == (409, "holds-people")
+
+
+@pytest.mark.parametrize("visibility", ["unlisted", "public"])
+async def test_a_rating_of_recorded_decisions_cannot_be_requested_for_others_to_read(real, visibility):
+    name = await upload(real, table(200))
+    refused = await real.post("/v1/jobs", json=body(name) | {"visibility": visibility})
+    assert refused.status_code == 422, refused.text
+    assert refused.json()["errors"][0]["pointer"] == "/visibility"
+    assert "stay private" in refused.json()["detail"]
 
 
 @pytest.mark.parametrize(
