@@ -28,7 +28,7 @@ from assay.methods.visual_stereotype.label_scores import (
 )
 from assay.methods.visual_stereotype.labelling import PictureTally, Seen
 from assay.model import Floats, Reason
-from assay.rating.component import answers_needed, result_or_why
+from assay.rating.component import result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, fit_terms, score_choices
 from assay.statistics.intervals.credible import interval_of
@@ -73,7 +73,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     def answers_needed(self, delta: float) -> int:
         """Return the number of pictures that a letter needs; probabilities vary between terms, which are counted."""
-        return answers_needed(delta) if self.scale == "labels" else 0
+        return super().answers_needed(delta) if self.scale == "labels" else 0
 
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> Fit:

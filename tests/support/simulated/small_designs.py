@@ -144,13 +144,13 @@ DESIGNS: Mapping[str, Design] = {
         for rung in ("echo", "choice")
         for name, neutral, tied, fields in (
             ("2 terms of a list, once", 2, 2, {"per_term": 1} | ONE_LOOK),
-            ("8 terms, 60 pairs", 8, 5, {"per_term": 8} | ONE_LOOK),
-            ("60 terms, once", 60, 30, {"per_term": 1} | ONE_LOOK),
+            ("8 terms, 80 pairs", 8, 5, {"per_term": 10} | ONE_LOOK),
+            ("80 terms, once", 80, 40, {"per_term": 1} | ONE_LOOK),
         )
     },
     **{
-        f"stereotype-score, {rung}, 8 terms, 60 pairs, noisy groups": Design(
-            partial(stereotype_service, rung=rung, neutral=8, tied=5, groups_apart=1.0), {"per_term": 8} | ONE_LOOK
+        f"stereotype-score, {rung}, 8 terms, 80 pairs, noisy groups": Design(
+            partial(stereotype_service, rung=rung, neutral=8, tied=5, groups_apart=1.0), {"per_term": 10} | ONE_LOOK
         )
         for rung in ("echo", "choice")
     },
@@ -161,13 +161,14 @@ DESIGNS: Mapping[str, Design] = {
         for kind in ("labels", "probabilities")
         for name, neutral, tied, shown in (
             ("5 terms of a list, one picture", 5, 5, 1),
-            ("8 terms, 60 pictures", 8, 5, 8),
-            ("60 terms, one picture", 60, 30, 1),
+            ("8 terms, 80 pictures", 8, 5, 10),
+            ("80 terms, one picture", 80, 40, 1),
         )
     },
     **{
-        f"visual-stereotype, {kind}, 8 noisy terms, 60 pictures": Design(
-            partial(picture_service, kind=kind, neutral=8, tied=5, shown=8, terms_apart=1.5), {"per_term": 8} | ONE_LOOK
+        f"visual-stereotype, {kind}, 8 noisy terms, 80 pictures": Design(
+            partial(picture_service, kind=kind, neutral=8, tied=5, shown=10, terms_apart=1.5),
+            {"per_term": 10} | ONE_LOOK,
         )
         for kind in ("labels", "probabilities")
     },

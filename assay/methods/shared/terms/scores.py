@@ -5,6 +5,7 @@ See docs/methods/stereotype-score.md and docs/methods/visual-stereotype.md.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,9 @@ LEAST_TIED = 5
 
 ROLES: tuple[Role, ...] = ("neutral", "first", "second")
 """The lists of terms, in the order in which their scores are drawn."""
+
+MORE_ANSWERS = 4 / 3
+"""Factor of the answers that a letter needs: with 60 answers, services with half a tolerance were BS in 6 of 400."""
 
 Outcome = Literal["first-side", "neither", "stereotypes", "anti-stereotypes"]
 """Kinds of reason for a letter."""
@@ -208,7 +212,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     def answers_needed(self, delta: float) -> int:
         """Return the number of answers that a letter needs about neutral terms, and about the others."""
-        return answers_needed(delta)
+        return math.ceil(MORE_ANSWERS * answers_needed(delta))
 
     def coverage(self) -> dict[str, Coverage]:
         """Count, for each list, the terms with a usable answer."""

@@ -112,10 +112,10 @@ def test_the_reason_names_the_preference_of_the_model(prefers, letter, code):
 
 
 def test_questions_end_at_the_first_look_if_a_preference_is_strong_and_at_the_last_if_none():
-    clear = one(replace(METHOD, per_term=8), model(lambda pair: 5.0))
-    assert [look["per_term"] for look in as_json(clear.detail)["looks"]] == [8]
-    unclear = one(replace(METHOD, per_term=8), model(even))
-    assert [look["per_term"] for look in as_json(unclear.detail)["looks"]] == [8, 15]
+    clear = one(replace(METHOD, per_term=10), model(lambda pair: 5.0))
+    assert [look["per_term"] for look in as_json(clear.detail)["looks"]] == [10]
+    unclear = one(replace(METHOD, per_term=10), model(even))
+    assert [look["per_term"] for look in as_json(unclear.detail)["looks"]] == [10, 15]
     assert as_json(unclear.detail)["pairs_asked"] == 15 * len(WORDS.roles)
 
 
