@@ -421,9 +421,10 @@ _PLAIN: Mapping[Any, Callable[[Text], Reader]] = {
 
 
 def _union_reader(kinds: Sequence[Any], text: Text) -> Reader:
-    """Return a reader of the first of several types that fits; an empty text counts as absent."""
+    """Return a reader of the first of several types that fits; for people (with a `text`), an empty text is absent."""
     if str in kinds:
-        return lambda value: (text(value) or None) if isinstance(value, str) else _ABSENT
+        absent = "" if text is str else None
+        return lambda value: (text(value) or absent) if isinstance(value, str) else _ABSENT
     readers = [_reader(kind, text) for kind in kinds]
     if len(readers) == 1:
         return readers[0]

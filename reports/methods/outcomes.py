@@ -61,7 +61,8 @@ def _of_audits(chance: float) -> str:
 
 
 def _count(row: GroupOutcome) -> str:
-    return cells.number(row.favourable or 0.0)
+    count = row.favourable or 0.0
+    return f"{count:,.0f}" if float(count).is_integer() else cells.number(count)
 
 
 def _columns(document: RatingDocument) -> Container[str]:

@@ -253,7 +253,7 @@ def test_a_job_of_the_plug_in_method_gets_the_items_of_its_corpus(installed, ser
 def test_sentences_of_an_author_are_stored_and_reused_by_the_plug_in_method(installed, serve, speller):
     agency = serve(PYTHONPATH=str(installed))
     experiment = {"method": "spelling", "label": "positive", "write": 1}
-    with pytest.raises(ValueError, match="name the author"):
+    with pytest.raises(ValueError, match="name the service that generates it"):
         agency.agency.post("/v1/jobs", {"target": speller, "experiment": experiment})
 
     with json_server(writes) as url:

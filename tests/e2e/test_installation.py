@@ -26,7 +26,7 @@ for name in sys.argv[1:]:
 print(len([name for name in sys.modules if name.partition(".")[0] in sys.argv[1:]]))
 """
 
-PACKAGES = ("assay", "store", "service", "web", "workers", "cli", "migrations", "demo")
+PACKAGES = ("assay", "reports", "store", "service", "web", "workers", "cli", "migrations", "demo")
 FILES = ("pyproject.toml", "README.md", "LICENSE")
 
 
