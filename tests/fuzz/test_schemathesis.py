@@ -32,6 +32,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import events, from_schema
 from schemathesis.python.asgi import shutdown_lifespans
 
+from reports.regulators import AUDIT_FILES
 from service.app import create_app
 from store.core.columns import new_id
 from store.core.settings import Settings
@@ -69,6 +70,8 @@ TESTED_ELSEWHERE = {
     "DELETE /v1/corpora/{corpus_id}/items/{item_id}",
     "POST /v1/corpora/{corpus_id}/writing",  # needs a language model and words: see `test_corpora_in_jobs.py`
     "GET /v1/ratings/{rating_id}/sentences.csv",  # needs a rating with sentences: see `test_corpora_in_jobs.py`
+    # need a rating of recorded decisions: see `test_recorded_decisions.py`
+    *(f"GET /v1/ratings/{{rating_id}}/{file.name}" for file in AUDIT_FILES),
     "GET /v1/ratings/{rating_id}/comparison",  # needs two ratings of word pairs: see `test_comparison_resource.py`
     "GET /v1/ratings/{rating_id}/difference",  # needs two ratings of one question: see `test_registry_resource.py`
     # needs a log with at least as many entries as the size sent: see `test_registry_resource.py`
