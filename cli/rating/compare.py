@@ -49,7 +49,7 @@ def read_rating(file: Path) -> RatingDocument:
     """Read a rating document; raise `SpecificationError` if the file is not a rating."""
     document = read_json(file)
     if not isinstance(document, dict) or "method" not in document or not isinstance(document.get("components"), list):
-        raise SpecificationError(f"{file} is no rating; `assay rate --json` and GET /v1/ratings/{{id}} give one")
+        raise SpecificationError(f"{file} is not a rating; `assay rate --json` and GET /v1/ratings/{{id}} give one")
     return rating_of(document)
 
 

@@ -52,7 +52,12 @@ def sign_due(database: Database, vault: Vault) -> int:
         for rating in taken:
             try:
                 envelopes = certificates.envelopes_of(key, rating)
-            except (KeyError, TypeError, ValueError):  # an error in one document must not stop the others
+            except (
+                AttributeError,
+                KeyError,
+                TypeError,
+                ValueError,
+            ):  # an error in one document must not stop the others
                 logger.exception("rating cannot be stated", rating=rating.id)
                 continue
             with database.write() as connection:

@@ -113,7 +113,7 @@ async def test_a_downloaded_corpus_can_be_imported_again(client):
     ("table", "told"),
     [
         (b"text,note\r\nThe woman had left.,x\r\n", "no-attribute-term"),
-        (b"sentence\r\nHello.\r\n", "the column text is missing"),
+        (b"sentence\r\nHello.\r\n", "no column is called text"),
         (b"text\r\n", "no sentence"),
         (b"", "empty"),
         (b"PK\x03\x04", "ZIP"),

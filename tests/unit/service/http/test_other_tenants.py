@@ -27,6 +27,16 @@ NO_ID = {"seq", "version", "name", "code"}
 """Path parameters that are not ids: numbers of parts of a resource, and names of catalogue entries."""
 
 UNFIT = {
+    # the rating is not of recorded decisions: see `test_recorded_decisions.py`
+    *(
+        "downloadLl144Html",
+        "downloadLl144Csv",
+        "downloadEeocHtml",
+        "downloadEeocCsv",
+        "downloadAiActHtml",
+        "downloadAiActCsv",
+    ),
+    *("downloadTr24027Html", "downloadTr24027Csv", "downloadOutcomeAuditJson"),
     "downloadSentencesCsv",  # the rating has no sentences: see `test_corpora_in_jobs.py`
     "getCorpusPicture",  # the item is a sentence: see `test_corpus_resource.py`
 }
@@ -188,6 +198,21 @@ PLAIN = {
     "title",
     "values",
     "version",
+    "by",
+    "decision",
+    "favourable",
+    "intersections",
+    "period",
+    "truth",
+    "truth_favourable",
+    "truth_unfavourable",
+    "unfavourable",
+    "unknown",
+    "weight",
+    "group",
+    "why",
+    "score",
+    "digest",
 }
 """Names of text fields that cannot name a resource: words, table columns, catalogue names, public addresses."""
 

@@ -62,8 +62,8 @@ async def test_requests_with_different_authors_create_different_jobs(client):
 @pytest.mark.parametrize(
     ("sent", "pointer", "says"),
     [
-        (body(), "/author", "name the author"),
-        (body(PLAIN, author=WRITER), "/author", "leave the field out"),
+        (body(), "/author", "name the service that generates it"),
+        (body(PLAIN, author=WRITER), "/author", "leave the author out"),
         (body(author={"id": "tgt_nobody"}), "/author/id", "POST /v1/targets"),
         (body(author={**WRITER, "secret": "a-key"}), "/author/secret", "saved target"),
         (body(author={**WRITER, "kind": "translator", "protocol": "libretranslate"}), "/author/kind", "language-model"),

@@ -86,14 +86,14 @@ def test_long_parts_of_an_experiment_are_left_out_at_any_depth():
     assert experiment["trials"] is long
 
 
-LONG = [{"text": "He is a nurse."}] * 3000
+LONG = [{"name": "es", "letter": "DSBS", "declared": True, "examples": [{"asked": "He is a nurse."}] * 3000}]
 
 
 @pytest.mark.slow
 async def test_a_list_of_100_ratings_has_at_most_100_kb(client, worker, request_body):
     for seed in range(100):
         job = (await client.post("/v1/jobs", json=request_body(seed=seed))).json()
-        worker.rate(job["id"], examples=LONG)
+        worker.rate(job["id"], components=LONG)
     listed = await client.get("/v1/ratings?limit=100")
     assert len(listed.json()["items"]) == 100
     assert len(listed.content) <= 100_000

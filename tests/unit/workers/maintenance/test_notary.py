@@ -25,7 +25,7 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.ratings import certificates, log, witnessing
 from store.ratings.tables import certificates as certificate_rows
-from store.ratings.tables import unsigned_ratings
+from store.ratings.tables import ratings, unsigned_ratings
 from store.security import signing
 from store.security.secrets import Vault
 from tests.support.jobs import new_job
@@ -136,7 +136,9 @@ def test_a_failed_signature_is_made_later_and_the_rating_is_kept(database, setti
 
 @pytest.mark.slow
 def test_a_rating_that_cannot_be_certified_does_not_stop_the_signing_of_others(database, settings_with, finished):
-    broken, good = finished(target={"url": "http://mirror", "name": 7}), finished()
+    broken, good = finished(), finished()
+    with database.write() as c:
+        c.execute(update(ratings).where(ratings.c.id == broken).values(document=[]))
     assert sign_due(database, Vault.from_settings(settings_with())) == 1
     assert waiting(database) == [broken]
     with database.read() as c:

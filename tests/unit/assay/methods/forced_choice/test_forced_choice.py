@@ -66,8 +66,8 @@ def test_exchanging_the_cues_mirrors_every_pse():
     turned = ChoiceWords("gender", "men", "women", tuple(p[::-1] for p in WORDS.cues), WORDS.concepts, WORDS.controls)
     answer = space(lambda word: 0.5 + 0.03 * (len(word) % 5))
     there, back = (run(ForcedChoice(words=words), answer, 0).components[0].detail for words in (WORDS, turned))
-    for row, other in zip(there["words"], back["words"], strict=True):
-        assert other["pse"]["estimate"] == pytest.approx(1 - row["pse"]["estimate"])
+    for row, other in zip(there.words, back.words, strict=True):
+        assert other.pse.estimate == pytest.approx(1 - row.pse.estimate)
 
 
 def test_several_models_of_one_owner_are_counted_as_replicates():

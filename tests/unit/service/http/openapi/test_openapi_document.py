@@ -26,7 +26,7 @@ def media_types(node: Any) -> Iterator[dict[str, Any]]:
     """Yield every media type object of a document."""
     if isinstance(node, dict):
         for key, value in node.items():
-            if key == "content" and isinstance(value, dict):
+            if key == "content" and isinstance(value, dict) and all("/" in name for name in value):
                 yield from value.values()
             yield from media_types(value)
     elif isinstance(node, list):
