@@ -57,7 +57,7 @@ def sign_due(database: Database, vault: Vault) -> int:
                 KeyError,
                 TypeError,
                 ValueError,
-            ):  # an error in one document must not stop the others
+            ):  # one document must not stop others
                 logger.exception("rating cannot be stated", rating=rating.id)
                 continue
             with database.write() as connection:

@@ -101,5 +101,5 @@ def test_distances_that_are_not_numbers_or_out_of_range_are_refused(file):
     for value in (float("nan"), 7.0, "near", None):
         garbled = rating(0.3)
         garbled["components"][0]["raw"]["she"]["human"]["visitor"] = value
-        with pytest.raises(SpecificationError, match=r"finite|between 0 and 2|that is no number"):
+        with pytest.raises(SpecificationError, match=r"finite|between 0 and 2|no number|not a number"):
             compare_files(file("a.json", rating(0.3)), file("b.json", garbled), as_json=False)
