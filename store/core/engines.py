@@ -12,7 +12,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Table, Update, create_engine, event, exc, func, make_url, select
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    Connection,
+    Engine,
+    String,
+    Table,
+    Update,
+    bindparam,
+    create_engine,
+    event,
+    exc,
+    func,
+    make_url,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from store.core.errors import StoreUnavailable
@@ -138,9 +153,14 @@ VALUES_A_QUERY = 1000
 """Values per query, well below the maximum number of parameters of a statement."""
 
 
+def insert_of(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """Return an INSERT of a dialect (``sqlite`` or ``postgresql``), which can have an ON CONFLICT clause."""
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+
+
 def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT of the connection's dialect, which can have an ON CONFLICT clause."""
-    return sqlite.insert(table) if c.dialect.name == "sqlite" else postgresql.insert(table)
+    """Return `insert_of` the connection's dialect."""
+    return insert_of(c.dialect.name, table)
 
 
 def upsert(c: Connection, table: Table, row: Mapping[str, Any], *changed: str) -> None:
@@ -159,8 +179,11 @@ def chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
 def lock_transaction(c: Connection, key: int | str) -> None:
     """Take a Postgres advisory lock until the transaction ends; on SQLite a write excludes others anyway."""
     if c.dialect.name == "postgresql":
-        number = key if isinstance(key, int) else func.hashtextextended(key, 0)
-        c.execute(select(func.pg_advisory_xact_lock(number)))
+        c.execute(_LOCK_NUMBER if isinstance(key, int) else _LOCK_TEXT, {"key": key})
+
+
+_LOCK_NUMBER = select(func.pg_advisory_xact_lock(bindparam("key", type_=BigInteger)))
+_LOCK_TEXT = select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("key", type_=String), 0)))
 
 
 # ---------------------------------------------------------------------------- errors

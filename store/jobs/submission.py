@@ -186,7 +186,8 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
     added: dict[str, Job] = {}
     for statement, state in ((_INSERT, _QUEUED), (_INSERT_ANSWERED, _ANSWERED)):
         if batch := [row for row in rows if row["status"] == state["status"]]:
-            added.update((row["id"], job_from(**row)) for row in c.execute(statement, batch).mappings())
+            parameters = batch if len(batch) > 1 else batch[0]  # a list takes SQLAlchemy's slower path for many rows
+            added.update((row["id"], job_from(**row)) for row in c.execute(statement, parameters).mappings())
     new_jobs = [added[new.id] for new, _ in entries]
     if new_jobs:
         c.execute(insert(events_table), [_first_event(job) for job in new_jobs])
