@@ -42,7 +42,7 @@ WORDS = VisualWords(
     name="work",
 )
 TERMS = tuple(WORDS.roles)
-PER_TERM = 6
+PER_TERM = 8
 """Pictures of a term: 60 of the ten neutral terms, so that answers in words are enough for a letter."""
 
 METHOD = VisualStereotype(words=(WORDS,), drawing=Drawing(per_term=PER_TERM), per_term=PER_TERM, stop_early=False)
