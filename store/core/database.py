@@ -1,8 +1,8 @@
 """Database access: `Database` for threads, `AsyncDatabase` for an event loop.
 
-All store functions take a synchronous `Connection`. `AsyncDatabase` runs a whole function in a thread: switching
-between an event loop and the database at each statement takes more processor time
-(docs/decisions/0119-database-in-threads.md).
+All store functions take a synchronous `Connection`. `AsyncDatabase` runs them on Postgres over asyncpg, one statement
+at a time: threads that compete with the event loop for the interpreter cost more (docs/decisions/0131-asyncpg.md). On
+SQLite it runs a whole function in a thread, because a file answers too fast to switch threads at each statement.
 """
 
 from __future__ import annotations
@@ -12,21 +12,26 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, select
 
 from store.core.engines import (
     LOCK_WAIT_S,
     RETRY_AFTER_S,
+    connecting,
     database_url,
     pool,
     postgres,
+    postgres_async,
     sqlite_reader,
     sqlite_writer,
     translated,
 )
 from store.core.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 __all__ = ["AsyncDatabase", "Connection", "Database"]
 
@@ -111,10 +116,7 @@ class Database:
 
 
 class AsyncDatabase:
-    """Asynchronous database access for the service, in threads; parameters as for `Database`.
-
-    A function runs to its end even if its caller was cancelled.
-    """
+    """Asynchronous database access for the service; parameters as for `Database`."""
 
     def __init__(
         self,
@@ -126,20 +128,14 @@ class AsyncDatabase:
         lock_wait_s: float = LOCK_WAIT_S,
         quota: int | None = None,
     ) -> None:
-        is_sqlite = database_url(url).drivername == "sqlite"
-        if is_sqlite:
-            pool_size, max_overflow = READING_THREADS, 0
-        self._database = Database(
-            url,
-            pool_size=pool_size,
-            max_overflow=max_overflow,
-            pool_timeout_s=pool_timeout_s,
-            lock_wait_s=lock_wait_s,
-            quota=quota,
-        )
-        self._reading = _Slots(pool_size + max_overflow, pool_timeout_s, "busy")
-        self._writing = _Slots(1, lock_wait_s, "locked") if is_sqlite else self._reading
-        self._threads = ThreadPoolExecutor(pool_size + max_overflow + is_sqlite, thread_name_prefix="store")
+        target = database_url(url)
+        if target.drivername == "sqlite":
+            reading: Any = {"pool_size": READING_THREADS, "max_overflow": 0, "pool_timeout_s": pool_timeout_s}
+            database = Database(url, **reading, lock_wait_s=lock_wait_s, quota=quota)
+            self._backend: _Backend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
+        else:
+            engine = postgres_async(target, lock_wait_s, **pool(pool_size, max_overflow, pool_timeout_s))
+            self._backend = _PostgresBackend(engine.execution_options(tenant_quota=quota))
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` as one transaction.
@@ -158,12 +154,12 @@ class AsyncDatabase:
 
         for pause_s in CONFLICT_PAUSES_S:
             try:
-                return await self._run(self._database.write, self._writing, call)
+                return await self._backend.write(call)
             except StoreUnavailable as error:
                 if error.reason != "conflict":
                     raise
             await asyncio.sleep(pause_s)
-        return await self._run(self._database.write, self._writing, call)
+        return await self._backend.write(call)
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` without a transaction, on committed data.
@@ -173,7 +169,65 @@ class AsyncDatabase:
         StoreUnavailable
             If the database cannot serve now.
         """
-        return await self._run(self._database.read, self._reading, lambda connection: work(connection, *args, **kwargs))
+        return await self._backend.read(lambda connection: work(connection, *args, **kwargs))
+
+    async def close(self) -> None:
+        """Close every pooled connection, when the functions that run in threads have ended."""
+        await self._backend.close()
+
+
+class _Backend(Protocol):
+    """Runs store functions from an event loop."""
+
+    async def write(self, work: Callable[[Connection], T]) -> T: ...
+    async def read(self, work: Callable[[Connection], T]) -> T: ...
+    async def close(self) -> None: ...
+
+
+class _PostgresBackend:
+    """Postgres over asyncpg; a function whose caller is cancelled is rolled back."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._writer = engine
+        self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        with translated():
+            with connecting():
+                connection = await self._writer.connect().start()
+            try:
+                async with connection.begin():
+                    return await connection.run_sync(work)
+            finally:
+                await connection.close()
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        with translated():
+            with connecting():
+                connection = await self._reader.connect().start()
+            try:
+                return await connection.run_sync(work)
+            finally:
+                await connection.close()
+
+    async def close(self) -> None:
+        await self._writer.dispose()
+
+
+class _SqliteBackend:
+    """SQLite in threads: one writes, `READING_THREADS` read. A function whose caller is cancelled runs to its end."""
+
+    def __init__(self, database: Database, read_wait_s: float, write_wait_s: float) -> None:
+        self._database = database
+        self._reading = _Slots(READING_THREADS, read_wait_s, "busy")
+        self._writing = _Slots(1, write_wait_s, "locked")
+        self._threads = ThreadPoolExecutor(READING_THREADS + 1, thread_name_prefix="store")
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        return await self._run(self._database.write, self._writing, work)
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        return await self._run(self._database.read, self._reading, work)
 
     async def _run(
         self, connect: Callable[[], AbstractContextManager[Connection]], slots: _Slots, work: Callable[[Connection], T]
@@ -188,7 +242,6 @@ class AsyncDatabase:
         return await asyncio.shield(running)
 
     async def close(self) -> None:
-        """Close every pooled connection, when the functions that run have ended."""
         await asyncio.to_thread(self._threads.shutdown)
         self._database.close()
 

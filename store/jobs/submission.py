@@ -154,6 +154,8 @@ _INSERT = (
     .returning(jobs)
 )
 
+_INSERT_EVENT = insert(events_table).inline()
+
 _INSERT_ANSWERED = _INSERT.values(finished_at=now_ms())
 
 _QUEUED: dict[str, Any] = {"status": "queued", "stage": "queued"}
@@ -186,15 +188,19 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
     added: dict[str, Job] = {}
     for statement, state in ((_INSERT, _QUEUED), (_INSERT_ANSWERED, _ANSWERED)):
         if batch := [row for row in rows if row["status"] == state["status"]]:
-            parameters = batch if len(batch) > 1 else batch[0]  # a list takes SQLAlchemy's slower path for many rows
-            added.update((row["id"], job_from(**row)) for row in c.execute(statement, parameters).mappings())
+            added.update((row["id"], job_from(**row)) for row in c.execute(statement, _parameters(batch)).mappings())
     new_jobs = [added[new.id] for new, _ in entries]
     if new_jobs:
-        c.execute(insert(events_table), [_first_event(job) for job in new_jobs])
+        c.execute(_INSERT_EVENT, _parameters([_first_event(job) for job in new_jobs]))
     if answered := [job for job in new_jobs if job.finished]:
         notices = [notice_row(job.id, f"job.{job.status}", _facts_of(job), job.created_at) for job in answered]
         c.execute(insert(outbox_table), notices)
     return new_jobs
+
+
+def _parameters(rows: list[dict[str, Any]]) -> list[dict[str, Any]] | dict[str, Any]:
+    """Return parameters of an INSERT; a list takes SQLAlchemy's slower path for many rows, even with one row."""
+    return rows if len(rows) > 1 else rows[0]
 
 
 def _first_event(job: Job) -> dict[str, Any]:

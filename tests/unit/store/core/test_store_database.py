@@ -197,9 +197,9 @@ def test_cancelled_requests_leave_no_database_lock(database_url, a_job):
     asyncio.run(use())
 
 
-def test_a_cancelled_function_uses_its_connection_until_it_ends(database_url):
+def test_a_cancelled_function_on_sqlite_uses_its_connection_until_it_ends(sqlite_url):
     async def use():
-        database = AsyncDatabase(database_url, pool_size=1, max_overflow=0, pool_timeout_s=0.2, lock_wait_s=0.2)
+        database = AsyncDatabase(sqlite_url, pool_size=1, max_overflow=0, pool_timeout_s=0.2, lock_wait_s=0.2)
         begun, may_end = threading.Event(), threading.Event()
 
         def wait(_connection):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kombu.exceptions import OperationalError
+from redis.exceptions import ConnectionError as RedisConnectionError
 from sqlalchemy import update
 
 from store.core.database import Database
@@ -112,7 +112,7 @@ def test_jobs_are_announced_again_after_the_broker_was_restarted():
         bell("job_1")
         assert bell.unheard() == 1
         redis.stop()
-        with pytest.raises(OperationalError):
+        with pytest.raises(RedisConnectionError):
             bell("job_2")
         redis.start()
         bell("job_3")
