@@ -36,10 +36,12 @@ class Bounded:
     def __init_subclass__(cls, **options: Any) -> None:
         """Add the inherited fields to the docstring, because forms, commands and the API describe fields with it."""
         super().__init_subclass__(**options)
-        own, inherited = (cleandoc(kind.__doc__ or "").partition(_PARAMETERS) for kind in (cls, cls.__base__))
-        if inherited[2]:
-            entries = {entry.partition(" : ")[0]: entry for text in (inherited, own) for entry in _ENTRY.split(text[2])}
-            cls.__doc__ = own[0] + _PARAMETERS + "\n".join(filter(None, entries.values()))
+        own_doc, base_doc = (cleandoc(kind.__doc__ or "").partition(_PARAMETERS) for kind in (cls, cls.__base__))
+        if base_doc[2]:
+            entries = {
+                entry.partition(" : ")[0]: entry for text in (base_doc, own_doc) for entry in _ENTRY.split(text[2])
+            }
+            cls.__doc__ = own_doc[0] + _PARAMETERS + "\n".join(filter(None, entries.values()))
 
     def __post_init__(self) -> None:
         """Raise `OutOfBounds` if a value is out of its bounds."""

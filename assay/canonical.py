@@ -68,8 +68,8 @@ class EvidenceTree:
         """Add one observation as the next leaf."""
         node, leaves = hashlib.sha256(b"\x00" + canonical_json(observation)).digest(), 1
         while self._stack and self._stack[-1][0] == leaves:
-            _, left = self._stack.pop()
-            node, leaves = hashlib.sha256(b"\x01" + left + node).digest(), leaves * 2
+            _, sibling = self._stack.pop()
+            node, leaves = hashlib.sha256(b"\x01" + sibling + node).digest(), leaves * 2
         self._stack.append((leaves, node))
         self.size += 1
 
@@ -78,6 +78,6 @@ class EvidenceTree:
         if not self._stack:
             return "sha256:" + hashlib.sha256(b"").hexdigest()
         node = self._stack[-1][1]
-        for _, left in reversed(self._stack[:-1]):
-            node = hashlib.sha256(b"\x01" + left + node).digest()
+        for _, sibling in reversed(self._stack[:-1]):
+            node = hashlib.sha256(b"\x01" + sibling + node).digest()
         return "sha256:" + node.hex()

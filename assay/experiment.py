@@ -150,7 +150,7 @@ class Method(ABC):
         """List the references of the experiment to stored material."""
         return NOTHING
 
-    def with_references(self, found: Found) -> Self:  # noqa: ARG002
+    def with_references(self, material: Found) -> Self:  # noqa: ARG002
         """Return the method with its references replaced by the found material; other references stay.
 
         Raise `SpecificationError` if the found material cannot be used.

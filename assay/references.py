@@ -59,9 +59,9 @@ class NamedCorpus:
     kind: MaterialKind
     """Kind of items that it must hold: ``sentences`` or ``images``."""
     field: str
-    """The method's field for items of this kind; `given` is the number of items already in it."""
-    given: int = 0
-    most: int = 10_000
+    """The method's field for items of this kind; `items_given` is the number of items already in it."""
+    items_given: int = 0
+    max_items: int = 10_000
     """Maximum number of items that a rating asks about."""
     may_be_empty: bool = False
     """Whether an empty corpus is allowed, because an author will write its items."""
@@ -76,7 +76,7 @@ class NamedRows:
     """Column by which rows are selected."""
     values: tuple[str | int | float | bool | None, ...]
     """Values of this column in the selected rows."""
-    most: int
+    max_rows: int
     """Maximum number of rows; if there are more, the seed picks a part of them."""
     field: str
     """The method's field that names the upload."""

@@ -128,12 +128,12 @@ def settle_in_words(document: RatingDocument, part: ComponentDocument, report: M
     room = report.room(document, part)
     if room is None:
         return f"{estimate}."
-    if room.left is None or (more or 1) <= room.left:
+    if room.remaining is None or (more or 1) <= room.remaining:
         return f"{estimate}; a larger {room.field} asks them."
     if more is None:
         return f"{estimate}. Add to this: {room.material}."
-    if room.left:
-        can = f"allows {room.left:,} more questions (a larger {room.field}), too few to settle it"
+    if room.remaining:
+        can = f"allows {room.remaining:,} more questions (a larger {room.field}), too few to settle it"
     else:
         can = "was all asked about, and more questions of the same would hardly settle it"
     return f"This material {can}. Add to this: {room.material}."

@@ -15,7 +15,7 @@ from reports.view import BALANCED, Picture, Steps, Table
 class Room:
     """Further questions that can be asked about a component with the words or rows of its experiment."""
 
-    left: int | None
+    remaining: int | None
     """Number of further questions; ``None`` if only the field limits it."""
     field: str
     """Field of the experiment to increase so that they are asked; not used if no question is left."""

@@ -27,9 +27,9 @@ def leaf_hash(content: bytes) -> bytes:
     return hashlib.sha256(b"\x00" + content).digest()
 
 
-def node_hash(left: bytes, right: bytes) -> bytes:
+def node_hash(left_child: bytes, right_child: bytes) -> bytes:
     """Hash two subtrees together: SHA-256 of the byte 0x01 and both hashes."""
-    return hashlib.sha256(b"\x01" + left + right).digest()
+    return hashlib.sha256(b"\x01" + left_child + right_child).digest()
 
 
 def nodes_from(leaves: Sequence[bytes]) -> Node:

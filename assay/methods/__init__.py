@@ -75,7 +75,7 @@ def every_method() -> tuple[type[AnyMethod], ...]:
 
     Raise `TypeError` if a package offers something that is no method.
     """
-    known = {method_name(each): each for each in METHODS}
+    methods_by_name = {method_name(method): method for method in METHODS}
     for entry in entry_points(group=GROUP):
         offered = entry.load()
         if missing := [name for name in PROMISED if not hasattr(offered, name)]:
@@ -85,8 +85,8 @@ def every_method() -> tuple[type[AnyMethod], ...]:
             )
         if not issubclass(offered, Method):
             raise TypeError(f"{entry.value} in the entry-point group {GROUP} does not inherit assay.experiment.Method")
-        known.setdefault(method_name(offered), cast("type[AnyMethod]", offered))
-    return tuple(known.values())
+        methods_by_name.setdefault(method_name(offered), cast("type[AnyMethod]", offered))
+    return tuple(methods_by_name.values())
 
 
 PROMISED = ("__dataclass_fields__", "method", "kinds", "summary", "paper", "design", "expected_probes")
@@ -100,7 +100,7 @@ def method_name(kind: type[AnyMethod]) -> str:
 
 def method_of(document: Json) -> type[Method]:
     """Return the class of the method that made a rating, which renders its report; `Method` if it is not installed."""
-    return next((each for each in every_method() if method_name(each) == document.get("method")), Method)
+    return next((method for method in every_method() if method_name(method) == document.get("method")), Method)
 
 
 def rating_of(document: Json) -> RatingDocument:
@@ -111,7 +111,7 @@ def rating_of(document: Json) -> RatingDocument:
 
 def usual_method(kind: Kind) -> str | None:
     """Return the name of the default method for a kind of service."""
-    return next((method_name(each) for each in every_method() if kind in each.kinds), None)
+    return next((method_name(method) for method in every_method() if kind in method.kinds), None)
 
 
 def check_kind(method: AnyMethod, kind: Kind) -> None:
@@ -132,8 +132,8 @@ CHOSEN = frozenset(
 
 def is_default(method: AnyMethod, kind: Kind) -> bool:
     """Return whether a method has its defaults in all fields except `CHOSEN`: no words, texts or limits of its own."""
-    names = {each.name for each in fields(method)}
-    required = {each.name for each in fields(method) if each.default is MISSING and each.default_factory is MISSING}
+    names = {entry.name for entry in fields(method)}
+    required = {entry.name for entry in fields(method) if entry.default is MISSING and entry.default_factory is MISSING}
     if not required <= CHOSEN:  # a method of a plug-in, whose requester must say what to ask
         return False
     chosen = {name: getattr(method, name) for name in CHOSEN & names}

@@ -215,7 +215,7 @@ class Measurement(Generic[D]):
     """The method's tables and the numbers behind its figures."""
     published: Mapping[str, str | None] = field(default_factory=dict)
     """The letter of each published rule."""
-    about: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
     """Facts, such as the language, that are added to the reasons of all methods."""
     units: Sequence[Units] = ()
     """Independent units behind the effects. If one kind has fewer than it needs, `conclude` gives no letter."""
@@ -223,7 +223,7 @@ class Measurement(Generic[D]):
     @property
     def too_few(self) -> tuple[Reason, ...]:
         """The reasons that there are too few units for a letter; empty if there are enough."""
-        return tuple(units.reason(self.name, self.about) for units in self.units if units.count < units.needed)
+        return tuple(units.reason(self.name, self.facts) for units in self.units if units.count < units.needed)
 
     def conclude(
         self,
@@ -266,7 +266,7 @@ class Measurement(Generic[D]):
         if enough and not survives:
             reasons.insert(0, Reason("letter-depends-on-what-was-lost", dict(lost.facts), self.name))
         elif not declared and self.tolerance.reaches(evidence, letter):
-            reasons.insert(0, Reason("may-be-chance", {**self.about, "leaning": letter.value}, self.name))
+            reasons.insert(0, Reason("may-be-chance", {**self.facts, "leaning": letter.value}, self.name))
         elif not declared:
             more = probes_to_settle(evidence_at or shrinking(evidence), self.tolerance, self.counts.asked)
             detail = replace(detail, settle=SettleDocument(more))
@@ -291,7 +291,7 @@ class Measurement(Generic[D]):
             Reason(
                 HIDDEN[effect.kind],
                 {
-                    **self.about,
+                    **self.facts,
                     **(lost.facts if effect.kind == "loss" else {}),
                     "name": effect.name,
                     "effect": float(effect.draws.mean()),
@@ -320,7 +320,7 @@ class Measurement(Generic[D]):
         """Return the reason that the budget ran out, if it did."""
         if not self.counts.unasked:
             return ()
-        return (Reason(BUDGET, {**self.about, "unasked": self.counts.unasked}, self.name),)
+        return (Reason(BUDGET, {**self.facts, "unasked": self.counts.unasked}, self.name),)
 
     def _component(
         self,
@@ -354,7 +354,7 @@ class Measurement(Generic[D]):
             "confidence": self.tolerance.confidence,
             "more_probes": more,
         }
-        return Reason("not-enough-evidence", {**self.about, **facts}, self.name)
+        return Reason("not-enough-evidence", {**self.facts, **facts}, self.name)
 
 
 def insufficient(error: EvidenceError, component: str | None = None) -> Reason:

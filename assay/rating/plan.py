@@ -76,7 +76,7 @@ class Plan:
 
     clear: Effort
     """Effort if the letter is decided at the first look."""
-    most: Effort
+    at_most: Effort
     """Effort if no look before the last decides the letter."""
     declared: tuple[Chance, ...] | None
     """Chance for each of `TOLERANCES`; ``None`` if it cannot be computed, for the reason in `why_unknown`."""
@@ -86,7 +86,7 @@ class Plan:
         """Return the plan as JSON: the effort of a decision at the first look, and in ``at_most`` the worst case."""
         chances = None if self.declared is None else [asdict(chance) for chance in self.declared]
         unknown = {"declared": chances, "declared_unknown": self.why_unknown}
-        return {**asdict(self.clear), "at_most": asdict(self.most), **unknown}
+        return {**asdict(self.clear), "at_most": asdict(self.at_most), **unknown}
 
 
 def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int | None = None) -> Plan:

@@ -56,7 +56,7 @@ def _lines(title: str, plan: Plan, service: Service, first: list[str]) -> Iterat
     yield f"{title}; nothing was sent"
     yield f"{'':<20}{'questions':>10}{'calls':>10}{'seconds':>10}{'cost':>10}"
     yield _row("clear at once", plan.clear)
-    yield _row("never clear", plan.most)
+    yield _row("never clear", plan.at_most)
     yield f"A call carries up to {service.questions_per_call} questions; repeated calls are not counted."
     if plan.clear.seconds is None:
         yield "Seconds need --latency, which `assay probe` shows."

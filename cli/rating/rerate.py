@@ -138,14 +138,14 @@ def _rerate_kept(
     if skip and rating.method not in methodology.methods:
         return rating.rating, UNKNOWN_THEN
     try:
-        again = rerated.recompute(rating, record, methodology)
+        rerating = rerated.recompute(rating, record, methodology)
     except MethodologyRemoved:
         return rating.rating, REMOVED
     except RecordError as wrong:
         return rating.rating, str(wrong)
     with database.write() as connection:
-        rerated.keep(connection, rating.id, again)
-    return rating.rating, again
+        rerated.keep(connection, rating.id, rerating)
+    return rating.rating, rerating
 
 
 def _tell(done: Sequence[Done], chosen: Sequence[Methodology]) -> int:

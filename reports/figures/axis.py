@@ -50,14 +50,14 @@ class Axis:
             shapes += [stroke("line", (x, y), (x, y + 4)), label(x, y + 16, self.named(tick), "m s")]
         return [*shapes, label(self.end, y + 32, title, "e s")]
 
-    def upright(self, left: float, right: float, title: str) -> list[Markup]:
+    def upright(self, start_x: float, end_x: float, title: str) -> list[Markup]:
         """Draw a vertical axis at the left of a picture, with horizontal lines at the ticks."""
         shapes = [
             part
             for tick in self.ticks
             for part in (
-                stroke("rule", (left, self(tick)), (right, self(tick))),
-                label(left - 4, self(tick) + 4, self.named(tick), "e s"),
+                stroke("rule", (start_x, self(tick)), (end_x, self(tick))),
+                label(start_x - 4, self(tick) + 4, self.named(tick), "e s"),
             )
         ]
         return [*shapes, label(0, self.end - 8, title, "s")] if title else shapes

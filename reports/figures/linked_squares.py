@@ -35,17 +35,17 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
         return None
     total = sum(len(cases) for _, cases in rows)
     maximum = total if total <= MOST else max(ACROSS, MOST // len(rows) // ACROSS * ACROSS)
-    left = min(WIDEST, max(width(name) for name, _ in rows) * LETTER + 8)
-    across = max(LEAST, left + ACROSS * STEP + COUNT)
-    end = left + min(ACROSS, max(len(cases) for _, cases in rows)) * STEP + COUNT
+    name_width = min(WIDEST, max(width(name) for name, _ in rows) * LETTER + 8)
+    across = max(LEAST, name_width + ACROSS * STEP + COUNT)
+    end = name_width + min(ACROSS, max(len(cases) for _, cases in rows)) * STEP + COUNT
     shapes: list[Markup] = []
     y = 0.0
     for name, cases in rows:
-        shapes.append(label(left - 8, y + 11, clip(name, int((left - 8) / LETTER)), "e"))
+        shapes.append(label(name_width - 8, y + 11, clip(name, int((name_width - 8) / LETTER)), "e"))
         shapes.append(label(end - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
         visible = cases if len(cases) <= maximum else [cases[at * len(cases) // maximum] for at in range(maximum)]
         shapes += [
-            _square(case.share, words, left + index % ACROSS * STEP, y + index // ACROSS * STEP, link(words))
+            _square(case.share, words, name_width + index % ACROSS * STEP, y + index // ACROSS * STEP, link(words))
             for index, case in enumerate(visible)
             for words in [case.write()]
         ]

@@ -18,14 +18,14 @@ LETTER, WIDEST, LEGEND = 6.2, 130, 34
 
 def squares(chart: Squares, key: str, wide: float = WIDTH) -> Figure:
     """Draw a block of squares beside each name, with a legend below; `key` is unique on the page."""
-    left = min(WIDEST, max(width(name) for name, _ in chart.rows) * LETTER + 10)
-    across = int((wide - left) / STEP)
+    name_width = min(WIDEST, max(width(name) for name, _ in chart.rows) * LETTER + 10)
+    across = int((wide - name_width) / STEP)
     shapes: list[Markup] = []
     y = 1.0
     for name, shares in chart.rows:
-        shapes.append(label(0, y + SIDE, clip(name, int((left - 10) / LETTER)), "s"))
+        shapes.append(label(0, y + SIDE, clip(name, int((name_width - 10) / LETTER)), "s"))
         for start in range(0, len(shares), across):
-            shapes += _line(left, y, shares[start : start + across])
+            shapes += _line(name_width, y, shares[start : start + across])
             y += STEP
         y += BETWEEN
     fillings = ((1.0, chart.filled), (0.0, chart.hollow), (0.5, "between the two"))

@@ -32,7 +32,7 @@ class Step:
     """A step: its number, the name of its input, its effect, and whether the decision reached the step."""
 
     number: int
-    shown: str
+    input_name: str
     effect: Effect | None
     reached: bool
 
@@ -71,7 +71,7 @@ def _table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
 
 
 def _in_words(verdict: Verdict, steps: tuple[Step, ...]) -> str:
-    sentences = [f"Step {step.number}, {step.shown}: effect {_read(step)}." for step in steps]
+    sentences = [f"Step {step.number}, {step.input_name}: effect {_read(step)}." for step in steps]
     shares = ", ".join(f"{letter} {chance(share)}" for letter, share in (verdict.probabilities or {}).items())
     return " ".join([*sentences, f"Probability of each letter: {shares}."])
 
@@ -130,8 +130,8 @@ def _band(start: Place, end: Place, thickness: float, letter: Letter | None) -> 
     half, (x1, y1), (x2, y2) = max(thickness, THIN) / 2, start, end
     middle = coordinate((x1 + x2) / 2)
     a, b, c, d = (coordinate(y) for y in (y1 - half, y2 - half, y2 + half, y1 + half))
-    left, right = coordinate(x1), coordinate(x2)
-    path = f"M{left} {a}C{middle} {a} {middle} {b} {right} {b}V{c}C{middle} {c} {middle} {d} {left} {d}z"
+    start_x, end_x = coordinate(x1), coordinate(x2)
+    path = f"M{start_x} {a}C{middle} {a} {middle} {b} {end_x} {b}V{c}C{middle} {c} {middle} {d} {start_x} {d}z"
     return tag("g", tag("path", d=path, class_="flow in" if letter is None else "flow"), class_=letter)
 
 
@@ -165,17 +165,17 @@ def _leaf(verdict: Verdict, letter: Letter, x: float, y: float, at: Place, ancho
 
 def _step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
     """Draw the box of a step: its input, its interval, and whether the interval is within the tolerance."""
-    left, inner = x + PAD, w - 2 * PAD
+    text_x, inner = x + PAD, w - 2 * PAD
     room = int((inner - 56) / LETTER)
     yield box(x, y, w, BOX_HEIGHT, "box", rx=8)
-    yield label(left, y + 26, f"Step {step.number}", "head")
-    yield label(left + 56, y + 26, clip(step.shown, room), "s")
+    yield label(text_x, y + 26, f"Step {step.number}", "head")
+    yield label(text_x + 56, y + 26, clip(step.input_name, room), "s")
     if step.effect is None or step.effect.estimate is None:
-        yield label(left, y + 70, NOT_MEASURED, "s")
+        yield label(text_x, y + 70, NOT_MEASURED, "s")
         return
-    yield from _interval(step.effect, left, y + 42, inner)
+    yield from _interval(step.effect, text_x, y + 42, inner)
     standing = tables.standing(step.effect)
-    yield label(left, y + 112, standing if step.reached else "not reached", "b" if step.reached else "s")
+    yield label(text_x, y + 112, standing if step.reached else "not reached", "b" if step.reached else "s")
     yield label(x + w - PAD, y + 112, tables.interval(step.effect), "e s")
 
 

@@ -149,7 +149,7 @@ class _Classical:
         values += [
             (measure.value, measure.why) for name in MEASURES for measure in [row.beside.get(name, MeasureDocument())]
         ]
-        weat, *other_values = (Absent(why) if value is None else value for value, why in values)
+        weat, *other_values = (Absent(reason) if value is None else value for value, reason in values)
         return cls(" and ".join(row.targets), weat, row.p_one_sided, *other_values)
 
 

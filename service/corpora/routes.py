@@ -66,7 +66,7 @@ CORPUS_LINKS |= leads_to("corpus_id", "addCorpusItems", "listCorpusItems")
 
 def kept(description: str, *statuses: int) -> dict[str, Any]:
     """Return the arguments of a route that adds items, and the statuses of its further errors."""
-    route = created(KeptItemsView, description, known=True)
+    route = created(KeptItemsView, description, may_exist=True)
     return {**route, "responses": route["responses"] | returns(ETAG, status=201) | fails(*statuses)}
 
 

@@ -278,13 +278,13 @@ async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, met
     if corpus.kind != reference.kind:
         raise SpecificationError(f"{corpus_id} holds {corpus.kind}; {method} asks about {reference.kind}", "corpus")
     sentences = tuple(map(corpus_item, await service.database.read(items.every, corpus.id)))
-    if reference.given + len(sentences) > reference.most:
+    if reference.items_given + len(sentences) > reference.max_items:
         raise OutOfBounds(
-            f"there are {reference.given} {reference.field} in addition to the {len(sentences)} of {corpus.id}; "
-            f"a rating asks about at most {reference.most}",
+            f"there are {reference.items_given} {reference.field} in addition to the {len(sentences)} of {corpus.id}; "
+            f"a rating asks about at most {reference.max_items}",
             reference.field,
         )
-    if not (sentences or reference.given or reference.may_be_empty):
+    if not (sentences or reference.items_given or reference.may_be_empty):
         verb = "written" if reference.kind == "sentences" else "drawn"
         raise SpecificationError(f"{corpus.id} is empty; add {reference.field}, or have them {verb}", "corpus")
     words = None if corpus.rules is None else words_of(corpus.rules)

@@ -28,7 +28,7 @@ CHALLENGE_DEADLINE_S = 120
 DOMAIN_LINKS = leads_to("domain_id", "getDomain", "verifyDomain", "removeDomain")
 
 
-@router.post("", **created(DomainView, "Stored; the answer has the token and its place.", DOMAIN_LINKS, known=True))
+@router.post("", **created(DomainView, "Stored; the answer has the token and its place.", DOMAIN_LINKS, may_exist=True))
 async def add_domain(body: DomainRequest, service: ServiceDependency, caller: TargetWriter, repeat: Repeat) -> Response:
     """Claim a host; the answer explains how to verify it. A host that you claimed before is returned with 200."""
     with located():

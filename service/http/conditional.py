@@ -36,8 +36,10 @@ def not_modified(request: Request, headers: Mapping[str, str]) -> Response | Non
     """Return a 304 response if ``If-None-Match`` holds the `ETag` of `headers`, else ``None``."""
     if "ETag" not in headers or not none_match(request, headers["ETag"]):
         return None
-    kept = {name: value for name, value in headers.items() if name.lower() not in {"content-length", "content-type"}}
-    return Response(status_code=304, headers=kept)
+    headers_without_body = {
+        name: value for name, value in headers.items() if name.lower() not in {"content-length", "content-type"}
+    }
+    return Response(status_code=304, headers=headers_without_body)
 
 
 def must_match(if_match: str | None, etag: str) -> None:

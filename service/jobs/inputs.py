@@ -111,7 +111,7 @@ def chosen_rows(
         raise UnknownName(
             f"value of {named_rows.column}", ", ".join(map(str, named_rows.values)), column_values, "values"
         )
-    return tuple(fitting[index] for index in np.sort(rng.permutation(len(fitting))[: named_rows.most]))
+    return tuple(fitting[index] for index in np.sort(rng.permutation(len(fitting))[: named_rows.max_rows]))
 
 
 async def _with_trials(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:

@@ -45,7 +45,7 @@ AnyTarget = Annotated[
 class UnnamedExperiment:
     """An experiment without a method; the target's kind decides the method (`service.jobs.service`)."""
 
-    written: dict[str, Any]
+    fields: dict[str, Any]
 
 
 def _named_or_not(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:

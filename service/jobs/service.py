@@ -233,8 +233,10 @@ async def rating_order(
         method = method.with_held_back(HeldBack())
     # before rows, held-back material and an author's earlier items are added, so that equal requests have equal digests
     rows = method.references().rows
-    named = dump_method(method) | ({} if rows is None else await reading_of(service, caller.tenant, rows))
-    digest = _request_digest(caller, target, named, request.seed, author)
+    requested_experiment = dump_method(method) | (
+        {} if rows is None else await reading_of(service, caller.tenant, rows)
+    )
+    digest = _request_digest(caller, target, requested_experiment, request.seed, author)
     if service.held_back != HeldBack() and request.seed is None and request.visibility == "public" and not recurring:
         method = method.with_held_back(draw(service.held_back, generator(random_seed())))
     if rows is not None:
@@ -275,7 +277,7 @@ def _named(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:
     if not isinstance(experiment, UnnamedExperiment):
         return experiment
     with located("experiment"):
-        return parse_method({"method": usual_method(kind), **experiment.written})
+        return parse_method({"method": usual_method(kind), **experiment.fields})
 
 
 def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Order:
@@ -355,12 +357,12 @@ def maintenance_order(
 
     `concerns` is the input of the worker, shown as the job's `experiment`; `target` is only shown.
     """
-    digest, shown = (
+    digest, displayed_target = (
         digest_of({"tenant": caller.tenant, "kind": kind, "concerns": dict(concerns)}),
         ResolvedTarget(target),
     )
     facts = {"kind": kind, "experiment": dict(concerns), "max_calls": 1, "deadline_s": deadline_s}
-    return Order(new_job(service, caller, shown, digest=digest, **facts))
+    return Order(new_job(service, caller, displayed_target, digest=digest, **facts))
 
 
 # ---------------------------------------------------------------------------- plans

@@ -302,7 +302,7 @@ async def compare_ratings(
 
     Both must be ratings by `association`; the posterior is drawn again from their distances.
     """
-    later = await other_rating(service, query.other, caller.tenant)
+    later = await other_rating(service, query.later_id, caller.tenant)
     headers = headers_of_both(rating, later)
     if unchanged := not_modified(request, headers):
         return unchanged
@@ -407,7 +407,7 @@ async def differ_ratings(
 
     Different letters count as a change only if both posteriors support it; otherwise they may be noise.
     """
-    later_rating = await other_rating(service, query.other, caller.tenant)
+    later_rating = await other_rating(service, query.later_id, caller.tenant)
     headers = headers_of_both(rating, later_rating)
     if unchanged := not_modified(request, headers):
         return unchanged

@@ -222,7 +222,7 @@ class RatingQuery(PageQuery):
 class ComparisonQuery(QueryModel):
     """Query parameters of a comparison."""
 
-    other: Annotated[
+    later_id: Annotated[
         str, Field(alias="with", min_length=1, max_length=100, description="Id of the later rating, of the same words.")
     ]
 
@@ -322,7 +322,7 @@ class WithdrawalRequest(RequestModel):
 class DifferenceQuery(QueryModel):
     """Query parameters of a difference."""
 
-    other: Annotated[
+    later_id: Annotated[
         str,
         Field(alias="with", min_length=1, max_length=100, description="Id of the later rating, by the same method."),
     ]

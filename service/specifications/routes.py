@@ -76,7 +76,7 @@ async def get_specification_version(
 
 
 @router.post(
-    "/{specification_name}/versions", **created(SpecificationView, "Stored as the newest version.", known=True)
+    "/{specification_name}/versions", **created(SpecificationView, "Stored as the newest version.", may_exist=True)
 )
 async def add_specification_version(
     specification_name: str, body: SpecificationRequest, service: ServiceDependency, caller: Writer

@@ -43,7 +43,7 @@ _BODY: dict[str, Any] = {
 }
 
 
-@router.post("", **created(UploadView, "Stored.", UPLOAD_LINKS, known=True), openapi_extra=_BODY)
+@router.post("", **created(UploadView, "Stored.", UPLOAD_LINKS, may_exist=True), openapi_extra=_BODY)
 async def send_upload(
     request: Request, service: ServiceDependency, caller: Writer, form: Annotated[UploadForm, Query()]
 ) -> Response:

@@ -157,13 +157,13 @@ async def trials_of(service: Service, tenant: str, reference: str, *, field: str
     return rows
 
 
-async def decisions_of(service: Service, upload: StoredUpload, named: NamedDecisions) -> dict[str, Any]:
+async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDecisions) -> dict[str, Any]:
     """Count the people of an uploaded table of decisions (`store.formats.decision_rows.read_decisions`).
 
     The table is read as its sender said, with the encoding and the decimal sign of the upload.
     """
     reading = upload.summary.get("reading", {})
-    arguments = {"media_type": upload.media_type, **asdict(named), **reading}
+    arguments = {"media_type": upload.media_type, **asdict(columns), **reading}
     counted: dict[str, Any] = await _with_content(service, upload, "decisions", **arguments)
     return counted
 

@@ -61,14 +61,14 @@ class Dialect:
         Character between the cells of a row.
     skips_blanks : bool
         Whether blanks before a quoted cell are left out.
-    named : bool
+    has_separator_line : bool
         Whether the first line is ``sep=…``, which names the separator instead of the columns.
     """
 
     encoding: str
     separator: str
     skips_blanks: bool
-    named: bool
+    has_separator_line: bool
 
 
 def encoding_named(name: str) -> str:
@@ -105,9 +105,11 @@ def recognise(file: BinaryIO, encoding: str | None = None) -> Dialect:
     if len(sample) == SAMPLE_BYTES and len(lines) > 1:
         del lines[-1:]  # the last line may be cut
     if lines and (separator_line := _SEP_LINE.fullmatch(lines[0])):
-        return Dialect(encoding, separator_line[1], _BLANK_BEFORE_QUOTE.search(text) is not None, named=True)
+        return Dialect(
+            encoding, separator_line[1], _BLANK_BEFORE_QUOTE.search(text) is not None, has_separator_line=True
+        )
     skips_blanks = _BLANK_BEFORE_QUOTE.search(text) is not None
-    return Dialect(encoding, _separator(lines[:200], skips_blanks), skips_blanks, named=False)
+    return Dialect(encoding, _separator(lines[:200], skips_blanks), skips_blanks, has_separator_line=False)
 
 
 def lines_of(file: BinaryIO, encoding: str) -> Iterator[str]:

@@ -55,7 +55,7 @@ class CsvRows:
         self.dialect = recognise(file, encoding)
         lines = lines_of(file, self.dialect.encoding)
         self._line_offset = 0
-        if self.dialect.named:
+        if self.dialect.has_separator_line:
             next(lines)
             self._line_offset = 1
         self._reader = csv.reader(

@@ -116,10 +116,10 @@ class ParquetRows:
         kind = pa.timestamp("us", column.type.tz) if pa.types.is_timestamp(column.type) else pa.time64("us")
         counts = column.cast(pa.int64()).to_pylist()
         # rounded down here, because Arrow rounds times before 1970 up
-        whole = pa.array([None if count is None else count // 1000 for count in counts], pa.int64()).cast(kind)
+        timestamps = pa.array([None if count is None else count // 1000 for count in counts], pa.int64()).cast(kind)
         return [
-            moment if not count or count % 1000 == 0 else _with_nanoseconds(moment, count % 1000)
-            for moment, count in zip(whole.to_pylist(), counts, strict=True)
+            timestamp if not count or count % 1000 == 0 else _with_nanoseconds(timestamp, count % 1000)
+            for timestamp, count in zip(timestamps.to_pylist(), counts, strict=True)
         ]
 
 

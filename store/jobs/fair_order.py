@@ -46,11 +46,11 @@ NO_LIMIT = 2**31 - 1
 class Share:
     """Running jobs that a tenant may have.
 
-    `most` is the limit; ``None`` stands for three quarters of all slots, at least 1. `slots` are the slots of a worker
-    that may not be registered (`register`).
+    `max_jobs` is the limit; ``None`` stands for three quarters of all slots, at least 1. `slots` are the slots of a
+    worker that may not be registered (`register`).
     """
 
-    most: int | None = NO_LIMIT
+    max_jobs: int | None = NO_LIMIT
     slots: int = 1
 
     @classmethod
@@ -63,7 +63,7 @@ class Share:
 
     def limit(self, slots: int) -> int:
         """Return the limit if the registered workers have `slots` slots."""
-        return max(1, max(slots, self.slots) * 3 // 4) if self.most is None else self.most
+        return max(1, max(slots, self.slots) * 3 // 4) if self.max_jobs is None else self.max_jobs
 
 
 UNLIMITED = Share()
@@ -147,7 +147,7 @@ def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | 
 
 def within_share(share: Share) -> ColumnElement[bool]:
     """Return the condition that the tenant of a job may have another running job."""
-    if share.most == NO_LIMIT:
+    if share.max_jobs == NO_LIMIT:
         return jobs.c.id.is_not(None)
     running = jobs.alias("running_jobs")
     full = select(running.c.tenant).where(running.c.status == "running").group_by(running.c.tenant)
@@ -155,7 +155,7 @@ def within_share(share: Share) -> ColumnElement[bool]:
 
 
 def _limits(share: Share) -> dict[str, int | None]:
-    return {"most_running": share.most, "own_slots": share.slots}
+    return {"most_running": share.max_jobs, "own_slots": share.slots}
 
 
 # ---------------------------------------------------------------------------- position in the queue

@@ -39,7 +39,7 @@ class Beat:
     """Result of a heartbeat: whether to cancel the job, and whether the worker still holds it."""
 
     cancel_requested: bool
-    held: bool
+    lease_held: bool
 
 
 def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_cap: int | None = None) -> Claim | None:
@@ -177,9 +177,9 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
     beat = changed(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
     row = c.execute(beat.where(*_held(claim)).returning(jobs.c.cancel_requested)).one_or_none()
     if row is not None:
-        return Beat(row.cancel_requested, held=True)
+        return Beat(row.cancel_requested, lease_held=True)
     ended = select(jobs.c.id).where(jobs.c.id == claim.job.id, jobs.c.fence == claim.fence, jobs.c.status.in_(ENDED))
-    return Beat(False, held=c.execute(ended).one_or_none() is not None)
+    return Beat(False, lease_held=c.execute(ended).one_or_none() is not None)
 
 
 def release(

@@ -52,7 +52,7 @@ class Added:
     """Increments of the job's counters: new rows, distinct probes, failed probes."""
 
     new: int
-    asked: int
+    probes: int
     failed: int
 
 

@@ -40,7 +40,7 @@ def record(
     added = observations.keep(c, job, claim.fence, entries)
     progress = {
         "stage": stage,
-        "asked": job.asked + added.asked,
+        "asked": job.asked + added.probes,
         "expected": expected,
         "failed_calls": job.failed_calls + added.failed,
         "calls": job.calls + calls,

@@ -123,7 +123,7 @@ def test_connections_recover_after_a_server_restart(postgres_server, database, p
 
     asyncio.run(use())
     with database.write() as c:
-        assert jobs.heartbeat(c, claim).held
+        assert jobs.heartbeat(c, claim).lease_held
 
 
 def test_closed_idle_connections_cause_at_most_one_failed_request(postgres_server, postgres_url):

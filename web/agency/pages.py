@@ -42,7 +42,7 @@ async def webhooks(visit: Visit) -> Response:
     )
 
 
-@pages.post("/webhooks", "webhooks:write", again=webhooks)
+@pages.post("/webhooks", "webhooks:write", form_page=webhooks)
 async def create_webhook(visit: Visit) -> Response:
     """Create an endpoint, and show its secret once."""
     form = visit.form
@@ -135,7 +135,7 @@ async def keys(visit: Visit) -> Response:
     )
 
 
-@pages.post("/keys", "admin", again=keys)
+@pages.post("/keys", "admin", form_page=keys)
 async def create_key(visit: Visit) -> Response:
     """Create a key, and show it once."""
     form = visit.form
@@ -168,7 +168,7 @@ async def settings(visit: Visit) -> Response:
     )
 
 
-@pages.post("/settings/domains", "targets:write", again=settings)
+@pages.post("/settings/domains", "targets:write", form_page=settings)
 async def add_domain(visit: Visit) -> Response:
     """Claim a host."""
     await visit.api.post("/v1/domains", {"host": visit.form.get("host").strip()})

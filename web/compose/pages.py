@@ -51,7 +51,7 @@ def _chain(visit: Visit) -> list[str]:
     return [*at_most(MOST_LINKS, [rating_id for rating_id in sent if rating_id], "ratings")]
 
 
-@pages.post("/compose", "jobs:write", again=compose)
+@pages.post("/compose", "jobs:write", form_page=compose)
 async def infer(visit: Visit) -> Response:
     """Request the inferred letter of the chain, and show it."""
     chain = [{"rating": rating_id} for rating_id in _chain(visit)]

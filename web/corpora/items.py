@@ -32,7 +32,7 @@ async def item(visit: Visit) -> Response:
     return visit.page("corpora/item.html", corpus=corpus, now=now, typed=typed, back=back, choice=choice)
 
 
-@pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", again=item)
+@pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", form_page=item)
 async def change_item(visit: Visit) -> Response:
     """Edit or remove an item."""
     typed, back, path = visit.typed, _back(visit), _path(visit)
@@ -71,7 +71,7 @@ async def add_items(visit: Visit) -> Response:
     return visit.page("corpora/add.html", corpus=await corpus_of(visit), back=_back(visit))
 
 
-@pages.post("/corpora/{corpus_id}/items", "jobs:write", again=add_items)
+@pages.post("/corpora/{corpus_id}/items", "jobs:write", form_page=add_items)
 async def add_sentences(visit: Visit) -> Response:
     """Add the sentences that were typed, one a line."""
     typed = visit.typed
@@ -80,13 +80,13 @@ async def add_sentences(visit: Visit) -> Response:
     return await _added(visit, "items", body={"items": [{"text": line, **terms} for line in lines]})
 
 
-@pages.post("/corpora/{corpus_id}/import", "jobs:write", with_file=True, again=add_items)
+@pages.post("/corpora/{corpus_id}/import", "jobs:write", with_file=True, form_page=add_items)
 async def import_sentences(visit: Visit) -> Response:
     """Add the sentences of a CSV file."""
     return await _added(visit, "import", file=_file_of(visit), headers={"content-type": "text/csv"})
 
 
-@pages.post("/corpora/{corpus_id}/images", "jobs:write", with_file=True, again=add_items)
+@pages.post("/corpora/{corpus_id}/images", "jobs:write", with_file=True, form_page=add_items)
 async def add_picture(visit: Visit) -> Response:
     """Add a picture file with the term that it shows."""
     query, kind = {"term": visit.typed.get("term", "").strip()}, {"content-type": "application/octet-stream"}

@@ -29,7 +29,7 @@ async def corpora(visit: Visit) -> Response:
     )
 
 
-@pages.post("/corpora", "jobs:write", again=corpora)
+@pages.post("/corpora", "jobs:write", form_page=corpora)
 async def create_corpus(visit: Visit) -> Response:
     """Create an empty corpus, or a corpus with the sentences of another (`items_of`)."""
     names = ("name", "kind", "specification", "attribute", "language", "licence", "items_of")
@@ -45,7 +45,7 @@ async def corpus(visit: Visit) -> Response:
     return visit.page("corpora/corpus.html", **review, typed={**document, **visit.typed})
 
 
-@pages.post("/corpora/{corpus_id}", "jobs:write", again=corpus)
+@pages.post("/corpora/{corpus_id}", "jobs:write", form_page=corpus)
 async def change_corpus(visit: Visit) -> Response:
     """Change the description of a corpus, or share it."""
     typed, corpus_id = visit.typed, visit.path("corpus_id")

@@ -43,7 +43,7 @@ class Pages:
         return self._add(path, "GET")
 
     def post(
-        self, path: str, scope: str | None, *, with_file: bool = False, again: Page | None = None
+        self, path: str, scope: str | None, *, with_file: bool = False, form_page: Page | None = None
     ) -> Callable[[Page], Page]:
         """Add the handler of a form. The form must contain the visit's token (`form_token` in `frame/macros.html`).
 
@@ -54,11 +54,11 @@ class Pages:
             Scope that the caller needs, without which the form is not read; ``None`` if everyone may send it.
         with_file : bool
             Whether the form may have a file, as its last field.
-        again : callable, optional
+        form_page : callable, optional
             Page of the form, which is shown again if the API refuses it: `Visit.refused` says why, `Visit.typed` what
             was typed. Without it, the refusal is shown on a page of its own.
         """
-        return self._add(path, "POST", scope, with_file=with_file, again=again)
+        return self._add(path, "POST", scope, with_file=with_file, form_page=form_page)
 
     def act(self, path: str, scope: str, method: str, resource: str, then: str) -> None:
         """Add a form without fields: a request to the API, and the page that follows.
@@ -80,7 +80,7 @@ class Pages:
         scope: str | None = None,
         *,
         with_file: bool = False,
-        again: Page | None = None,
+        form_page: Page | None = None,
     ) -> Callable[[Page], Page]:
         def add(page: Page) -> Page:
             async def answer(request: Request) -> Response:
@@ -95,7 +95,7 @@ class Pages:
                     visit = visit_or_redirect
                     if method == "POST":
                         await visit.accept_form(scope, with_file=with_file)
-                    return await _sent(page, visit, again)
+                    return await _sent(page, visit, form_page)
                 except (Refused, Problem) as refused:
                     return problem_page(request, visit, refused)
 
@@ -107,14 +107,14 @@ class Pages:
         return add
 
 
-async def _sent(page: Page, visit: Visit, again: Page | None) -> Response:
-    """Call the handler of a form; if the API refuses it, show the form `again`."""
+async def _sent(page: Page, visit: Visit, form_page: Page | None) -> Response:
+    """Call the handler of a form; if the API refuses it, show its form again."""
     try:
         return await page(visit)
     except Refused as refused:
-        if again is None:
+        if form_page is None:
             raise
-        return await again(replace(visit, refused=refused))
+        return await form_page(replace(visit, refused=refused))
 
 
 class BrowserRoute(Route):

@@ -40,7 +40,7 @@ def _kind(text: str) -> str:
     return text if text in KINDS else "language-model"
 
 
-@pages.post("/own-words", "jobs:write", again=say_bias)
+@pages.post("/own-words", "jobs:write", form_page=say_bias)
 async def store_bias(visit: Visit) -> Response:
     """Store the words and an empty corpus about them, and go on to step 2."""
     typed = visit.typed
@@ -61,7 +61,7 @@ async def change_words(visit: Visit) -> Response:
     return await _form(visit, now.kind, texts, name, now=now)
 
 
-@pages.post("/own-words/{corpus_id}/words", "jobs:write", again=change_words)
+@pages.post("/own-words/{corpus_id}/words", "jobs:write", form_page=change_words)
 async def store_changed_words(visit: Visit) -> Response:
     """Store changed words, and continue; sentences move to a copy of the corpus with the new words."""
     typed, now = visit.typed, await begun(visit)

@@ -48,7 +48,7 @@ async def sentences(visit: Visit) -> Response:
     return visit.page("own_words/sentences.html", **values, now=now, families=FAMILIES, job=await _job(visit))
 
 
-@pages.post("/own-words/{corpus_id}/writing", "jobs:write", again=sentences)
+@pages.post("/own-words/{corpus_id}/writing", "jobs:write", form_page=sentences)
 async def write(visit: Visit) -> Response:
     """Start the job in which a model writes the missing sentences."""
     typed, now = visit.typed, await begun(visit)
@@ -86,7 +86,7 @@ async def choose_model(visit: Visit) -> Response:
     return visit.page("own_words/test.html", **await _service(visit, now.kind), now=now)
 
 
-@pages.post("/own-words/{corpus_id}/test", "jobs:write", again=choose_model)
+@pages.post("/own-words/{corpus_id}/test", "jobs:write", form_page=choose_model)
 async def begin_test(visit: Visit) -> Response:
     """Request the rating, and go on to its job."""
     typed, now = visit.typed, await begun(visit)

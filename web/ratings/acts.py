@@ -56,7 +56,7 @@ async def rerate(visit: Visit) -> Response:
     return visit.redirect(f"/ratings/{rating_id}/provenance" if job["status"] == "succeeded" else f"/jobs/{job['id']}")
 
 
-@pages.post(RATING + "/reply", "targets:write", again=reply)
+@pages.post(RATING + "/reply", "targets:write", form_page=reply)
 async def put_reply(visit: Visit) -> Response:
     """Store the reply of the owner, or remove it if the form asks for that."""
     form, base = visit.typed, f"/ratings/{visit.path('rating_id')}/reply"
@@ -69,7 +69,7 @@ async def put_reply(visit: Visit) -> Response:
     return visit.redirect(base)
 
 
-@pages.post(RATING + "/answer", "jobs:write", again=reply)
+@pages.post(RATING + "/answer", "jobs:write", form_page=reply)
 async def answer(visit: Visit) -> Response:
     """Store the public answer of the requester or the operator to the owner's reply."""
     base = f"/ratings/{visit.path('rating_id')}/reply"

@@ -28,8 +28,8 @@ class Row:
 
     seq: int
     unit: str
-    asked: list[Piece]
-    asked_lang: str | None
+    question: list[Piece]
+    question_lang: str | None
     answer: list[Piece]
     answer_lang: str | None
     failure: str | None
@@ -43,8 +43,8 @@ def row_of(observation: Mapping[str, Any], looked_for: str, vocabulary: Vocabula
     return Row(
         seq=observation["seq"],
         unit=observation["unit"],
-        asked=list(pieces(asked(ask), looked_for)),
-        asked_lang=ask.get("source") if translated else "en",
+        question=list(pieces(asked(ask), looked_for)),
+        question_lang=ask.get("source") if translated else "en",
         answer=list(pieces("" if observation["value"] is None else written(observation["value"]), looked_for)),
         answer_lang=ask.get("target") if translated else None,
         failure=None if failure is None else vocabulary.cause(str(failure)),

@@ -49,7 +49,7 @@ async def new_schedule(visit: Visit) -> Response:
     )
 
 
-@pages.post("/schedules/new", "jobs:write", again=new_schedule)
+@pages.post("/schedules/new", "jobs:write", form_page=new_schedule)
 async def create_schedule(visit: Visit) -> Response:
     """Create a schedule."""
     texts = visit.typed

@@ -136,7 +136,7 @@ async def edit(visit: Visit) -> Response:
     )
 
 
-@pages.post("/services/{id}/edit", "targets:write", again=edit)
+@pages.post("/services/{id}/edit", "targets:write", form_page=edit)
 async def change(visit: Visit) -> Response:
     """Change a saved service. Its secret stays unless another is sent."""
     target_id, typed = visit.path("id"), visit.typed

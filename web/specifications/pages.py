@@ -38,7 +38,7 @@ def _kind(text: str) -> str:
     return text if text in FIELDS else "stereotype"
 
 
-@pages.post("/specifications", "jobs:write", again=new_specification)
+@pages.post("/specifications", "jobs:write", form_page=new_specification)
 async def create_specification(visit: Visit) -> Response:
     """Store a new specification."""
     created = await store_new(visit, _kind(visit.typed.get("kind", "")), visit.typed)
@@ -59,7 +59,7 @@ async def edit_specification(visit: Visit) -> Response:
     return _form(visit, stored["kind"], typed, name=stored["name"])
 
 
-@pages.post("/specifications/{name}", "jobs:write", again=edit_specification)
+@pages.post("/specifications/{name}", "jobs:write", form_page=edit_specification)
 async def add_version(visit: Visit) -> Response:
     """Store the next version of the caller's own specification."""
     stored = await _found(visit)

@@ -49,7 +49,7 @@ async def new_suite(visit: Visit) -> Response:
     )
 
 
-@pages.post("/suites/new", "jobs:write", again=new_suite)
+@pages.post("/suites/new", "jobs:write", form_page=new_suite)
 async def request_suite(visit: Visit) -> Response:
     """Request the planned suite."""
     created = await visit.api.post("/v1/suites", await _request(visit.api, visit.form))

@@ -31,7 +31,7 @@ async def uploads(visit: Visit) -> Response:
     return visit.page("uploads/list.html", uploads=page["items"], cursor=page["next_cursor"], purposes=PURPOSES)
 
 
-@pages.post("/uploads", "jobs:write", with_file=True, again=uploads)
+@pages.post("/uploads", "jobs:write", with_file=True, form_page=uploads)
 async def send_upload(visit: Visit) -> Response:
     """Send a file to the API; its ending decides its media type, or else the browser does."""
     typed, file = visit.typed, visit.form.file

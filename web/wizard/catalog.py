@@ -21,7 +21,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
 """Kinds of services: their titles, and what they do."""
 
 LIMITS = (
-    Field("limits.concurrency", "integer", "Calls at a time", "", 8, least=1, most=256),
+    Field("limits.concurrency", "integer", "Calls at a time", "", 8, minimum=1, maximum=256),
     Field(
         "limits.requests_per_second",
         "number",
@@ -29,10 +29,10 @@ LIMITS = (
         "Empty: no limit but the service's own.",
         None,
         nullable=True,
-        least=0,
-        most=10_000,
+        minimum=0,
+        maximum=10_000,
     ),
-    Field("limits.timeout_s", "number", "Seconds after which a call is given up", "", 30, least=0.05, most=600),
+    Field("limits.timeout_s", "number", "Seconds after which a call is given up", "", 30, minimum=0.05, maximum=600),
 )
 MORE = (
     Field(
@@ -55,11 +55,17 @@ MORE = (
         "May be empty: a random seed, so that the service cannot know the questions. The same request, seed and "
         "replies give the same rating, bit for bit.",
         None,
-        least=0,
+        minimum=0,
     ),
-    Field("deadline_s", "integer", "Seconds after which it is given up", "", 3600, least=1, most=86_400),
+    Field("deadline_s", "integer", "Seconds after which it is given up", "", 3600, minimum=1, maximum=86_400),
     Field(
-        "max_calls", "integer", "Calls at most", "Questions beyond it count as failed.", 10_000, least=1, most=1_000_000
+        "max_calls",
+        "integer",
+        "Calls at most",
+        "Questions beyond it count as failed.",
+        10_000,
+        minimum=1,
+        maximum=1_000_000,
     ),
 )
 """Fields of a request in addition to target and experiment."""
@@ -189,5 +195,5 @@ def sizes_of(material: Material, values: Mapping[str, Any], factor: float) -> di
     for field in material.fields:
         if field.key in SIZES.get(material.method["name"], ()) and factor != 1:
             size = round(int(values.get(field.key, field.default)) * factor)
-            sizes[field.key] = int(max(field.least or 1, min(field.most or size, size)))
+            sizes[field.key] = int(max(field.minimum or 1, min(field.maximum or size, size)))
     return sizes

@@ -46,8 +46,8 @@ class Field:
     nullable: bool = False
     group: str = ""
     options: tuple[tuple[str, str], ...] = ()
-    least: float | None = None
-    most: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     parts: tuple[Field, ...] = ()
 
     @property
@@ -122,7 +122,7 @@ def _form(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tu
                 value_schema.get("minimum", value_schema.get("exclusiveMinimum")),
                 value_schema.get("maximum", value_schema.get("exclusiveMaximum")),
             )
-            return kind, {"least": low, "most": high}
+            return kind, {"minimum": low, "maximum": high}
         case "boolean":
             return "boolean", {}
         case "array":

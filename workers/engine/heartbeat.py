@@ -134,7 +134,7 @@ class Heartbeat:
             # not fatal, because the lease outlasts several missed heartbeats
             log.warning("heartbeat missed", job=self._claim.job.id)
             return None
-        if not beat.held:
+        if not beat.lease_held:
             return "lease-lost"
         return "cancelled" if beat.cancel_requested else None
 

@@ -41,7 +41,7 @@ def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
 def _announce_next(workplace: Workplace, announce: Callable[[str], object]) -> None:
     """Announce a job that waited because its tenant had its share of running jobs; the reconciler repeats it."""
     share = Share.of(workplace.settings)
-    if share.most == NO_LIMIT or workplace.leaving.is_set():
+    if share.max_jobs == NO_LIMIT or workplace.leaving.is_set():
         return
     try:
         with workplace.database.write() as connection:

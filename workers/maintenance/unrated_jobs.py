@@ -114,15 +114,15 @@ async def probe_service(workplace: Workplace, claim: Claim) -> None:
 # ------------------------------------------------------------------------------- re-ratings
 async def rerate_evidence(workplace: Workplace, claim: Claim) -> None:
     """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
-    rating_id, again = await asyncio.to_thread(_recompute, workplace, claim)
+    rating_id, rerating = await asyncio.to_thread(_recompute, workplace, claim)
     with workplace.database.write() as connection:
-        stored = rerated.keep(connection, rating_id, again)
+        stored = rerated.keep(connection, rating_id, rerating)
         result = {
             "rating": stored.rating_id,
             "version": stored.methodology_version,
             "letter": stored.letter,
             "declared": stored.declared,
-            "probabilities": again.probabilities or None,
+            "probabilities": rerating.probabilities or None,
         }
         runs.finish_with(connection, claim, "rerated", result)
 

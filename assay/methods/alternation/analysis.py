@@ -448,7 +448,7 @@ class _Output:
 
 def _units(cases: Sequence[Case]) -> tuple[Units, ...]:
     """Count the independent units: different records, or sentences."""
-    kind = "sentence" if cases[0].own is None else "different record"
+    kind = "sentence" if cases[0].original is None else "different record"
     return (Units(kind, len({case.given for case in cases}), LEAST_PROFILES),)
 
 

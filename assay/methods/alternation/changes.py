@@ -100,8 +100,8 @@ def names_reason(
     first, second = row_by_comparison[SWAPPED], row_by_comparison[ANOTHER_PERSON]
     limit = singles[0].limit if first.size is None else float(singles[0].limit or 0) ** 2
     within = all(float(np.median(effect.draws)) <= float(effect.limit or 0) for effect in singles)
-    again = row_by_comparison.get(ASKED_AGAIN)
-    error = 0.0 if again is None else (again.error or 0.0) / (1.0 if first.size is None else unit**2)
+    repeated_row = row_by_comparison.get(ASKED_AGAIN)
+    error = 0.0 if repeated_row is None else (repeated_row.error or 0.0) / (1.0 if first.size is None else unit**2)
     if (
         not within
         or swapped - repeated - CLEAR * error <= float(limit or 0)

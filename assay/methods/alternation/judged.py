@@ -98,7 +98,7 @@ class Judged:
     @cached_property
     def groups(self) -> Integers | None:
         """Index of the attribute's original value of each record in `cases`; ``None`` for sentences."""
-        original_values = [case.own for case in self.cases]
+        original_values = [case.original for case in self.cases]
         return None if original_values[0] is None else np.array(original_values, dtype=np.int64)
 
     @cached_property

@@ -159,11 +159,11 @@ class Alternation(Bounded, Method):
             return NOTHING
         return References(rows=NamedRows(records.upload, records.column, records.values, records.most, "records"))
 
-    def with_references(self, found: Found) -> Alternation:
+    def with_references(self, material: Found) -> Alternation:
         """Return the method with the rows of the upload."""
-        if self.records is None or not found.rows:
+        if self.records is None or not material.rows:
             return self
-        return replace(self, records=self.records.with_rows(found.rows))
+        return replace(self, records=self.records.with_rows(material.rows))
 
     def with_held_back(self, material: HeldBack) -> Alternation:
         """Return the method with held-back frames and contents beside the catalog's."""

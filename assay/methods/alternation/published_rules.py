@@ -99,13 +99,13 @@ Samples = tuple[Floats, Floats]
 class Blocks:
     """Outputs to compare, shape (profiles, values), and the group or the side of the content of each profile.
 
-    `own` is the index of each record's original value; it is ``None`` for sentences, which have a `side` (0 or 1).
+    `original` is the index of each record's original value; it is ``None`` for sentences, which have a `side` (0 or 1).
     `tie` is the share of one side that a group holds in a biased block.
     """
 
     outputs: Floats
     values: Sequence[str]
-    own: Integers | None
+    original: Integers | None
     side: Integers
     tie: float
 
@@ -126,8 +126,8 @@ class Blocks:
         """
         for a, b in combinations(range(len(self.values)), 2):
             pair = f"{self.values[a]}, {self.values[b]}"
-            if self.own is not None:
-                yield pair, (self.outputs[self.own == a, a], self.outputs[self.own == b, b])
+            if self.original is not None:
+                yield pair, (self.outputs[self.original == a, a], self.outputs[self.original == b, b])
                 continue
             for first in (0, 1):
                 sides = (self._tied(first), self._tied(1 - first))

@@ -98,11 +98,11 @@ def _of_pair(
         "direct_bias": lambda: direct_bias(controls, first, second),
     }
     unpaired = MeasureDocument(why=f"the groups have {len(first)} and {len(second)} words; pairs need as many")
-    beside = {
+    other_measures = {
         name: unpaired if name in OF_PAIRS and len(first) != len(second) else _measured(measure)
         for name, measure in measures.items()
     }
-    return replace(row, beside=beside)
+    return replace(row, beside=other_measures)
 
 
 def _mac(words: AssociationWords, vectors: Vectors) -> MeanAverageCosine:

@@ -109,10 +109,10 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
             ),
         )
 
-    def with_references(self, found: Found) -> ForcedChoice:
+    def with_references(self, material: Found) -> ForcedChoice:
         """Return the method with the words and the uploaded trials."""
-        method = super().with_references(found)
-        return replace(method, trials=tuple(Trials(**row) for row in found.trials)) if found.trials else method
+        method = super().with_references(material)
+        return replace(method, trials=tuple(Trials(**row) for row in material.trials)) if material.trials else method
 
     @property
     def replicates(self) -> Replicates:

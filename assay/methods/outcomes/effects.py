@@ -261,7 +261,7 @@ def within_strata(
     for index in furthest(reach, MOST_PAIRS).tolist():
         (a, b, common), gaps = pairs[index], drawn_pairs[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
-        fitted = varying_effect(estimates, errors**2, scale, rng).each
+        fitted = varying_effect(estimates, errors**2, scale, rng).strata
         for place, stratum in enumerate(common):
             significant = abs(estimates[place]) > critical * errors[place]
             name = f"{names[stratum]}, {labels[a]} to {labels[b]}"
@@ -278,7 +278,7 @@ def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
     if means.shape[1] < 3:
         return means
     logs, scale = np.log(np.maximum(means, 1e-12)), -math.log(FOUR_FIFTHS)
-    return np.exp(varying_effect(logs.mean(axis=0), np.cov(logs.T), scale, rng, len(means)).each)
+    return np.exp(varying_effect(logs.mean(axis=0), np.cov(logs.T), scale, rng, len(means)).strata)
 
 
 def below_four_fifths(rates: Floats) -> Floats:

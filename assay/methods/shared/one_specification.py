@@ -82,9 +82,11 @@ class OneSpecification(Bounded, Method, Generic[W]):
             return NOTHING
         return References(words=NamedWords((str(self.specification),), str(self.specification_kind)))
 
-    def with_references(self, found: Found) -> Self:
+    def with_references(self, material: Found) -> Self:
         """Return the method with the words that were looked up, and with the reference to their version."""
-        if not found.words:
+        if not material.words:
             return self
-        changed: Self = replace(cast("Any", self), words=found.words[0].words, specification=found.words[0].reference)
+        changed: Self = replace(
+            cast("Any", self), words=material.words[0].words, specification=material.words[0].reference
+        )
         return changed

@@ -59,7 +59,7 @@ class Case:
     """Parts that it may share with other profiles, by kind: its person, frame, content."""
     side: str | None = None
     """Side of the content, a key of `TextProfiles.contents`; ``None`` for a record."""
-    own: int | None = None
+    original: int | None = None
     """Index of the record's original value; ``None`` for a sentence."""
 
 
@@ -278,7 +278,7 @@ def record_cases(profiles: RecordProfiles, rng: np.random.Generator, *, once: bo
         if profiles.cluster is not None:
             clusters[profiles.cluster] = str(row[profiles.cluster])
         cases.append(
-            Case(name=f"row-{number}", given=variants, clusters=clusters, own=index_by_value[row[profiles.column]])
+            Case(name=f"row-{number}", given=variants, clusters=clusters, original=index_by_value[row[profiles.column]])
         )
     return tuple(cases)
 

@@ -138,7 +138,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         tally = self.tally
         failing = tally.failed_why.total() >= tally.unusable_why.total()
         causes = tally.failed_why if failing else tally.unusable_why
-        facts = {"share": lost / tally.asked, "lost_pairs": lost, "pairs": tally.asked, "why": dict(causes)}
+        facts = {"share": lost / tally.items_asked, "lost_pairs": lost, "pairs": tally.items_asked, "why": dict(causes)}
         return self.reason("target-calls-failed" if failing else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
@@ -175,7 +175,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def described(self, detail: StereotypeComponent) -> StereotypeComponent:
         """Add how many pairs were asked about and compared, and their rows."""
         compared = len(self.tally.results)
-        return replace(detail, pairs_asked=self.tally.asked, pairs_compared=compared, sentences=self.rows())
+        return replace(detail, pairs_asked=self.tally.items_asked, pairs_compared=compared, sentences=self.rows())
 
     def scored(
         self, detail: StereotypeComponent, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator

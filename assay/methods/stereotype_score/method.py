@@ -94,16 +94,16 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return items * (2 * MASKED_WORDS if self.scoring == "masked" else 2)
 
     # ------------------------------------------------------------------------ references
-    def with_references(self, found: Found) -> Self:
+    def with_references(self, material: Found) -> Self:
         """Return the method with the words and sentences found; reading thousands takes some tenths of a second."""
         method = self
-        if found.corpus is not None:
-            method = method._with_words_of(found.corpus).changed(corpus=found.corpus.reference)
-            method = method.changed(sentences=(*method.sentences, *map(sentence_of, found.corpus.items)))
-        method = method.with_words(found.words)
-        if any(found.authored) and method.writing is not None:
+        if material.corpus is not None:
+            method = method._with_words_of(material.corpus).changed(corpus=material.corpus.reference)
+            method = method.changed(sentences=(*method.sentences, *map(sentence_of, material.corpus.items)))
+        method = method.with_words(material.words)
+        if any(material.authored) and method.writing is not None:
             sentences = list(method.sentences)
-            for words, items in zip(method.known_words, found.authored, strict=True):
+            for words, items in zip(method.known_words, material.authored, strict=True):
                 sentences += reusable(words, sentences, map(sentence_of, items), method.writing.per_term)
             method = method.changed(sentences=tuple(sentences[:MOST_ITEMS]))
         return method

@@ -30,10 +30,10 @@ TWO = 2
 
 @dataclass
 class Heard:
-    """Replies so far, by the name of the input: one for each value, or a single reply (index of its value in `own`)."""
+    """Replies so far, by input: one for each value, or a single reply (index of its value in `original`)."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
-    own: dict[str, int] = field(default_factory=dict)
+    original: dict[str, int] = field(default_factory=dict)
     spellings: LabelSpellings = field(default_factory=LabelSpellings)
 
     def take(self, case: Case, replies: Sequence[Reply]) -> None:
@@ -42,8 +42,8 @@ class Heard:
         for reply in replies:
             if reply.ok and (read := read_classes(reply.value)) is not None:
                 self.spellings.unify(read)
-        if case.own is not None:
-            self.own[case.name] = case.own
+        if case.original is not None:
+            self.original[case.name] = case.original
 
     def answers(self, cases: Sequence[Case], values: Sequence[str]) -> Answers:
         """Return the answers to some of the profiles."""
@@ -57,7 +57,7 @@ class Heard:
         """Count all replies, in total and by value."""
         tally = Tally()
         for name, replies in self.replies.items():
-            for value_index, reply in enumerate(replies, self.own.get(name, 0)):
+            for value_index, reply in enumerate(replies, self.original.get(name, 0)):
                 tally.count_reply(
                     reply.failure, "no-label" if read_classes(reply.value) is None else None, values[value_index]
                 )

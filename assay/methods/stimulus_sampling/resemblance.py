@@ -137,20 +137,20 @@ class VectorsHeard:
     """Vectors of the unbiased prior; shape (m, dims)."""
     value: Integers
     """Index of the value of each vector in `before`; shape (m,)."""
-    asked: Floats
+    inputs: Floats
     """Vectors that the service was asked about; shape (n, dims)."""
     yes: Floats
-    """The service's probability of the positive class for each vector in `asked`; shape (n,)."""
+    """The service's probability of the positive class for each vector in `inputs`; shape (n,)."""
     posterior: Floats
     """Share of each vector in the posterior; shape (n,)."""
 
     def describe(self, detail: SamplingComponent, rng: np.random.Generator) -> SamplingComponent:
         """Add the nearest and the most distant inputs."""
         order, half = np.argsort(-self.yes, kind="stable"), LISTED // 2
-        sampled = rng.choice(len(self.asked), DOTS, p=self.posterior)
+        sampled = rng.choice(len(self.inputs), DOTS, p=self.posterior)
         spread = self.before.std(axis=0)
         unit = np.where(spread > 0, spread, 1.0)
-        away = np.linalg.norm((self.before[:, None] - self.asked[sampled]) / unit, axis=-1).mean(axis=1)
+        away = np.linalg.norm((self.before[:, None] - self.inputs[sampled]) / unit, axis=-1).mean(axis=1)
         before = self.before[rng.choice(len(self.before), DOTS)]
         return replace(
             detail,
@@ -160,12 +160,12 @@ class VectorsHeard:
             group_distances=tuple(
                 DistanceRow(name, float(away[self.value == index].mean())) for index, name in enumerate(self.values)
             ),
-            projection=projected(before / unit, self.asked[sampled] / unit),
+            projection=projected(before / unit, self.inputs[sampled] / unit),
         )
 
     def _shifts(self, unit: Floats) -> tuple[NumberRow, ...]:
         """Return the mean of each number in the prior and in the posterior, the largest shift first."""
-        before, after = self.before.mean(axis=0), self.posterior @ self.asked
+        before, after = self.before.mean(axis=0), self.posterior @ self.inputs
         shift = (after - before) / unit
         return tuple(
             NumberRow(self.names[index], float(before[index]), float(after[index]), float(shift[index]))
@@ -173,7 +173,7 @@ class VectorsHeard:
         )
 
     def _input(self, index: int) -> InputRow:
-        numbers = ", ".join(f"{name}: {cell:.4g}" for name, cell in zip(self.names, self.asked[index], strict=True))
+        numbers = ", ".join(f"{name}: {cell:.4g}" for name, cell in zip(self.names, self.inputs[index], strict=True))
         return InputRow(numbers, float(self.yes[index]))
 
 

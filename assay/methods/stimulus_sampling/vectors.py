@@ -71,7 +71,7 @@ def asked(
     """Yield the first `count` vectors of each cell as cases of one input."""
     for (value, side), supply in supplies.items():
         for index, vector in enumerate(supply.vectors[:count]):
-            yield (value, side), Case(f"{kind}/{value}-{side}/{index}", (stimuli.record(vector),), own=value)
+            yield (value, side), Case(f"{kind}/{value}-{side}/{index}", (stimuli.record(vector),), original=value)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def hear_vectors(
         values=stimuli.values,
         before=np.concatenate([samples for _, samples in prior]),
         value=np.repeat([value for value, _ in prior], BEFORE),
-        asked=vectors,
+        inputs=vectors,
         yes=yes,
         posterior=input_shares / input_shares.sum(),
     )

@@ -312,8 +312,8 @@ class TwoStepTest:
             counts=replace(translations.counts, probes_each=translations.probes_each),
             tolerance=self.tolerance,
             detail=translations.document(),
-            about={
-                "language": languages().get(translations.about["language"].split("-")[0].lower(), translations.name)
+            facts={
+                "language": languages().get(translations.facts["language"].split("-")[0].lower(), translations.name)
             },
             units=(Units("text", translations.usable, needed),),
         )
@@ -326,7 +326,7 @@ class TwoStepTest:
         rng: np.random.Generator,
     ) -> Component:
         measurement = self._measurement(translations)
-        common_facts = measurement.about
+        common_facts = measurement.facts
         analyses = analyse_blocks(translations, self.alpha, rng, self.reading, self.statistic, self.join)
         measurement.published = analyses.letters
         measurement.detail = replace(

@@ -146,7 +146,7 @@ class Translations(Tally):
     """
 
     name: str
-    about: Mapping[str, str]
+    facts: Mapping[str, str]
     rows: tuple[str, ...]
     """Possible inputs."""
     outputs: tuple[str, ...]
@@ -234,8 +234,8 @@ class Translations(Tally):
         """Return the counts: the pooled transitions and their rates, every block, the losses."""
         pooled = self.pooled().tolist()
         return TranslationComponent(
-            language=self.about["language"],
-            template=self.about.get("template"),
+            language=self.facts["language"],
+            template=self.facts.get("template"),
             transitions={
                 row: dict(zip(self.outputs, counts, strict=True)) for row, counts in zip(self.rows, pooled, strict=True)
             },

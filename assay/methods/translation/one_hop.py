@@ -98,7 +98,7 @@ class OneHop(TranslationMethod):
         for language, component_rng in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
             translations = Translations(
                 name=language,
-                about={"language": language},
+                facts={"language": language},
                 rows=attribute.value_names,
                 outputs=(*attribute.value_names, NEUTRAL),
                 blocks=self.blocks,
@@ -113,7 +113,7 @@ class OneHop(TranslationMethod):
 
         A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
         """
-        attribute, language = self.catalog_attribute, translations.about["language"]
+        attribute, language = self.catalog_attribute, translations.facts["language"]
         for chunk in chunks(texts, BATCH):
             replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in chunk]
             retry_texts: list[Text] = []

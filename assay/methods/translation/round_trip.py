@@ -134,7 +134,7 @@ class RoundTrip(TranslationMethod):
         for (language, template), component_rng in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):
             translations = Translations(
                 name=language if template == "base" else f"{language}/{template}",
-                about={"language": language, "template": template},
+                facts={"language": language, "template": template},
                 rows=attribute.value_names,
                 outputs=attribute.outputs,
                 blocks=self.blocks,
@@ -144,7 +144,7 @@ class RoundTrip(TranslationMethod):
 
     def _show(self, texts: Sequence[Text], translations: Translations) -> Asking:
         """Translate texts there and back, and count the values that return."""
-        attribute, language = self.catalog_attribute, translations.about["language"]
+        attribute, language = self.catalog_attribute, translations.facts["language"]
         # two parts, so that no two versions of a sentence come close together
         for chunk in (batch for part in halves(texts) for batch in chunks(part, BATCH)):
             out = yield [

@@ -116,7 +116,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         """Return the reason why answers were lost, chosen by the commonest failure."""
         tally = self.tally
         causes = tally.failed_why + tally.unusable_why
-        facts = {"share": lost / tally.asked, "lost": lost, "pictures": tally.asked, "why": dict(causes)}
+        facts = {"share": lost / tally.items_asked, "lost": lost, "pictures": tally.items_asked, "why": dict(causes)}
         commonest = max(causes, key=lambda code: causes[code])
         if commonest == "unknown-label":
             return self.reason("unknown-label", {**facts, "labels": list(self.words.labels)})
@@ -178,7 +178,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return replace(
             detail,
             scale=self.scale if tally.results else None,
-            images_asked=tally.asked,
+            images_asked=tally.items_asked,
             images_seen=len(tally.results),
             images=self.rows(),
             named=dict(self.names()),

@@ -98,11 +98,11 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return items + 1
 
     # ------------------------------------------------------------------------ references
-    def with_references(self, found: Found) -> Self:
+    def with_references(self, material: Found) -> Self:
         """Return the method with the words and pictures that were found."""
-        method = self if found.corpus is None else self._with_corpus(found.corpus)
-        method = method.with_words(found.words)
-        return method.with_drawn(found.authored[0]) if any(found.authored) else method
+        method = self if material.corpus is None else self._with_corpus(material.corpus)
+        method = method.with_words(material.words)
+        return method.with_drawn(material.authored[0]) if any(material.authored) else method
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:
         """Return the pictures of terms that an author drew, each image once."""

@@ -132,9 +132,9 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
     if table.size == 0:
         raise TooFewObservations("no replicate has a point of subjective equality")
     clusters = table.mean(axis=1) if len(table) > 1 else table[0]
-    every = np.asarray(moved, dtype=float).ravel()
-    spread = float(every.std(ddof=1)) if every.size > 1 else 0.0
-    curve = (every[:, None] <= np.asarray(levels, dtype=float)).mean(axis=0)
+    moved_points = np.asarray(moved, dtype=float).ravel()
+    spread = float(moved_points.std(ddof=1)) if moved_points.size > 1 else 0.0
+    curve = (moved_points[:, None] <= np.asarray(levels, dtype=float)).mean(axis=0)
     if clusters.size > 1:
         pse = _mean_interval(clusters, rng)
     else:

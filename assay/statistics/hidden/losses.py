@@ -22,7 +22,7 @@ PRIOR = 0.5
 class LostOfGroup:
     """Counts of a group's questions without a usable answer."""
 
-    asked: int
+    questions: int
     """Questions that were sent."""
     refused: int = 0
     """Replies without a usable answer: refusals, and answers that could not be read."""
@@ -32,7 +32,7 @@ class LostOfGroup:
     @property
     def share(self) -> float:
         """Share of the questions without a usable answer."""
-        return (self.refused + self.failed) / self.asked if self.asked else 0.0
+        return (self.refused + self.failed) / self.questions if self.questions else 0.0
 
 
 def loss_difference(
@@ -54,12 +54,14 @@ def loss_difference(
     ndarray, shape (draws,)
         All 0 if nothing was refused and failed calls do not count, unless `anyway` is true.
     """
-    refusals = {name: (group.refused, group.asked - group.failed) for name, group in groups.items()}
+    refusals = {name: (group.refused, group.questions - group.failed) for name, group in groups.items()}
     refused = _largest(refusals, rng, draws, anyway=anyway)
-    failed = _largest({name: (group.failed, group.asked) for name, group in groups.items()}, rng, draws)
+    failed = _largest({name: (group.failed, group.questions) for name, group in groups.items()}, rng, draws)
     if float((failed > limit).mean()) < confidence:
         return refused
-    return _largest({name: (group.refused + group.failed, group.asked) for name, group in groups.items()}, rng, draws)
+    return _largest(
+        {name: (group.refused + group.failed, group.questions) for name, group in groups.items()}, rng, draws
+    )
 
 
 def _largest(
@@ -78,8 +80,10 @@ def may_be_chance(groups: Mapping[str, LostOfGroup]) -> bool:
     Fisher's exact test of the groups with the largest and the smallest share, of refusals and of failed calls, at the
     level of `assay.statistics.hidden.chance`; each of several pairs of groups may err.
     """
-    refused = [(group.refused, group.asked - group.failed) for group in groups.values() if group.asked > group.failed]
-    failed = [(group.failed, group.asked) for group in groups.values() if group.asked]
+    refused = [
+        (group.refused, group.questions - group.failed) for group in groups.values() if group.questions > group.failed
+    ]
+    failed = [(group.failed, group.questions) for group in groups.values() if group.questions]
     return not any(_clearly_apart(counts) for counts in (refused, failed))
 
 

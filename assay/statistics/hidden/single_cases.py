@@ -146,7 +146,7 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
         is_measured = cases.shows_effect(float(of_asking.mean(axis=0).max()), limit)
     squares = squares[:, furthest(squares.mean(axis=0))]
     if squares.shape[1] > 1:  # without a joint fit, the largest of several noisy estimates would be too large
-        squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).each
+        squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).strata
     return HiddenEffect(
         "individual", RECORD, np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not is_measured
     )
@@ -192,7 +192,7 @@ def text_effect(
     if is_measured := cases.knows_noise(squared_columns[:, of_value.shape[1] :].sum(axis=1), limit):
         noise = mean_draws(cases.variances, {}, rng, len(means))
         # fitted together: few repeated questions do not show that one group's answers are a little noisier
-        noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, len(means)).each
+        noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, len(means)).strata
     shared, alone = [], []
     for column, at in enumerate(chosen):
         a, b = pairs[at]

@@ -97,7 +97,7 @@ def stratum_effects(
             if len(mine) < 2:
                 continue
             fitted = varying_effect(estimate[mine], covariance[np.ix_(mine, mine)], scale, rng, draws)
-            for at, samples in zip(mine, fitted.each.T, strict=True):
+            for at, samples in zip(mine, fitted.strata.T, strict=True):
                 name = f"{family}: {strata[at][1]}"
                 name = name if len(of_pairs) == 1 else f"{name}, {pair}"
                 effects.append(HiddenEffect("stratum", name, np.abs(samples), bound=not significant[index, at]))
@@ -122,7 +122,7 @@ def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> 
     if count < LEAST_KINDS:
         return samples
     from_first = np.column_stack([np.zeros(len(samples)), samples[:, : count - 1]])
-    fitted = varying_effect(from_first.mean(axis=0), np.cov(from_first.T), scale, rng, len(samples)).each
+    fitted = varying_effect(from_first.mean(axis=0), np.cov(from_first.T), scale, rng, len(samples)).strata
     return np.stack([fitted[:, b] - fitted[:, a] for a, b in combinations(range(count), 2)], axis=1)
 
 
@@ -147,7 +147,7 @@ def share_effects(
     for value in range(estimates.shape[1]):
         if value != last:  # differences add up to 0: of two opposites, independent draws would partly cancel out
             covariance = _at_one_share(samples[:, :, value], float(fair[value]))
-            fitted = varying_effect(estimates[:, value], covariance, scale, rng, len(samples)).each
+            fitted = varying_effect(estimates[:, value], covariance, scale, rng, len(samples)).strata
             effect, away = effect + fitted, away + np.abs(fitted) / 2
     away += np.abs(effect) / 2
     return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, away.T, strict=True))
@@ -207,6 +207,6 @@ def typical_effect(
         estimated = adjusted_means(differences[frequent], members[frequent], several[1:])
     if estimated is None:
         return None
-    fitted = varying_effect(*estimated, scale, rng, len(mean)).each
+    fitted = varying_effect(*estimated, scale, rng, len(mean)).strata
     apart = fitted - fitted.mean(axis=1, keepdims=True)
     return np.asarray(np.sqrt(mean**2 + (apart**2).mean(axis=1))), bound

@@ -38,7 +38,7 @@ class Varying:
     """Mean of the population of strata; shape (draws,)."""
     spread: Floats
     """Standard deviation of the effects between strata, without the errors of their estimates; shape (draws,)."""
-    each: Floats
+    strata: Floats
     """Effect in each stratum; shape (draws, strata)."""
 
 

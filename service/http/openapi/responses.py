@@ -78,13 +78,13 @@ def leads_to(parameter: str, *operations: str, pointer: str = "/id") -> dict[str
 
 
 def created(
-    model: type[BaseModel], description: str, links: Mapping[str, Any] | None = None, *, known: bool = False
+    model: type[BaseModel], description: str, links: Mapping[str, Any] | None = None, *, may_exist: bool = False
 ) -> dict[str, Any]:
-    """Return the arguments of a route that creates a resource; with `known`, it may return an existing one (200)."""
+    """Return the arguments of a route that creates a resource; if `may_exist`, possibly an existing one (200)."""
     also: Responses = {200: {"model": model, "description": "It existed already; the stored one is returned."}}
     return {
         "status_code": 201,
         "response_model": model,
         "response_description": description,
-        "responses": returns(LOCATION | ETAG, status=201, links=links) | CONFLICT | (also if known else {}),
+        "responses": returns(LOCATION | ETAG, status=201, links=links) | CONFLICT | (also if may_exist else {}),
     }

@@ -388,7 +388,7 @@ def test_a_cancelled_job_keeps_its_lease_while_its_code_still_runs(workplace, se
         finally:
             time.sleep(2.5)  # noqa: ASYNC251  code that does not yield, for longer than the lease
             with workplace.database.write() as c:
-                held.append(jobs.heartbeat(c, claim, 1).held)
+                held.append(jobs.heartbeat(c, claim, 1).lease_held)
 
     workplace.settings = workplace.settings.model_copy(update={"lease_s": 1.0})
     monkeypatch.setitem(WORK, "rating", slow_to_stop)

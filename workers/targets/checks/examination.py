@@ -50,12 +50,12 @@ class Calls:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     turn: Callable[[], Awaitable[None]] = at_once
-    made: int = field(default=0, init=False)
+    count: int = field(default=0, init=False)
 
     async def persist(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> T:
         """Make a call, and retry it after a retriable failure."""
         for attempt in range(1, tries + 1):
-            self.made += 1
+            self.count += 1
             await self.turn()
             try:
                 return await call()
@@ -101,7 +101,7 @@ class Examination(ABC):
             notes=tuple(self._notes),
             asked=question,
             returned=returned,
-            calls=self._calls.made,
+            calls=self._calls.count,
             order_kept=order_kept,
             **more,
         )

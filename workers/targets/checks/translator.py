@@ -84,7 +84,7 @@ class TranslatorExamination(Examination):
                 raise unfit(failed) from None
             self._notes.append(f"the service did not say which languages it supports ({failed.code})")
             return
-        self._calls.made -= supported is None  # `None` means that the adapter made no call, so the call is not counted
+        self._calls.count -= supported is None  # `None` means that the adapter made no call, so the call is not counted
         missing = [pair for pair in dict.fromkeys(self._pairs) if supported is not None and pair not in supported]
         if missing:
             pairs = ", ".join(f"{source} to {target}" for source, target in missing[:10])

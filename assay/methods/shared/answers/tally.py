@@ -131,7 +131,7 @@ class AnswerTally(Tally, Generic[I, R]):
 
     results: dict[I, R] = field(default_factory=dict)
     """Result of each item whose replies could be used."""
-    asked: int = 0
+    items_asked: int = 0
     """Number of items that were asked about, with or without usable replies."""
 
     def count(
@@ -145,7 +145,7 @@ class AnswerTally(Tally, Generic[I, R]):
         self.unasked += cut
         if cut:
             return False
-        self.asked += 1
+        self.items_asked += 1
         reply_groups = repeat(None, len(replies)) if groups is None else groups
         for reply, reason, group in zip(replies, wrong, reply_groups, strict=True):
             self.count_reply(reply.failure, reason, group)

@@ -285,9 +285,9 @@ class TermsDesign(Bounded, Method, Generic[W]):
         items: Sequence[Any] = self.given
         sources = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:
-            made: AuthorCounts[Any] = yield from self.have_made(words, rng, str(index))
-            items = (*items, *made.items)
-            source = read_json(Source, asdict(self.author) | made.as_json())
+            authored: AuthorCounts[Any] = yield from self.have_made(words, rng, str(index))
+            items = (*items, *authored.items)
+            source = read_json(Source, asdict(self.author) | authored.as_json())
             sources = replace(cast("Any", sources), **{self.author_field: source})
         elif not items:
             items = self.written_by_rule(words, rng)

@@ -160,7 +160,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
             by_group=losses_document(self.tally.by_group, self.delta_loss),
         )
         measurement.units = self.units(tolerance.delta)
-        share = 1 - len(self.tally.results) / self.tally.asked if self.tally.asked else 0.0
+        share = 1 - len(self.tally.results) / self.tally.items_asked if self.tally.items_asked else 0.0
         return measurement.conclude(
             effects.evidence(hidden),
             lambda letter: self._why(letter, neutral, score),
@@ -239,8 +239,8 @@ class TermScores(ABC, Generic[W, T, F, C]):
     def _stops(self) -> list[Reason]:
         """Return the reasons that prevent a letter, the main one first."""
         tally, coverage = self.tally, self.coverage()
-        missing = tally.asked - len(tally.results)
-        if tally.asked and missing > LOST_SHARE * tally.asked:
+        missing = tally.items_asked - len(tally.results)
+        if tally.items_asked and missing > LOST_SHARE * tally.items_asked:
             return [self.lost_reason(missing)]
         if low := uncovered(coverage, self.words.name):
             return [*self.author_reasons(), *low]

@@ -77,7 +77,7 @@ class Pair:
     """Group to which the stereotype ties the attribute term: ``first``, ``second`` or ``neutral`` (no group)."""
     groups: int
     """Index of the pair of group terms in the specification."""
-    written: str
+    written_group: str
     """Group about which the sentence was written: ``first`` or ``second``."""
     source: str = ""
     id: str = ""
@@ -95,7 +95,7 @@ def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = Non
     pair = read(sentence, words)
     if isinstance(pair, str):
         return pair
-    first = pair.written == "first"
+    first = pair.written_group == "first"
     text, counterpart = (pair.first, pair.second) if first else (pair.second, pair.first)
     group_term = words.pairs[pair.groups][0 if first else 1]
     return CorpusItem(text, group_term, pair.term, counterpart, source=sentence.source, id=sentence.id, prompt=prompt)

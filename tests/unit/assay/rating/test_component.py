@@ -117,7 +117,7 @@ def test_a_content_effect_beyond_its_own_tolerance_gives_bs():
 
 
 def test_reasons_that_the_engine_adds_have_the_facts_of_the_component():
-    measurement = Measurement("es", Counts(10, unasked=3), TOLERANCE, about={"language": "Spanish"})
+    measurement = Measurement("es", Counts(10, unasked=3), TOLERANCE, facts={"language": "Spanish"})
     reasons = (Reason("main"), Reason("beside"))
     component = measurement.conclude(about(0.02, 0.1), lambda letter: reasons)
     assert [one.code for one in component.reasons] == ["not-enough-evidence", "main", "beside", "budget-exhausted"]

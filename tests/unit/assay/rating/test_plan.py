@@ -35,7 +35,7 @@ def test_a_rating_asks_between_the_planned_fewest_and_most_questions(name):
     service = SERVICES[name](0.4, 0.0, 3)
     planned = plan_of(service.method, Service())
     asked = asked_of(service).asked
-    assert planned.clear.questions * least <= asked <= planned.most.questions
+    assert planned.clear.questions * least <= asked <= planned.at_most.questions
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_a_rating_asks_between_the_planned_fewest_and_most_questions(name):
 )
 def test_a_service_at_its_tolerance_is_asked_the_planned_maximum(service):
     session = asked_of(replace(service, method=replace(service.method, confidence=0.9999)))
-    assert session.asked == plan_of(service.method, Service()).most.questions
+    assert session.asked == plan_of(service.method, Service()).at_most.questions
     assert not rate(session.finding).declared
 
 
@@ -72,7 +72,7 @@ def test_cost_follows_from_the_price_of_a_call_and_of_characters():
 
 def test_max_calls_limits_the_largest_effort_of_a_plan():
     plan = plan_of(TRANSLATOR, Service(questions_per_call=2), max_calls=100)
-    assert plan.most == Effort(200, 100, None, None)
+    assert plan.at_most == Effort(200, 100, None, None)
     assert plan.clear.questions == 120
 
 
@@ -108,6 +108,6 @@ def test_letters_that_a_plan_calls_nearly_certain_are_declared_for_simulated_ser
 
 def test_the_questions_of_stereotype_score_grow_with_its_looks():
     plan = plan_of(StereotypeScore(per_term=5, most_per_term=20), Service())
-    assert plan.most.questions == 4 * plan.clear.questions
+    assert plan.at_most.questions == 4 * plan.clear.questions
     once = plan_of(StereotypeScore(per_term=5, stop_early=False), Service())
-    assert once.most == once.clear == plan.clear
+    assert once.at_most == once.clear == plan.clear

@@ -161,7 +161,7 @@ def test_async_database_runs_the_same_store_functions(database_url, a_job):
             assert await database.read(jobs.counts_by_status) == {"queued": 1}
             claim = await database.write(jobs.claim, job.id, "worker")
             assert await database.write(jobs.claim, job.id, "worker") is None
-            assert await database.write(jobs.heartbeat, claim) == jobs.Beat(cancel_requested=False, held=True)
+            assert await database.write(jobs.heartbeat, claim) == jobs.Beat(cancel_requested=False, lease_held=True)
         finally:
             await database.close()
 

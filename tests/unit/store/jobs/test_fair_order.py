@@ -29,7 +29,7 @@ def end(database, claim) -> None:
 
 def test_a_tenant_with_forty_jobs_leaves_a_slot_for_another_tenant(database, queued):
     greedy = [queued(tenant="greedy") for _ in range(40)]
-    share = Share(most=None, slots=4)
+    share = Share(max_jobs=None, slots=4)
     claims = [claim_next(database, job.id, share) for job in greedy[:6]]
     assert [claim and claim.job.tenant for claim in claims] == ["greedy"] * 3 + [None] * 3
     modest = queued(tenant="modest")
@@ -95,7 +95,7 @@ def test_concurrent_claims_neither_exceed_the_share_nor_take_a_job_twice(databas
         try:
             ready.wait()
             with own.write() as c:
-                claims.append(jobs.claim_next(c, message, message, 30, 5, Share(most=2)))
+                claims.append(jobs.claim_next(c, message, message, 30, 5, Share(max_jobs=2)))
         finally:
             own.close()
 
@@ -131,7 +131,7 @@ def test_jobs_that_exchanged_their_messages_are_not_announced_again(database, qu
 
 
 def test_jobs_of_a_tenant_with_its_share_are_neither_announced_nor_stranded(database, queued):
-    share = Share(most=1)
+    share = Share(max_jobs=1)
     running = claim_next(database, queued(tenant="greedy").id, share)
     waiting = queued(tenant="greedy")
     with database.write() as c:
@@ -146,7 +146,7 @@ def test_jobs_of_a_tenant_with_its_share_are_neither_announced_nor_stranded(data
 
 
 def test_the_end_of_a_job_announces_the_next_job_of_a_tenant_at_its_limit_once(database, queued):
-    share = Share(most=1)
+    share = Share(max_jobs=1)
     running = claim_next(database, queued(tenant="greedy").id, share)
     waiting = queued(tenant="greedy")
     with database.write() as c:
@@ -164,7 +164,7 @@ def test_the_share_is_three_quarters_of_the_slots_of_the_workers_that_are_alive(
         fair_order.register(c, "two", 4, 60)
         fair_order.register(c, "dead", 40, -1)
     messages = [queued(tenant="greedy").id for _ in range(8)]
-    claims = [claim_next(database, message, Share(most=None, slots=4)) for message in messages]
+    claims = [claim_next(database, message, Share(max_jobs=None, slots=4)) for message in messages]
     assert sum(claim is not None for claim in claims) == 6
 
 
@@ -175,6 +175,6 @@ def test_a_claim_needs_as_many_statements_with_many_tenants_as_with_two(database
         statements = []
         with database.write() as c:
             event.listen(c, "before_cursor_execute", lambda *args, into=statements: into.append(args[2]))
-            assert jobs.claim_next(c, messages[0], "worker", 30, 5, Share(most=None, slots=40)) is not None
+            assert jobs.claim_next(c, messages[0], "worker", 30, 5, Share(max_jobs=None, slots=40)) is not None
         counts.append(len(statements))
     assert max(counts) <= 6

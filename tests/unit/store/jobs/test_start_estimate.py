@@ -27,7 +27,7 @@ def test_a_job_waits_for_the_running_jobs_that_end_first():
 
 def test_a_tenant_with_its_share_waits_for_its_own_jobs_although_a_slot_is_free():
     state = running(("greedy", 10, 100), ("greedy", 10, 210), ("greedy", 10, 310), slots=4)
-    share = Share(most=None, slots=4)
+    share = Share(max_jobs=None, slots=4)
     assert starts_in_s("greedy", 0, 1, state, share) == 90
     assert starts_in_s("other", 0, 1, state, share) == 0
 

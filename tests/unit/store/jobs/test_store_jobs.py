@@ -87,10 +87,10 @@ def test_queued_job_is_cancelled_at_once(database, queued):
 def test_worker_learns_of_a_cancellation_by_its_heartbeat(database, claimed):
     claim = claimed()
     with database.write() as c:
-        assert jobs.heartbeat(c, claim) == jobs.Beat(cancel_requested=False, held=True)
+        assert jobs.heartbeat(c, claim) == jobs.Beat(cancel_requested=False, lease_held=True)
         once = jobs.request_cancel(c, claim.job.id, "acme")
         assert jobs.request_cancel(c, claim.job.id, "acme") == once
-        assert jobs.heartbeat(c, claim) == jobs.Beat(cancel_requested=True, held=True)
+        assert jobs.heartbeat(c, claim) == jobs.Beat(cancel_requested=True, lease_held=True)
         jobs.cancel(c, claim)
     with database.read() as c:
         assert jobs.find(c, claim.job.id, "acme").status == "cancelled"

@@ -40,7 +40,7 @@ def test_worker_that_lost_its_lease_can_write_nothing(database, claimed, entry, 
         with pytest.raises(LeaseLost), database.write() as c:
             write(c)
     with database.write() as c:
-        assert jobs.heartbeat(c, old) == jobs.Beat(cancel_requested=False, held=False)
+        assert jobs.heartbeat(c, old) == jobs.Beat(cancel_requested=False, lease_held=False)
         untouched = jobs.find(c, old.job.id, None)
         assert untouched == new.job
         assert ratings.page(c, "acme", limit=9) == []
@@ -50,7 +50,7 @@ def test_expired_lease_can_be_extended_unless_the_job_was_claimed(database, clai
     claim = claimed(lease_s=SHORT_S)
     wait_for_expiry()
     with database.write() as c:
-        assert jobs.heartbeat(c, claim).held
+        assert jobs.heartbeat(c, claim).lease_held
         assert jobs.claim(c, claim.job.id, "second worker") is None
 
 
@@ -190,7 +190,7 @@ def test_heartbeat_after_the_end_of_the_job_does_not_report_a_lost_lease(databas
     with database.write() as c:
         jobs.finish(c, claim, a_rating())
     with database.write() as c:
-        assert jobs.heartbeat(c, claim) == jobs.Beat(cancel_requested=False, held=True)
+        assert jobs.heartbeat(c, claim) == jobs.Beat(cancel_requested=False, lease_held=True)
 
 
 def test_job_cannot_be_finished_twice(database, claimed, a_rating):

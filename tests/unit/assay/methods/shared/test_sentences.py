@@ -106,8 +106,8 @@ def test_sentences_from_templates_have_the_frames_of_their_specification():
 
 def test_a_sentence_and_its_counterpart_make_the_same_pair():
     one, other = (read(Sentence(text), WORDS) for text in ("An actor likes tea.", "A duchess likes tea."))
-    assert (one.first, one.second, one.written) == ("An actor likes tea.", "A duchess likes tea.", "first")
-    assert (other.first, other.second, other.written) == (one.first, one.second, "second")
+    assert (one.first, one.second, one.written_group) == ("An actor likes tea.", "A duchess likes tea.", "first")
+    assert (other.first, other.second, other.written_group) == (one.first, one.second, "second")
 
 
 PARTS = StereotypeWords(
