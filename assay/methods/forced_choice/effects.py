@@ -42,7 +42,7 @@ class ChoiceEffects:
     """Preference that the concepts of both sides share (`shared_lean`), if sides are known; shape (draws,)."""
     apart: Floats | None = None
     """Half the distance of both sides' mean points, positive if each is nearer to its own side; shape (draws,)."""
-    overall: Floats | None = None
+    whole: Floats | None = None
     """``mean PSE of all concepts - 1/2``, with its sign, if their sides are not known; shape (draws,)."""
 
     @property
@@ -67,9 +67,9 @@ class ChoiceEffects:
         if self.common is not None:
             chance = may_be_chance(self.common)
             hidden += (HiddenEffect("stratum", "concepts of both sides", self.common, chance=chance),)
-        if self.overall is not None:
-            chance = may_be_chance(self.overall)
-            hidden += (HiddenEffect("content", "All concepts together", np.abs(self.overall), chance=chance),)
+        if self.whole is not None:
+            chance = may_be_chance(self.whole)
+            hidden += (HiddenEffect("content", "All concepts together", np.abs(self.whole), chance=chance),)
         return hidden
 
     def evidence(self) -> Evidence:
@@ -120,7 +120,7 @@ def choice_effects(
         Minimum number of concepts, and of controls.
     sides : sequence of ndarray of int, optional
         Indices of the first and of the second side's concepts, to draw `common` and `apart`; or a single array, of all
-        concepts, to draw `overall`. Empty before methodology 1.3.0.
+        concepts, to draw `whole`. Empty before methodology 1.3.0.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _effects_of(lean: Floats, beyond: Floats, points: Floats, concepts: int, lea
         concept_spread=float(points[:concepts].std()),
         common=shared_lean(leans) if both else None,
         apart=(leans[0] - leans[1]) / 2 if both else None,
-        overall=leans[0] if len(leans) == 1 else None,
+        whole=leans[0] if len(leans) == 1 else None,
     )
 
 

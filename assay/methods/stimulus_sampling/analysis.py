@@ -88,7 +88,7 @@ def judge(
         hidden=hidden_documents(hidden),
         by_group=losses_document(tally.by_group, rules.delta_loss),
     )
-    even, tied = effects.even.draws, np.hstack(effects.halves)
+    even, tied = effects.even.drawn, np.hstack(effects.halves)
     evidence = Evidence(
         effects.step_1, effects.step_2, hidden=hidden, chance_1=may_be_chance(even), chance_2=may_be_chance(tied)
     )
@@ -147,7 +147,7 @@ def _effects_of_sides(
     """Draw the effect on each judged side from its posterior `within`, with a joint fit of the sides."""
     sides = _judged_sides(answered_inputs)
     estimates = {
-        answered_inputs.sides[side]: (deviations.estimate, deviations.draws)
+        answered_inputs.sides[side]: (deviations.estimate, deviations.drawn)
         for side, deviations in zip(sides, within, strict=True)
     }
     effects = share_effects(

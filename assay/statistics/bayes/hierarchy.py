@@ -44,7 +44,7 @@ class ConnectionDraws:
     """Protected words of the connection, in alphabetical order."""
     rows: Integers
     """Number of distances of each word; shape (words,)."""
-    observed_means: Floats
+    seen: Floats
     """Arithmetic mean of each word's distances; shape (words,)."""
     mu: Floats
     """Mean over the words; shape (draws,)."""
@@ -124,8 +124,8 @@ class Posterior:
         part, row = self._placed(connection, word)
         error = part.sigma**2 / part.rows[row]
         trust = part.tau**2 / (part.tau**2 + error)
-        noise = part.beta[row] - part.mu - trust * (part.observed_means[row] - part.mu)
-        return np.asarray(part.observed_means[row] + noise / np.sqrt(trust))
+        noise = part.beta[row] - part.mu - trust * (part.seen[row] - part.mu)
+        return np.asarray(part.seen[row] + noise / np.sqrt(trust))
 
     def _placed(self, connection: str, word: str) -> tuple[ConnectionDraws, int]:
         part = self.part(connection)

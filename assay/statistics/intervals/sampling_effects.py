@@ -69,7 +69,7 @@ class Deviations:
     prior: Prior
     estimate: Floats
     """Posterior share of each value minus ``1 / values``; the differences sum to 0; shape (values,)."""
-    draws: Floats
+    drawn: Floats
     """Draws of these differences; shape (draws, values)."""
 
     @property
@@ -80,7 +80,7 @@ class Deviations:
     @property
     def share_draws(self) -> Floats:
         """Draws of the shares, shape (draws, values), within [0, 1]."""
-        return np.asarray(np.clip(self.draws + 1 / self.estimate.size, 0.0, 1.0))
+        return np.asarray(np.clip(self.drawn + 1 / self.estimate.size, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class SamplingEffects:
     @cached_property
     def step_1(self) -> Floats:
         """Draws of the total variation between the attribute's posterior and its even prior."""
-        return _recentred(_distances(self.even.draws), _distances(self.even.estimate[None]), self.even.estimate.size)
+        return _recentred(_distances(self.even.drawn), _distances(self.even.estimate[None]), self.even.estimate.size)
 
     @cached_property
     def step_2(self) -> Floats:
@@ -118,8 +118,8 @@ class SamplingEffects:
     def intervals(self) -> dict[str, Interval]:
         """Return the intervals of both effects, from the signed differences behind them."""
         if self.even.estimate.size == 2:
-            return {"step_1": size_interval(self.even.draws[:, 0]), "step_2": size_interval(self.halves[0][:, 0])}
-        return {"step_1": _farthest([self.even.draws], self.step_1), "step_2": _farthest(self.halves, self.step_2)}
+            return {"step_1": size_interval(self.even.drawn[:, 0]), "step_2": size_interval(self.halves[0][:, 0])}
+        return {"step_1": _farthest([self.even.drawn], self.step_1), "step_2": _farthest(self.halves, self.step_2)}
 
 
 def _farthest(deviations: Sequence[Floats], effect: Floats) -> Interval:
@@ -369,7 +369,7 @@ def cell_effects(
         [Deviations(prior, deviations_of(rates, prior), deviations_of(samples, prior)) for prior in side_priors]
         for side_priors in (priors, [one_sided_priors(values)[side] for side in within])
     )
-    halves = tuple(_halves([deviation.draws for deviation in deviations[1:]]))
+    halves = tuple(_halves([deviation.drawn for deviation in deviations[1:]]))
     return SamplingEffects(deviations[0], tuple(deviations[1:]), halves, tuple(sides))
 
 

@@ -41,20 +41,20 @@ def test_the_posterior_mean_of_the_spread_equals_its_numerical_integral(estimate
 
 def test_strata_that_do_not_differ_have_little_more_error_than_their_mean(rng):
     drawn = varying_effect(np.full(12, 0.02), np.full(12, 0.05**2), SCALE, rng)
-    assert drawn.each.std(axis=0).max() < 0.025  # a stratum alone would have .05
-    assert drawn.each.mean(axis=0) == pytest.approx(np.full(12, 0.02), abs=0.005)
+    assert drawn.strata.std(axis=0).max() < 0.025  # a stratum alone would have .05
+    assert drawn.strata.mean(axis=0) == pytest.approx(np.full(12, 0.02), abs=0.005)
 
 
 def test_strata_that_differ_keep_their_own_estimates(rng):
     drawn = varying_effect([0.5, -0.5], [0.02**2, 0.02**2], SCALE, rng)
-    assert drawn.each.mean(axis=0) == pytest.approx([0.5, -0.5], abs=0.02)
+    assert drawn.strata.mean(axis=0) == pytest.approx([0.5, -0.5], abs=0.02)
     assert drawn.mean.std() > 0.05
 
 
 def test_opposite_estimates_have_opposite_effects(rng):
     there = varying_effect([0.2, 0.0, -0.1], [0.03**2] * 3, SCALE, np.random.default_rng(3))
     back = varying_effect([-0.2, 0.0, 0.1], [0.03**2] * 3, SCALE, np.random.default_rng(3))
-    assert there.each.mean(axis=0) == pytest.approx(-back.each.mean(axis=0), abs=0.005)
+    assert there.strata.mean(axis=0) == pytest.approx(-back.strata.mean(axis=0), abs=0.005)
 
 
 def test_intervals_of_effects_in_strata_have_their_nominal_coverage(rng):
@@ -63,7 +63,7 @@ def test_intervals_of_effects_in_strata_have_their_nominal_coverage(rng):
         spread = 0.0 if rng.random() < 0.5 else abs(rng.normal(0, SCALE))
         truth = rng.normal(0.05, spread, 6)
         errors = rng.uniform(0.02, 0.06, 6)
-        drawn = varying_effect(truth + rng.normal(0, errors), errors**2, SCALE, rng, 1000).each
+        drawn = varying_effect(truth + rng.normal(0, errors), errors**2, SCALE, rng, 1000).strata
         low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
         inside.append((low <= truth) & (truth <= high))
     assert 0.93 < np.mean(inside) < 0.97
@@ -128,4 +128,4 @@ def test_draws_do_not_depend_on_the_signs_that_a_processor_gives_to_eigenvectors
 
     monkeypatch.setattr(np.linalg, "eigh", with_other_signs)
     other = varying_effect(estimates, covariance, 0.1, np.random.default_rng(1), 500)
-    np.testing.assert_allclose(other.each, drawn.each, rtol=1e-9)
+    np.testing.assert_allclose(other.strata, drawn.strata, rtol=1e-9)

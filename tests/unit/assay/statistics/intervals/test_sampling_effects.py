@@ -160,7 +160,7 @@ def test_intervals_of_cells_cover_the_truth(effect):
     for seed in range(200):
         chances = {(0, s): 0.3 * (1 + 2 * effect) for s in (0, 1)} | {(1, s): 0.3 * (1 - 2 * effect) for s in (0, 1)}
         cells = {cell: (rng([seed, *cell]).random(250) < p).astype(float) for cell, p in chances.items()}
-        low, high = np.quantile(cell_effects(cells, 2, 0.9, rng(seed), draws=1000).even.draws[:, 0], [0.025, 0.975])
+        low, high = np.quantile(cell_effects(cells, 2, 0.9, rng(seed), draws=1000).even.drawn[:, 0], [0.025, 0.975])
         held += low <= effect <= high
     assert 180 <= held <= 199
 
