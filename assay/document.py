@@ -40,13 +40,13 @@ NOT_STORED = "json"
 
 
 class _NoItems(tuple[Any, ...]):
-    """A list that a document lacks."""
+    """Type of `NO_ITEMS`: the default of a list that a document does not have."""
 
     __slots__ = ()
 
 
 class _NoEntries(dict[str, Any]):
-    """An object that a document lacks."""
+    """Type of `NO_ENTRIES`: the default of an object that a document does not have."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -129,7 +129,7 @@ class LookDocument:
 
 @dataclass(frozen=True)
 class ExampleDocument:
-    """One text as asked, on its way, as returned, and as read; `why` is the cause of a lost reply."""
+    """A text as sent, translated and returned, with the values read from it; `why` is the reason for a lost reply."""
 
     asked: str | None = None
     middle: str | None = always(None)
@@ -216,12 +216,12 @@ class ComponentDocument(Detail):
 
 
 NO_COMPONENT = ComponentDocument()
-"""A component of which nothing is known."""
+"""A component without any fields."""
 
 
 @dataclass(frozen=True)
 class AggregationDocument(Detail):
-    """How the letters of the components were combined; a method's own fields are in `json`."""
+    """The rule that combined the letters of the components; a method's own fields are in `json`."""
 
     rule: str | None = None
     deciding: tuple[str, ...] = always(NO_ITEMS)
@@ -244,7 +244,7 @@ class ServiceDocument:
 
 
 NO_SERVICE = ServiceDocument()
-"""A service of which nothing is known."""
+"""A service without any fields."""
 
 
 @dataclass(frozen=True)

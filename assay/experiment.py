@@ -33,7 +33,7 @@ REMEMBERED_ASKS = 20_000
 
 
 MOST_VERSIONS = 32
-"""Names of versions with more questions of a batch are ignored, because so many questions cannot be kept apart."""
+"""Maximum number of versions of an item that are kept apart in a batch; if there are more, none are."""
 
 
 def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
@@ -89,7 +89,7 @@ class Method(ABC):
     """The paper that describes the method."""
 
     private: ClassVar[bool] = False
-    """Whether its ratings hold counts of small groups of people, so that they are never published."""
+    """Whether ratings are always private, because they contain counts of small groups of people."""
 
     specification_kind: ClassVar[str | None] = None
     """Kind of the words that a request can give by the name of a specification; ``None`` if it cannot."""

@@ -343,7 +343,7 @@ class HiddenEffect:
     bound: bool = False
     """Whether the draws are only an upper bound: they can prevent a letter, but are no evidence for one."""
     chance: bool = False
-    """Whether chance alone may be the cause: then no letter is declared because of the effect."""
+    """Whether chance alone may explain the effect: then no letter is declared because of it."""
 
     def beyond(self, delta: float) -> NDArray[np.bool_]:
         """Return a mask of the draws in which the effect exceeds its limit; `delta` is the limit of step 1."""

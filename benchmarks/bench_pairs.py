@@ -30,7 +30,7 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import Claim, NewJob
 from store.ratings.experiment_json import dump_method
-from workers.calls.driver import Called, Driver, JobLedger
+from workers.calls.driver import CalledService, Driver, JobLedger
 from workers.calls.limits import Budget, Lane
 from workers.calls.shared_rate_limits import lane_of
 from workers.egress import Egress
@@ -128,7 +128,7 @@ async def scored(workplace: Workplace, claim: Claim, model: Target, pairs: Seque
             JobLedger(workplace, claim),
             claim.job.id,
             rng,
-            rated=Called(Lane(lane_of("default", model.base_url), claim.job.id, model.limits, rng, traffic)),
+            rated=CalledService(Lane(lane_of("default", model.base_url), claim.job.id, model.limits, rng, traffic)),
         )
         await driver.run(session)
     return session

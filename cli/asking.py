@@ -1,4 +1,4 @@
-"""`assay probe`, `plan`, `rate` and `init`: commands about one service; `cli.request.asked` has its options."""
+"""`assay probe`, `plan`, `rate` and `init`: commands about one service (options: `cli.request.rating_options`)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from cli.options import AsJson, EgressAllow, imports, settings_from
-from cli.request.asked import SECRET_VARIABLE, Asked, with_options, with_request
 from cli.request.audited import Audited
+from cli.request.rating_options import SECRET_VARIABLE, RatingOptions, with_options, with_request
 
 
 @with_request
 def probe(
-    options: Asked,
+    options: RatingOptions,
     examine: Annotated[
         bool, typer.Option("--examine", help="Examine it as before a rating, in about ten further calls.")
     ] = False,
@@ -50,7 +50,7 @@ PricePerCharacters = Annotated[
 
 @with_request
 def plan(
-    options: Asked,
+    options: RatingOptions,
     latency: Latency = None,
     price_per_call: PricePerCall = None,
     price_per_characters: PricePerCharacters = None,
@@ -71,7 +71,7 @@ def plan(
 
 @with_request
 def rate(
-    options: Asked,
+    options: RatingOptions,
     output: Annotated[
         str, typer.Option("--format", help="text, json, markdown, junit, sarif or github (annotations).")
     ] = "text",

@@ -18,7 +18,7 @@ from typer.exceptions import TyperException
 from cli.asking import audit, init, plan, probe, rate
 from cli.exits import Exit
 from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, imports, settings_from
-from cli.request.asked import check_protocol
+from cli.request.rating_options import check_protocol
 
 
 class Commands(TyperGroup):

@@ -9,7 +9,7 @@ from datetime import date
 from assay.explain import listed
 from reports import tables
 from reports.reading import Component, RatingView, ReplyDocument, facts_of
-from reports.view import Said, Table, Withdrawal
+from reports.view import ReasonView, Table, Withdrawal
 
 VERIFY = (
     "The rating follows from the recorded questions and answers alone, and anyone who holds them can check it.",
@@ -84,7 +84,7 @@ def _day(timestamp: str) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
-def reasons(rating: RatingView) -> list[Said]:
+def reasons(rating: RatingView) -> list[ReasonView]:
     """Return the reasons of the rating; a reason of several parts appears once and names all of them.
 
     A rating stores the reasons of its first deciding parts only; the others come from the parts.
@@ -98,7 +98,7 @@ def reasons(rating: RatingView) -> list[Said]:
     return [replace(reason, text=f"{reason.text}{_also(reason, rating)}") for reason in unique]
 
 
-def _also(reason: Said, rating: RatingView) -> str:
+def _also(reason: ReasonView, rating: RatingView) -> str:
     others = [part for part in rating.foremost if part.name != reason.component]
     titles = [part.title for part in others if reason.code in {part_reason.code for part_reason in part.reasons}]
     return f" The same reason applies to {_few(titles)}, with other numbers." if reason.component and titles else ""

@@ -38,7 +38,7 @@ from reports.view import (
     BALANCED,
     Effect,
     Picture,
-    Said,
+    ReasonView,
     Steps,
     Table,
     Verdict,
@@ -177,7 +177,7 @@ class RatingView:
         return _published(self.document.published, self.report)
 
     @cached_property
-    def reasons(self) -> tuple[Said, ...]:
+    def reasons(self) -> tuple[ReasonView, ...]:
         """The reasons of the letter."""
         return tuple(_said(reason, self.report, None) for reason in self.document.reasons)
 
@@ -330,7 +330,7 @@ class Component:
         return tuple(_example(example, Vocabulary.of(self.report.method)) for example in self.part.examples)
 
     @cached_property
-    def reasons(self) -> tuple[Said, ...]:
+    def reasons(self) -> tuple[ReasonView, ...]:
         """The reasons of the letter."""
         return tuple(_said(reason, self.report, self.name) for reason in self.part.reasons)
 
@@ -386,7 +386,7 @@ def _published(letters: Mapping[str, str | None], report: MethodReport) -> Mappi
     return {vocabulary.phrase(rule): letter for rule, letter in letters.items()}
 
 
-def _said(reason: ReasonDocument, report: MethodReport, component_name: str | None) -> Said:
+def _said(reason: ReasonDocument, report: MethodReport, component_name: str | None) -> ReasonView:
     """Return a reason's stored sentence, or generate it if only the code was stored."""
     code, component, text = reason.code or "unnamed", reason.component or component_name, reason.text
     vocabulary = Vocabulary.of(report.method)
@@ -395,7 +395,7 @@ def _said(reason: ReasonDocument, report: MethodReport, component_name: str | No
         text = None  # the stored sentence may name more questions than can be asked; the component says how many can
     if text is None and vocabulary.sentence(code) is not None:
         text = visible(explain(Reason(code, facts, component), vocabulary))
-    return Said(code, text or code.replace("-", " "), component)
+    return ReasonView(code, text or code.replace("-", " "), component)
 
 
 def _named(service: ServiceDocument) -> str | None:

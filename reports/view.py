@@ -263,7 +263,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Said:
+class ReasonView:
     """A reason: its code, its sentence and its component."""
 
     code: str

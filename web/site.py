@@ -12,7 +12,7 @@ from web.compose.pages import pages as compose
 from web.corpora.items import pages as corpus_items
 from web.corpora.pages import pages as corpora
 from web.frame.assets import ROUTE as ASSETS
-from web.frame.routing import Nowhere, Pages
+from web.frame.routing import NotFoundPage, Pages
 from web.jobs.pages import pages as jobs
 from web.overview.pages import pages as overview
 from web.own_words.pages import pages as own_words
@@ -72,4 +72,4 @@ def add_pages(app: FastAPI, provider: Provider | None = None) -> None:
     app.state.sign_in_rules = {} if provider is None else provider.rules
     app.router.routes[:0] = [route for area in AREAS if area.negotiated for route in area.routes]
     app.router.routes.extend([route for area in AREAS if not area.negotiated for route in area.routes])
-    app.router.routes.extend([ASSETS, Nowhere()])
+    app.router.routes.extend([ASSETS, NotFoundPage()])

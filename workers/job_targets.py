@@ -28,7 +28,7 @@ from store.security.rights import OPERATOR_TENANT
 from store.security.secrets import destination_of
 from store.targets import refusals, targets
 from store.targets.targets import StoredTarget
-from workers.calls.driver import Called
+from workers.calls.driver import CalledService
 from workers.calls.host_limits import FILE_TIMEOUT_S, HostLimits
 from workers.calls.limits import Breaker, Lane
 from workers.calls.shared_rate_limits import lane_of
@@ -69,7 +69,7 @@ class JobService:
 
     target: Target
     adapter: Adapter
-    called: Called
+    called: CalledService
     egress: Egress
     hosts: HostLimits
 
@@ -150,7 +150,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
             lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private, traffic)
             breaker = Breaker(settings.breaker_failures, settings.breaker_window)
             on_call = partial(workplace.meter.called, place_of(target), target.protocol)
-            return JobService(target, connect(target, egress), Called(lane, breaker, on_call), egress, hosts)
+            return JobService(target, connect(target, egress), CalledService(lane, breaker, on_call), egress, hosts)
 
         # author and rated service may have the same address, so the author's slots have another name
         yield service(rated, job.id), None if author is None else service(author, f"{job.id}:author")

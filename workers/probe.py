@@ -26,7 +26,7 @@ NOT_THIS_FORM = frozenset({"unsupported", "no-echo", "unknown-word"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probed:
+class ProbeResult:
     """Result of a probe, without credentials.
 
     Attributes
@@ -75,7 +75,7 @@ async def probe(
     asks: Sequence[Ask] = (),
     examine: bool = False,
     exchanges: list[Exchange] | None = None,
-) -> Probed:
+) -> ProbeResult:
     """Ask a target one question; return the request, the response and the parsed answer.
 
     A failed call is a result and not an exception. Nothing is retried and nothing is stored.
@@ -102,7 +102,7 @@ async def probe(
     try:
         adapter = connect(target, egress.watched(exchanges.append))
     except CallFailed as failed:  # the protocol needs the uploads of a job, or the operator does not allow it
-        return Probed(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
+        return ProbeResult(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
     ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), exchanges)
     last = exchanges[-1] if exchanges else None
     capability: Capability | None = None
@@ -115,7 +115,7 @@ async def probe(
             last, failure = exchanges[-1], Failure(unfit.code, str(unfit))
     mended = remedy_for(failure, last, target, ask) if failure else doubt_about(reply.value, last, target, ask)
     quoter = Quoter(target.secret)
-    return Probed(
+    return ProbeResult(
         question=quoter.clean(text_of_question(ask)),
         exchange=None if last is None else show_exchange(last, [*_secrets(target)]),
         exchanges=len(exchanges),

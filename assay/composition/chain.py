@@ -15,12 +15,12 @@ from assay.rating.decision import WORST_FIRST
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
 Letters = frozenset[Letter]
-"""Set of possible letters of a service; exactly one of them is right."""
+"""Set of the letters that a service may have; it has exactly one of them."""
 
 TableName = Literal["published", "revised"]
 
 INFERRED: Literal["inferred"] = "inferred"
-"""Provenance of every statement about a composite that was not called."""
+"""Provenance of statements about a composite service: inferred from its parts, not measured by calling it."""
 
 # Srivastava & Rossi (2018), Table 2.  Row: first service.  Column: second service.
 TABLE_2: Mapping[tuple[Letter, Letter], Letters] = {
@@ -40,7 +40,7 @@ TABLE_2: Mapping[tuple[Letter, Letter], Letters] = {
 CORRECTED: Mapping[tuple[Letter, Letter], Letters] = {**TABLE_2, (UCS, DSBS): frozenset({UCS})}
 
 TABLES: Mapping[TableName, Mapping[tuple[Letter, Letter], Letters]] = {"published": TABLE_2, "revised": CORRECTED}
-"""Both tables by name; the published one gives the headline."""
+"""The two composition tables by name: as printed in the paper, and with one corrected cell."""
 
 
 def compose(first: Letter, second: Letter, table: TableName = "published") -> Letters:

@@ -55,7 +55,7 @@ class ChainProbabilities:
     DSBS: float
     UCS: float
     must_be_measured: float
-    """Probability of all other combinations. For two services it is ``P(BS) P(BS)``."""
+    """Probability that the table gives no single letter. For two services it is ``P(BS) P(BS)``."""
     contradicted: float
     """The part of `must_be_measured` for which the table contradicts itself."""
 

@@ -56,7 +56,7 @@ def part_of(rating: RatingDocument) -> Part:
 
 
 def tables_document(parts: Sequence[Part], table: TableName = "published") -> dict[str, Any]:
-    """Look a chain up in both tables and return the results; those of `table` are the headline."""
+    """Look a chain up in both tables and return the results; the headline is from `table`."""
     looked_up = {name: _look_up(parts, name) for name in TABLES}
     answers = {name: answer.as_json() for name, answer in looked_up.items()}
     headline, notes = answers[table], []

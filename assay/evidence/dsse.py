@@ -35,7 +35,7 @@ class UnknownSigner(CertificateError):
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedEnvelope:
     """Content of an envelope; each signature comes with the id of the key that claims to have made it."""
 
     payload_type: str
@@ -75,7 +75,7 @@ def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> 
     }
 
 
-def opened(raw: Any) -> Opened:
+def opened(raw: Any) -> OpenedEnvelope:
     """Parse an envelope without verifying its signatures; raise `CertificateError` if it is malformed.
 
     Only the form that `envelope` writes is accepted: no other members, and strict base64. So no byte of
@@ -86,10 +86,10 @@ def opened(raw: Any) -> Opened:
     kind, signatures = raw["payloadType"], raw["signatures"]
     if not isinstance(kind, str) or not isinstance(signatures, list):
         raise CertificateError("the envelope's payloadType is not a text, or its signatures are not a list")
-    return Opened(kind, _read("payload", raw["payload"]), tuple(map(_signature, signatures)))
+    return OpenedEnvelope(kind, _read("payload", raw["payload"]), tuple(map(_signature, signatures)))
 
 
-def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
+def signer_of(envelope: OpenedEnvelope, is_signature: IsSignature) -> str:
     """Return the id of the first key that signed an envelope; raise `CertificateError` if none did.
 
     If `is_signature` raises `UnknownSigner` and no other key signed, this function raises it too. The reader learns

@@ -23,7 +23,7 @@ from typing import Any
 
 from assay.canonical import EvidenceTree, canonical_json
 from assay.errors import CertificateError
-from assay.evidence.dsse import Opened, Sign, envelope, opened
+from assay.evidence.dsse import OpenedEnvelope, Sign, envelope, opened
 
 FORMAT = "assay-export/1"
 MEDIA_TYPE = "application/jsonl"
@@ -89,11 +89,11 @@ class Export:
     """An export that is read in parts: its head, then the observations. Its `envelopes` are not verified yet."""
 
     rating: dict[str, Any]
-    envelopes: list[Opened]
+    envelopes: list[OpenedEnvelope]
     keys: dict[str, Any]
     _lines: Iterator[dict[str, Any]] = field(repr=False)
     evidence: EvidenceTree = field(default_factory=EvidenceTree)
-    seal: Opened | None = None
+    seal: OpenedEnvelope | None = None
 
     def observations(self) -> Iterator[dict[str, Any]]:
         """Read the observations in the order of the evidence, to the end of the file.

@@ -15,7 +15,7 @@ from assay.canonical import canonical_json, commitment_of, rating_digest, sealed
 from assay.document import Json, RatingDocument, as_json, read_rating
 from assay.errors import CertificateError
 from assay.evidence import statement
-from assay.evidence.dsse import IsSignature, Opened, signer_of
+from assay.evidence.dsse import IsSignature, OpenedEnvelope, signer_of
 from assay.evidence.export import Export
 from assay.evidence.merkle import leaf_hash, proves_inclusion
 
@@ -41,7 +41,7 @@ class Check:
         return self.wrong is None
 
 
-def check_statements(rating: Json, envelopes: Sequence[Opened], is_signature: IsSignature) -> Iterator[Check]:
+def check_statements(rating: Json, envelopes: Sequence[OpenedEnvelope], is_signature: IsSignature) -> Iterator[Check]:
     """Check that each statement about a rating is signed and agrees with the rating."""
     for number, envelope in enumerate(envelopes, start=1):
         yield check_signature(f"signature {number}", envelope, is_signature)
@@ -54,7 +54,7 @@ def check_statements(rating: Json, envelopes: Sequence[Opened], is_signature: Is
         yield Check("statements", "the certificate states something else than the rating's document", "")
 
 
-def check_signature(name: str, envelope: Opened, is_signature: IsSignature) -> Check:
+def check_signature(name: str, envelope: OpenedEnvelope, is_signature: IsSignature) -> Check:
     """Verify the signature of an envelope."""
     try:
         return Check(name, None, f"by the key {signer_of(envelope, is_signature)}")
@@ -62,7 +62,7 @@ def check_signature(name: str, envelope: Opened, is_signature: IsSignature) -> C
         return Check(name, f"{name}: {error}", "")
 
 
-def stated_in(envelope: Opened) -> Json:
+def stated_in(envelope: OpenedEnvelope) -> Json:
     """Return the in-toto statement in an envelope; raise `CertificateError` if there is none."""
     try:
         stated = json.loads(envelope.payload)

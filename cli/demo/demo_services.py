@@ -46,10 +46,10 @@ STEREOTYPES: Mapping[str, Any] = {"method": "stereotype-score", "attribute": "ge
 SAMPLING: Mapping[str, Any] = {"method": "stimulus-sampling", "attribute": "gender"}
 
 BRIEFLY: Mapping[str, Any] = {"per_term": 2, "stop_early": False}
-"""Few pairs: enough to detect a strong preference, or answers without information."""
+"""Settings with few pairs: enough to detect a strong preference, or answers without information."""
 
 PICTURES: Mapping[str, Any] = {"attribute": "gender", "drawing": {"per_term": 1}, "per_term": 1, "stop_early": False}
-"""One picture of each of 80 terms is enough for a strong bias, or for none."""
+"""Settings with one picture of each of 80 terms: enough to detect a strong bias, or none."""
 
 AUTHOR, PAINTER = "sloppy-writer", "painter"
 """Authors of the demonstration: of sentences (some of them invalid) and of pictures."""

@@ -17,7 +17,7 @@ from assay.model import Kind
 from cli.drafting.call import Draft, draft_of
 from cli.drafting.curl import read_curl
 from cli.drafting.openapi import read_openapi
-from cli.request.asked import SECRET_VARIABLE
+from cli.request.rating_options import SECRET_VARIABLE
 from cli.request.request import networks
 from reports.plain import codes
 from store.core.settings import Settings

@@ -182,7 +182,7 @@ class LocalProgram(Adapter):
         if isinstance(ask, Prediction):
             return accept_prediction(output, ask, self.settings.labels, PLACE)
         if isinstance(ask, Worded):
-            return language_model.accept_worded(language_model.Said(output), ask, PLACE)
+            return language_model.accept_worded(language_model.ModelOutput(output), ask, PLACE)
         if not isinstance(output, str) or not isinstance(ask, Translate):
             return Reply(
                 failure=Failure("wrong-shape", f"{PLACE} gave {type(output).__name__}; expected a translation")

@@ -11,7 +11,7 @@ from assay.experiment import generator
 from assay.rating.plan import Effort, Plan, Service, plan_of
 from cli.exits import Exit
 from cli.rating.author import check_author
-from cli.request.asked import Asked
+from cli.request.rating_options import RatingOptions
 from cli.request.request import method_of_request, networks, read_request
 from cli.terminal import print_json
 from reports.plain import codes
@@ -24,7 +24,7 @@ SHOWN_QUESTIONS = 5
 """Number of first questions that a plan shows."""
 
 
-def plan_here(arguments: Asked, settings: Settings, service_facts: Service, *, as_json: bool) -> Exit:
+def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Service, *, as_json: bool) -> Exit:
     """Check a request as for a rating, and print its plan with the first questions.
 
     `service_facts` has the prices and the latency; the request fills in the rest.

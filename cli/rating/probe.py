@@ -11,18 +11,18 @@ from typing import Any
 from assay.experiment import generator
 from assay.model import AUTHORED, Ask
 from cli.exits import Exit
-from cli.request.asked import Asked
+from cli.request.rating_options import RatingOptions
 from cli.request.request import method_of_request, networks, read_request
 from cli.terminal import print_json
 from reports.plain import codes
 from store.core.settings import Settings
 from workers.egress import Egress, ShownExchange
 from workers.job_targets import USUAL_PAIRS
-from workers.probe import Probed, probe
+from workers.probe import ProbeResult, probe
 from workers.targets.validation import check_target, read_target
 
 
-def probe_here(options: Asked, settings: Settings, *, examine: bool, as_json: bool) -> Exit:
+def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_json: bool) -> Exit:
     """Probe the service of a request, and print the exchange; see `workers.probe.probe`."""
     request = read_request(options)
     allow = networks(settings)
@@ -30,7 +30,7 @@ def probe_here(options: Asked, settings: Settings, *, examine: bool, as_json: bo
     pairs, asks = _questions(request)
     target = read_target(request["target"])
 
-    async def go() -> Probed:
+    async def go() -> ProbeResult:
         cap, agent = settings.response_cap_bytes, settings.user_agent
         scraping = settings.allow_scraping
         async with Egress(allow, response_cap=cap, scraping=scraping, user_agent=agent) as egress:
@@ -53,7 +53,7 @@ def _questions(request: Mapping[str, Any]) -> tuple[Any, list[Ask]]:
     ]
 
 
-def _lines(probed: Probed) -> Iterator[str]:
+def _lines(probed: ProbeResult) -> Iterator[str]:
     yield f"asked   {probed.question}"
     if probed.exchange is not None:
         yield from exchange_lines(probed.exchange)

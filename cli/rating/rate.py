@@ -18,7 +18,7 @@ from cli.logs import configure_logs
 from cli.rating import ci_formats
 from cli.rating.ci_formats import Verdict
 from cli.rating.local_job import notes, run_here
-from cli.request.asked import Asked
+from cli.request.rating_options import RatingOptions
 from cli.request.request import networks, read_request
 from cli.terminal import escape
 from reports.formats import installed_formats, render, terminal
@@ -72,7 +72,7 @@ class Shown:
                 raise SpecificationError(f"the folder {file.parent} of the {purpose} does not exist; create it first")
 
 
-def rate_here(options: Asked, settings: Settings, display: Shown) -> Exit:
+def rate_here(options: RatingOptions, settings: Settings, display: Shown) -> Exit:
     """Rate a service, print the report, and return the exit code (`Shown.at_least`)."""
     display.check()
     return rate_request(read_request(options), settings, display, options.file)

@@ -37,7 +37,7 @@ NEEDED = frozenset({"experiment", "method", "methodology", "seed", "evidence_dig
 
 
 @dataclass(frozen=True)
-class Done:
+class RerateResult:
     """A rating and, by version of the methodology, its new rating or the reason why there is none."""
 
     name: str
@@ -69,12 +69,12 @@ def rerate_database(
     """
     chosen = _chosen(version, methodologies)
     migrate.check(settings.resolved_database_url)
-    done: dict[str, Done] = {}
+    done: dict[str, RerateResult] = {}
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
         for methodology in chosen:
             for name in names or _lacking(database, methodology):
                 before, after = _rerate_kept(database, name, methodology, skip=version == ALL)
-                done.setdefault(name, Done(name, before, {})).after[methodology.version] = after
+                done.setdefault(name, RerateResult(name, before, {})).after[methodology.version] = after
     return _tell(tuple(done.values()), chosen)
 
 
@@ -95,7 +95,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     if lacking := sorted(NEEDED - set(export.rating)):
         raise SpecificationError(f"the rating in {file} lacks {', '.join(lacking)}; it cannot be rated again")
     rating = rating_of(export.rating)
-    done = Done(str(rating.id), rating, {})
+    done = RerateResult(str(rating.id), rating, {})
     for methodology in chosen:
         if version == ALL and rating.method not in methodology.methods:
             done.after[methodology.version] = UNKNOWN_THEN
@@ -148,7 +148,7 @@ def _rerate_kept(
     return rating.rating, rerating
 
 
-def _tell(done: Sequence[Done], chosen: Sequence[Methodology]) -> int:
+def _tell(done: Sequence[RerateResult], chosen: Sequence[Methodology]) -> int:
     """Print a line for each rating, with changed letters highlighted."""
     if not done:
         versions = " and ".join(methodology.version for methodology in chosen)

@@ -19,7 +19,7 @@ from rich.console import Console
 from assay.document import Json, RatingDocument, read_rating
 from assay.errors import CertificateError, RecordError, SpecificationError
 from assay.evidence.checkpoint import DASH
-from assay.evidence.dsse import Opened, UnknownSigner, opened
+from assay.evidence.dsse import OpenedEnvelope, UnknownSigner, opened
 from assay.evidence.export import LONGEST_LINE, Export, read_export
 from assay.evidence.jwks import read_jwks
 from assay.evidence.statement import RATING
@@ -190,7 +190,7 @@ def _single(content: BinaryIO) -> dict[str, Any] | None:
     return document if isinstance(document, dict) and ONE_DOCUMENT & set(document) else None
 
 
-def _certificate(envelope: Opened, keys: Keys) -> Iterator[Check]:
+def _certificate(envelope: OpenedEnvelope, keys: Keys) -> Iterator[Check]:
     yield check_signature("signature", envelope, keys.made)
     stated = stated_in(envelope)
     yield Check("statement", None, str(stated.get("predicateType")))

@@ -14,7 +14,7 @@ from assay.methods import AnyMethod, check_kind, fit_to, usual_method
 from assay.model import Kind
 from cli.documents import parse_json, parse_toml, read_text
 from cli.local.program import local_target
-from cli.request.asked import SECRET_VARIABLE, Asked
+from cli.request.rating_options import SECRET_VARIABLE, RatingOptions
 from store.core.columns import random_nonce, random_seed
 from store.core.settings import Settings
 from store.ratings.experiment_json import parse_method
@@ -36,7 +36,7 @@ def networks(settings: Settings) -> Sequence[Network]:
     return (*LOOPBACK, *settings.egress_networks)
 
 
-def read_request(options: Asked) -> dict[str, Any]:
+def read_request(options: RatingOptions) -> dict[str, Any]:
     """Merge the file and the options into one request, in the form of the API.
 
     Raises
@@ -105,7 +105,7 @@ def read_file(file: Path) -> dict[str, Any]:
     return dict(document)
 
 
-def _experiment(options: Asked, experiment: dict[str, Any], kind: Any) -> dict[str, Any]:
+def _experiment(options: RatingOptions, experiment: dict[str, Any], kind: Any) -> dict[str, Any]:
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
     given_fields = {*experiment, *({"specification"} if options.specification else ())}
     if options.attribute or not {"attribute", "specification", "words"} & given_fields:

@@ -11,9 +11,9 @@ from typing import Any
 
 from reports.embeds import badge, catalogs, linkset
 from reports.embeds.notation import yaml_text
-from reports.embeds.public_view import Shown
+from reports.embeds.public_view import PublicView
 
-__all__ = ["EMBEDS", "Embed", "Shown"]
+__all__ = ["EMBEDS", "Embed", "PublicView"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +24,17 @@ class Embed:
     """Last part of its address."""
     media_type: str
     """Value of the header ``Content-Type``."""
-    render: Callable[[Shown], str]
-    """Writes a `Shown`, also one without a rating; must not fail on absent fields."""
+    render: Callable[[PublicView], str]
+    """Writes a `PublicView`, also one without a rating; must not fail on absent fields."""
     title: str
     """Its name for people."""
     summary: str
     """Its purpose in a sentence."""
-    content: Callable[[Shown], dict[str, Any]] | None = None
+    content: Callable[[PublicView], dict[str, Any]] | None = None
     """Data that `render` writes as YAML; the API's documentation shows them as an example."""
 
     @classmethod
-    def in_yaml(cls, file: str, content: Callable[[Shown], dict[str, Any]], title: str, summary: str) -> Embed:
+    def in_yaml(cls, file: str, content: Callable[[PublicView], dict[str, Any]], title: str, summary: str) -> Embed:
         """Make an embed that is written in YAML."""
         return cls(file, "application/yaml", lambda view: yaml_text(content(view)), title, summary, content)
 

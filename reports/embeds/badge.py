@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from assay.explain import LETTERS
 from assay.model import Letter
-from reports.embeds.public_view import Shown, State
+from reports.embeds.public_view import PublicView, State
 from reports.embeds.text_width import length
 from reports.figures.canvas import clip, punch
 from reports.markup import Markup, tag
@@ -64,7 +64,7 @@ class Piece:
     bold: bool = False
 
 
-def render(view: Shown) -> str:
+def render(view: PublicView) -> str:
     """Draw the badge: an SVG file without scripts, styles or anything to be loaded."""
     label = _words(f"{clip(view.rating.attribute, LONGEST)} bias" if view.rating.attribute else view.subject)
     pieces = _pieces(view)
@@ -90,14 +90,14 @@ def render(view: Shown) -> str:
     return drawing + "\n"
 
 
-def colour(view: Shown) -> str:
+def colour(view: PublicView) -> str:
     """Return the background colour: that of the letter if it is declared and still valid, else grey."""
     if view.state is State.RATED and view.letter is not None:
         return COLOURS[view.letter]
     return OPEN
 
 
-def describe(view: Shown) -> str:
+def describe(view: PublicView) -> str:
     """Describe the rating in a sentence or two, for screen readers."""
     if view.state is State.UNRATED:
         return "No rating of this service has been published."
@@ -114,27 +114,27 @@ def describe(view: Shown) -> str:
     return f"{sentence}. {FALLEN.get(view.state, '')}{meaning}{rules}{view.provenance}".strip()
 
 
-def by(view: Shown) -> str:
+def by(view: PublicView) -> str:
     """Write the model, who requested the rating, and an objection: ``, model large, requested by the host's owner``."""
     model = f", model {clip(view.model, LONGEST_MODEL)}" if view.model else ""
     requester = f", requested by {REQUESTERS[view.requested_by]}" if view.requested_by in REQUESTERS else ""
     return model + requester + (", the owner objects" if view.objects else "")
 
 
-def day(view: Shown) -> str:
+def day(view: PublicView) -> str:
     """Write the day of the rating: ``20 Nov 2026``."""
     on = view.rated_on
     return "" if on is None else f"{on.day} {MONTHS[on.month - 1][:3]} {on.year}"
 
 
-def age(view: Shown) -> str:
+def age(view: PublicView) -> str:
     """Write the age of the rating: ``today``, ``1 day ago``, ``40 days ago``."""
     days = view.age_days or 0
     return "today" if days == 0 else f"{days} day{'s' if days > 1 else ''} ago"
 
 
 # ---------------------------------------------------------------------------- contents
-def _pieces(view: Shown) -> Sequence[Piece]:
+def _pieces(view: PublicView) -> Sequence[Piece]:
     dated = f"{day(view)} · {age(view)}"
     if view.state is State.WITHDRAWN:
         dated = f"rated {dated}"  # without "rated", the date would look like that of the withdrawal
@@ -161,7 +161,7 @@ def _ground(width: int, split: int, right: str) -> Markup:
     )
 
 
-def _row(pieces: Sequence[Piece], x: float, view: Shown) -> Markup:
+def _row(pieces: Sequence[Piece], x: float, view: PublicView) -> Markup:
     shapes = []
     for piece in pieces:
         shapes.append(_drawn(piece, x, view))
@@ -169,7 +169,7 @@ def _row(pieces: Sequence[Piece], x: float, view: Shown) -> Markup:
     return Markup("".join(shapes))
 
 
-def _drawn(piece: Piece, x: float, view: Shown) -> Markup:
+def _drawn(piece: Piece, x: float, view: PublicView) -> Markup:
     if piece.letter is None:
         return _text(piece.text, x, piece.width, SIZE, CREAM, bold=piece.bold)
     stands = view.state is State.RATED

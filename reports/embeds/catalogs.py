@@ -9,7 +9,7 @@ from typing import Any
 from assay.model import Kind, Letter
 from reports.embeds.badge import INK, by, colour, describe
 from reports.embeds.notation import json_text
-from reports.embeds.public_view import Shown, State
+from reports.embeds.public_view import PublicView, State
 
 # ---------------------------------------------------------------------------- APIs.json
 APIS_JSON_PROPERTIES = (
@@ -21,7 +21,7 @@ APIS_JSON_PROPERTIES = (
 """Property types that the specification leaves to providers (they begin with X-), and the files they link to."""
 
 
-def apis_json(view: Shown) -> str:
+def apis_json(view: PublicView) -> str:
     """Write the APIs.json entry of the rated service (https://apisjson.org), whose ``baseURL`` identifies it."""
     entry: dict[str, Any] = {"name": view.target, "description": describe(view)}
     if view.rating.target.url:
@@ -66,7 +66,7 @@ AZURE_SCHEMA: Mapping[str, Any] = {
 }
 
 
-def azure_api_center(view: Shown) -> str:
+def azure_api_center(view: PublicView) -> str:
     """Write the metadata schema, which is created once, and the values of the rated API, as JSON.
 
     ``metadataSchemas`` are bodies of "Metadata Schemas - Create Or Update" (their ``schema`` is JSON in a string, as
@@ -82,7 +82,7 @@ BACKSTAGE_PREFIX = "assay"
 """Namespace of the annotations; the name of a fact follows after a slash."""
 
 
-def backstage(view: Shown) -> dict[str, Any]:
+def backstage(view: PublicView) -> dict[str, Any]:
     """Return the content to merge into the ``metadata`` of an entity's ``catalog-info.yaml``.
 
     The values of annotations are texts; a fact that does not exist has no annotation.
@@ -93,7 +93,7 @@ def backstage(view: Shown) -> dict[str, Any]:
     return {"metadata": {"annotations": annotations, "links": _links(view)}}
 
 
-def _links(view: Shown) -> list[dict[str, Any]]:
+def _links(view: PublicView) -> list[dict[str, Any]]:
     if view.address() is None:
         return []
     return [
@@ -125,12 +125,12 @@ TASKS: Mapping[str, str] = {
 ANY_TASK = "other"
 
 
-def hugging_face(view: Shown) -> dict[str, Any]:
+def hugging_face(view: PublicView) -> dict[str, Any]:
     """Return the ``model-index`` for the head of a model card; without a rating, its list of results is empty."""
     return {"model-index": [{"name": view.target, "results": [_model_result(view)] if view.rating.id else []}]}
 
 
-def _model_result(view: Shown) -> dict[str, Any]:
+def _model_result(view: PublicView) -> dict[str, Any]:
     names = [part for part in (view.rating.method, view.rating.attribute) if part]
     return {
         "task": {"type": TASKS.get(view.rating.target.kind or "", ANY_TASK)},
@@ -140,20 +140,20 @@ def _model_result(view: Shown) -> dict[str, Any]:
     }
 
 
-def _probability(view: Shown) -> list[dict[str, Any]]:
+def _probability(view: PublicView) -> list[dict[str, Any]]:
     if view.probability is None:
         return []
     return [_model_metric(view, "bias-rating-probability", f"Probability of {view.letter}", view.probability)]
 
 
-def _model_metric(view: Shown, kind: str, name: str, value: Any) -> dict[str, Any]:
+def _model_metric(view: PublicView, kind: str, name: str, value: Any) -> dict[str, Any]:
     """Return a metric with the dates and the status of the rating in `args`."""
     dates = {key: view.known_facts[key] for key in ("rated_at", "expires_at", "status") if key in view.known_facts}
     return {"type": kind, "name": name, "value": value, "args": dates}
 
 
 # ---------------------------------------------------------------------------- schema.org
-def json_ld(view: Shown) -> str:
+def json_ld(view: PublicView) -> str:
     """Write a schema.org ``Review``, for the head of a page; without a rating it has no ``reviewRating``."""
     facts = view.known_facts
     review: dict[str, Any] = {
@@ -176,7 +176,7 @@ def json_ld(view: Shown) -> str:
     return json_text(_existing(review))
 
 
-def _rating(view: Shown) -> dict[str, Any] | None:
+def _rating(view: PublicView) -> dict[str, Any] | None:
     """Return the letter with its scale; ``None`` if it is not declared or was withdrawn."""
     if view.letter is None or not view.declared or view.state not in {State.RATED, State.EXPIRED}:
         return None
@@ -198,7 +198,7 @@ OVERLAY_VERSION = "1.1.0"
 """Version of the Overlay Specification; readers of 1.0 read the same file."""
 
 
-def overlay(view: Shown) -> dict[str, Any]:
+def overlay(view: PublicView) -> dict[str, Any]:
     """Return an OpenAPI Overlay (https://spec.openapis.org/overlay/v1.1.0.html).
 
     The owner's file is not changed: a tool that applies overlays merges ``info.x-bias-rating`` into it.
@@ -221,7 +221,7 @@ CACHE_S = 300
 """Seconds that shields.io keeps a badge; this is its minimum."""
 
 
-def shields(view: Shown) -> str:
+def shields(view: PublicView) -> str:
     """Write the answer to shields.io's endpoint badge (https://shields.io/badges/endpoint-badge).
 
     The schema is closed: a reader that finds an unknown field draws "invalid properties". So the age of the rating is

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.embeds.notation import json_text
-from reports.embeds.public_view import Shown
+from reports.embeds.public_view import PublicView
 
 MEDIA_TYPE = "application/linkset+json"
 
@@ -26,7 +26,7 @@ FORMS = (
 """Other formats of a rating; a test compares them with `reports.embeds.EMBEDS`."""
 
 
-def render(view: Shown) -> str:
+def render(view: PublicView) -> str:
     """Write the links from the service to its rating, and from the rating to its other formats."""
     return linkset([context for context in (_of_target(view), _of_rating(view)) if context])
 
@@ -41,14 +41,14 @@ def link(href: str | None, media_type: str, title: str | None = None) -> dict[st
     return {"href": href, "type": media_type} | ({"title": title} if title else {})
 
 
-def _of_target(view: Shown) -> dict[str, Any]:
+def _of_target(view: PublicView) -> dict[str, Any]:
     if view.rating.target.url is None or view.address() is None:
         return {}
     described = link(view.address(), "application/json", f"{view.subject}: {view.message}") | _freshness(view)
     return {"anchor": view.rating.target.url, "describedby": [described]}
 
 
-def _of_rating(view: Shown) -> dict[str, Any]:
+def _of_rating(view: PublicView) -> dict[str, Any]:
     if view.address() is None:
         return {}
     about_link = {"about": [{"href": view.rating.target.url}]} if view.rating.target.url else {}
@@ -60,7 +60,7 @@ def _of_rating(view: Shown) -> dict[str, Any]:
     }
 
 
-def _freshness(view: Shown) -> dict[str, list[str]]:
+def _freshness(view: PublicView) -> dict[str, list[str]]:
     """Return extension attributes of Assay, whose values are lists of texts (RFC 9264, section 4.2.4.3)."""
     names = ("rated_at", "expires_at", "methodology", "status", "requester", "host_proved", "description", "objection")
     facts = {name.replace("_", "-"): view.known_facts.get(name) for name in names}

@@ -45,7 +45,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Shown:
+class PublicView:
     """A rating as embeds show it, or the absence of a rating."""
 
     document: Mapping[str, Any] | None

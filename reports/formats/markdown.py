@@ -8,7 +8,7 @@ from typing import Any
 
 from reports import outline, tables
 from reports.reading import Component, RatingView, read
-from reports.view import Said, Table
+from reports.view import ReasonView, Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&$^]|:(?=//)|(?<=\w)@|^[-+=])")
 _CODE = re.compile(r"[a-z0-9-]+")
@@ -90,7 +90,7 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _reasons(reasons: Iterable[Said]) -> str:
+def _reasons(reasons: Iterable[ReasonView]) -> str:
     return "\n".join(f"- {escape(reason.text)} ({_code(reason.code)})" for reason in reasons)
 
 

@@ -12,7 +12,7 @@ from assay.model import Letter
 from reports import outline, tables
 from reports.plain import width
 from reports.reading import Component, RatingView, read
-from reports.view import Said, Table, Verdict
+from reports.view import ReasonView, Table, Verdict
 
 COLUMNS = 88
 """Default width in columns."""
@@ -118,7 +118,7 @@ class _Page:
             yield from self._hanging(f"  {name:<11}", text)
         yield ""
 
-    def _reasons(self, reasons: Iterable[Said]) -> Iterator[str]:
+    def _reasons(self, reasons: Iterable[ReasonView]) -> Iterator[str]:
         lines = [line for reason in reasons for line in self._hanging("  • ", reason.text)]
         yield from (*lines, "") if lines else ()
 

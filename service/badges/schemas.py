@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from reports.embeds import Embed, Shown
+from reports.embeds import Embed, PublicView
 from service.http.openapi.responses import FRESHNESS, NOT_MODIFIED
 
 RATED_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -35,7 +35,7 @@ def operation(prefix: str, form: Embed) -> str:
 
 def answers(form: Embed) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI responses of an embed's operation, with an example."""
-    example = Shown(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public")
+    example = PublicView(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public")
     essence = form.media_type.partition(";")[0]
     content = {"schema": {"type": "string"}, "example": form.render(example)}
     if form.content is not None:  # for YAML, the documented schema and example are those of its data

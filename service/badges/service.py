@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from reports.embeds import Embed, Shown
+from reports.embeds import Embed, PublicView
 from service.http.json import Answer
 from service.ratings.service import caching
 from store.ratings.published import DatedRating
@@ -25,10 +25,10 @@ def render(dated_rating: DatedRating, form: Embed, base_url: str) -> Answer:
     """
     rating = dated_rating.rating
     now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)
-    view = Shown(None, now, base_url, "public")
+    view = PublicView(None, now, base_url, "public")
     if rating is not None:
         withdrawn = rating.withdrawn_at is not None
-        view = Shown(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn)
+        view = PublicView(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn)
         if dated_rating.standing is not None:
             requester, proved = dated_rating.standing.requester, dated_rating.standing.host_proved
             view = replace(view, requester=requester, host_proved=proved, objects=dated_rating.objects)
@@ -36,7 +36,7 @@ def render(dated_rating: DatedRating, form: Embed, base_url: str) -> Answer:
     return Answer(200, body, {"Content-Type": form.media_type, **_caching(body, view), **_freshness(view)})
 
 
-def _caching(body: bytes, view: Shown) -> dict[str, str]:
+def _caching(body: bytes, view: PublicView) -> dict[str, str]:
     private = view.visibility == "private"
     return {
         "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
@@ -47,7 +47,7 @@ def _caching(body: bytes, view: Shown) -> dict[str, str]:
     }
 
 
-def _freshness(view: Shown) -> dict[str, str]:
+def _freshness(view: PublicView) -> dict[str, str]:
     facts = view.known_facts
     headers = {
         "X-Assay-Rated-At": facts.get("rated_at"),

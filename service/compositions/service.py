@@ -45,7 +45,7 @@ OPENNESS = ("private", "unlisted", "public")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenRating:
     """The rating of a link, and the saved target that the request names."""
 
     rating: StoredRating
@@ -79,7 +79,7 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
 
 
 # ---------------------------------------------------------------------------- ratings of the links
-def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[Chosen], int]:
+def _choose(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[ChosenRating], int]:
     """Read the ratings of all links, in four queries."""
     rated = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
     saved = targets.named(c, tenant, [link.target for link in request.chain if link.target is not None])
@@ -108,24 +108,24 @@ def _chosen(
     rated: Mapping[str, StoredRating],
     saved: Mapping[str, StoredTarget],
     newest: Mapping[str, StoredRating],
-) -> Chosen:
+) -> ChosenRating:
     if link.rating is not None:
         rating = rated.get(link.rating)
         if rating is None:
             raise _refused(f"no rating has the id {link.rating!r}", "chain", index, "rating")
         if rating.withdrawn_at is not None:
             raise _refused(f"the rating of link {index + 1} was withdrawn; name another", "chain", index, "rating")
-        return Chosen(rating, None)
+        return ChosenRating(rating, None)
     target = saved.get(str(link.target))
     if target is None:
         raise _refused(f"no target has the id {link.target!r}", "chain", index, "target")
     if target.id not in newest:
         reason = f"the target of link {index + 1} has no such rating that you can read; request one with POST /v1/jobs"
         raise _refused(reason, "chain", index, "target")
-    return Chosen(newest[target.id], target)
+    return ChosenRating(newest[target.id], target)
 
 
-def _check_visibility(request: CompositionRequest, chosen: Sequence[Chosen]) -> None:
+def _check_visibility(request: CompositionRequest, chosen: Sequence[ChosenRating]) -> None:
     """Refuse a composition that has more readers than one of its ratings."""
     for number, link in enumerate(chosen, start=1):
         if OPENNESS.index(request.visibility) > OPENNESS.index(link.rating.visibility):
@@ -141,7 +141,7 @@ def _refused(detail: str, *path: str | int, code: str = SpecificationError.code)
 
 
 # ---------------------------------------------------------------------------- recorded replies
-async def _recorded(service: Service, chosen: Sequence[Chosen]) -> list[list[Observation]]:
+async def _recorded(service: Service, chosen: Sequence[ChosenRating]) -> list[list[Observation]]:
     """Read the replies of the ratings if a prediction can use them sentence by sentence; otherwise none."""
     links = [link.rating.rating for link in chosen]
     calls = sum(link.calls or 0 for link in links)
@@ -159,7 +159,7 @@ async def _recorded(service: Service, chosen: Sequence[Chosen]) -> list[list[Obs
 
 
 # ---------------------------------------------------------------------------- views
-def _link(number: int, link: Chosen, now: int) -> dict[str, Any]:
+def _link(number: int, link: ChosenRating, now: int) -> dict[str, Any]:
     rating = link.rating
     target_fields = ("name", "kind", "protocol", "url", "digest")
     return {
@@ -182,7 +182,7 @@ def _link(number: int, link: Chosen, now: int) -> dict[str, Any]:
     }
 
 
-def _notes(chosen: Sequence[Chosen], now: int) -> list[dict[str, str]]:
+def _notes(chosen: Sequence[ChosenRating], now: int) -> list[dict[str, str]]:
     notes = [
         note("link-expired", link=number) for number, link in enumerate(chosen, 1) if link.rating.expires_at <= now
     ]

@@ -204,8 +204,8 @@ class JobView(ResponseModel):
     """The full specification, with defaults filled in; null for a probe. For a re-rating the rating and version, for a
     challenge the domain, for writing the corpus and the wanted sentences."""
     seed: int | None
-    """Null until the job has ended, if the seed is random: whoever knows it knows the questions, and could try out how
-    they are answered and cancel the jobs that do not suit. `commitment` shows that it did not change."""
+    """A random seed is null until the job ends: anyone who knew it could predict the questions, try out the answers
+    and cancel unfavourable jobs. `commitment` shows that it did not change."""
     commitment: str | None
     """Digest of experiment, seed and a nonce, made before any call; the rating reveals the nonce (`assay verify`). Null
     for other kinds of job, and for a job that an earlier rating answers."""

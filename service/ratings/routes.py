@@ -214,7 +214,7 @@ async def list_evidence(
     """
     name = f"observations of {rating.id}"
     after, _ = query.before(name) or (0, "")
-    criteria = observations.Wanted(**query.filters())
+    criteria = observations.ObservationFilter(**query.filters())
     rows, end = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     digests = [getattr(row.observation.probe.ask, "image", "") for row in rows]
     thumbnails = (

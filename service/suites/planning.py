@@ -34,7 +34,7 @@ SET_BY_THE_SUITE = ("method", "attribute", "languages")
 
 
 @dataclass(frozen=True)
-class Omitted:
+class OmittedCell:
     """An invalid combination, with the reason, and the invalid field of the experiment if there is one."""
 
     cell: Cell
@@ -63,7 +63,7 @@ class Plan:
     request: Mapping[str, Any]
     targets: tuple[ResolvedTarget, ...]
     planned: tuple[PlannedCell, ...]
-    omitted: tuple[Omitted, ...]
+    omitted: tuple[OmittedCell, ...]
     several: bool
     """Whether the request names `targets`."""
 
@@ -89,7 +89,7 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
         raise SpecificationError("a schedule has one target; create a schedule for each", "targets")
     targets: list[ResolvedTarget] = []
     orders: list[PlannedCell] = []
-    omitted: list[Omitted] = []
+    omitted: list[OmittedCell] = []
     sizes = {method: len(write_json(settings)) for method, settings in body.settings.items()}
     size = 0
     for index, description in enumerate(requested):
@@ -101,7 +101,7 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
             await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
             _refuse_oversize(size := size + described + sizes.get(cell.method, 0), orders, omitted)
             outcome = await _order(service, caller, body, cell, description, target, recurring=recurring)
-            if isinstance(outcome, Omitted):
+            if isinstance(outcome, OmittedCell):
                 omitted.append(replace(outcome, service=index))
             else:
                 _refuse_oversize(size := size + len(write_json(outcome.new.experiment or {})), orders, omitted)
@@ -181,11 +181,11 @@ async def _order(
     target: ResolvedTarget,
     *,
     recurring: bool,
-) -> Order | Omitted:
+) -> Order | OmittedCell:
     try:
         method = parse_method(_written(body, cell))
     except SpecificationError as error:
-        return Omitted(cell, str(error), error.field)
+        return OmittedCell(cell, str(error), error.field)
     shared = {name: getattr(body, name) for name in SHARED_WITH_A_RATING}
     request = RatingRequest(target=target_request, experiment=method, **shared)
     try:
@@ -193,7 +193,7 @@ async def _order(
     except Problem as problem:
         if problem.kind.code != "bad-specification":
             raise
-        return Omitted(cell, problem.detail, _field_of(problem))
+        return OmittedCell(cell, problem.detail, _field_of(problem))
 
 
 def _field_of(problem: Problem) -> str | None:
@@ -202,7 +202,7 @@ def _field_of(problem: Problem) -> str | None:
 
 
 # ---------------------------------------------------------------------------- unused names
-def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Omitted]) -> None:
+def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[OmittedCell]) -> None:
     """Refuse a name in the request that leads to no cell; the error has the reason of its first omitted cell."""
     planned = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
     for method, settings in body.settings.items():
@@ -227,7 +227,7 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
 
 
 def _place_of(
-    body: SuiteRequest, omissions: list[Omitted], unused_field: str, number: int | None
+    body: SuiteRequest, omissions: list[OmittedCell], unused_field: str, number: int | None
 ) -> tuple[str | int, ...]:
     """Return the path of the setting that excluded the cells, or else of the unused name; paths are in the request."""
     if omissions and omissions[0].field:

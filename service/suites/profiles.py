@@ -9,7 +9,7 @@ from typing import Any, Literal
 from assay.document import RatingDocument
 from assay.rating.profile import worst_of
 from service.suites.schemas import CellView, Progress, RowView, ServiceView, SuiteLine, SuiteView, WorstView
-from service.suites.service import Shown
+from service.suites.service import SuiteState
 from store.suites.suites import Cell, StoredCell, StoredSuite, SuiteProgress, tally
 
 Ratings = Mapping[str, RatingDocument]
@@ -21,7 +21,7 @@ def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
     return SuiteLine.from_row(suite, **_line(suite, counted))
 
 
-def suite_view(content: Shown, now_s: float) -> SuiteView:
+def suite_view(content: SuiteState, now_s: float) -> SuiteView:
     """Build the profile of a suite; `now_s` is in seconds since 1970."""
     suite, cells, ratings = content
     described = suite.request.get("services")
@@ -82,7 +82,7 @@ def _matrix(
     }
 
 
-def version_of(content: Shown, now_s: float) -> str:
+def version_of(content: SuiteState, now_s: float) -> str:
     """Return the entity tag of a profile; it changes with every job, and when a rating expires or is withdrawn."""
     _, cells, _ = content
     expired = sum(_expired(cell, now_s) for cell in cells)

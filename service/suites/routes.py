@@ -21,7 +21,7 @@ from service.ratings.service import page_report
 from service.suites.planning import SuitePlanRequest, SuitePlanView, plan_suite, view_of_plan
 from service.suites.profiles import suite_line, suite_view, version_of
 from service.suites.schemas import SuiteLine, SuiteRequest, SuiteView
-from service.suites.service import Shown, cancel_jobs_of, place_suite, read_suite, wait_for_end
+from service.suites.service import SuiteState, cancel_jobs_of, place_suite, read_suite, wait_for_end
 from store.core.database import Connection
 from store.suites import suites
 from store.suites.suites import StoredSuite, SuiteProgress
@@ -109,7 +109,7 @@ async def cancel_suite(suite_id: str, service: ServiceDependency, caller: Writer
     return _answer(service, 200, await _read(service, suite_id, caller.tenant)).response()
 
 
-async def _read(service: Service, suite_id: str, tenant: str) -> Shown:
+async def _read(service: Service, suite_id: str, tenant: str) -> SuiteState:
     return existing(await service.database.read(read_suite, suite_id, tenant), "suite", suite_id)
 
 
@@ -120,7 +120,7 @@ def _page(
     return page, suites.tallies(c, [suite.id for suite in page.rows])
 
 
-def _answer(service: Service, status: int, content: Shown) -> Answer:
+def _answer(service: Service, status: int, content: SuiteState) -> Answer:
     now_s = service.clock()
     view = suite_view(content, now_s)
     headers = {"ETag": version_of(content, now_s), "Cache-Control": "private, no-cache"}

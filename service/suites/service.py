@@ -20,13 +20,13 @@ from store.core.errors import AlreadyFinished
 from store.jobs import jobs
 from store.jobs.jobs import NewJob
 from store.suites import suites
-from store.suites.suites import Known, NewSuite, StoredCell, StoredSuite
+from store.suites.suites import NewSuite, ReusableWork, StoredCell, StoredSuite
 from store.targets import refusals
 
-Shown = tuple[StoredSuite, Sequence[StoredCell], dict[str, RatingDocument]]
+SuiteState = tuple[StoredSuite, Sequence[StoredCell], dict[str, RatingDocument]]
 """A suite with its cells and their ratings."""
 
-Show = Callable[[Shown], Answer]
+Show = Callable[[SuiteState], Answer]
 
 
 async def place_suite(
@@ -64,7 +64,7 @@ async def wait_for_end(service: Service, cells: Sequence[StoredCell], within_s: 
             await service.event_stream.ended(cell.job_id, left_s)
 
 
-def read_suite(c: Connection, suite_id: str, tenant: str) -> Shown | None:
+def read_suite(c: Connection, suite_id: str, tenant: str) -> SuiteState | None:
     """Read a suite with its cells and their ratings, in three queries."""
     suite = suites.find(c, suite_id, tenant)
     if suite is None:
@@ -103,10 +103,10 @@ def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> in
 
 def _place(
     c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, limit: int, waits: bool
-) -> tuple[Answer, tuple[Shown, list[str]] | None]:
+) -> tuple[Answer, tuple[SuiteState, list[str]] | None]:
     """Add a suite; return the answer, and the suite with the ids of its new jobs."""
 
-    def work(c: Connection) -> tuple[Answer, tuple[Shown, list[str]]]:
+    def work(c: Connection) -> tuple[Answer, tuple[SuiteState, list[str]]]:
         wanted_jobs, ids = _settle(plan, _known(c, tenant, plan))
         fresh = [new for new, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, fresh, limit)
@@ -134,12 +134,12 @@ def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeat
     return answer
 
 
-def _known(c: Connection, tenant: str, plan: Plan) -> dict[str, Known]:
+def _known(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
     digests = {order.new.request_digest for _, order in plan.orders}
     return suites.known(c, tenant, digests, plan.orders[0][1].age_s)
 
 
-def _settle(plan: Plan, known_jobs: dict[str, Known]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
+def _settle(plan: Plan, known_jobs: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
     """Return the jobs to add, each with the rating that answers it, and the job id of each cell."""
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     ids: list[str] = []
@@ -156,7 +156,7 @@ def _settle(plan: Plan, known_jobs: dict[str, Known]) -> tuple[list[tuple[NewJob
     return list(wanted_jobs.values()), ids
 
 
-def _joins(new: NewJob, known_job: Known) -> bool:
+def _joins(new: NewJob, known_job: ReusableWork) -> bool:
     """Return whether a running job has the requested visibility and callback, and no rating answers the request."""
     if known_job.twin_id is None or known_job.rating_visibility == new.visibility:
         return False

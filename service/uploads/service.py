@@ -57,7 +57,7 @@ _receiving: Counter[str] = Counter()
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedFile:
     """A received file, on disk."""
 
     file: BinaryIO
@@ -66,7 +66,7 @@ class Received:
 
 
 @asynccontextmanager
-async def received(request: Request, tenant: str) -> AsyncIterator[Received]:
+async def received(request: Request, tenant: str) -> AsyncIterator[ReceivedFile]:
     """Write the body of a request to a temporary file, deleted at the end of the block.
 
     Raises
@@ -86,7 +86,7 @@ async def received(request: Request, tenant: str) -> AsyncIterator[Received]:
 
 
 @asynccontextmanager
-async def _written(request: Request) -> AsyncIterator[Received]:
+async def _written(request: Request) -> AsyncIterator[ReceivedFile]:
     with await asyncio.to_thread(_temporary) as file:
         digest, size, piece = hashlib.sha256(), 0, bytearray()
         async for part in request.stream():
@@ -95,7 +95,7 @@ async def _written(request: Request) -> AsyncIterator[Received]:
                 size += await asyncio.to_thread(_take, file, digest, bytes(piece))
                 piece.clear()
         size += await asyncio.to_thread(_take, file, digest, bytes(piece))
-        yield Received(file, f"sha256:{digest.hexdigest()}", size)
+        yield ReceivedFile(file, f"sha256:{digest.hexdigest()}", size)
 
 
 async def keep(
@@ -104,7 +104,7 @@ async def keep(
     name: str,
     purpose: str,
     media_type: str,
-    came: Received,
+    came: ReceivedFile,
     reading: Mapping[str, str] | None = None,
 ) -> tuple[StoredUpload, bool]:
     """Validate and store a file; return the stored upload, and whether it is new.

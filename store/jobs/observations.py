@@ -48,7 +48,7 @@ class StoredObservation:
 
 
 @dataclass(frozen=True)
-class Added:
+class CounterIncrements:
     """Increments of the job's counters: new rows, distinct probes, failed probes."""
 
     new: int
@@ -98,7 +98,7 @@ def asked_by_part(c: Connection, job_id: str) -> Counter[str]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ObservationFilter:
     """Filters of observations; ``None`` means any.
 
     `part` is the beginning of a probe's id, in whole segments: ``es`` or ``es/U``. `answer` is a whole answer, or its
@@ -151,7 +151,7 @@ ROWS_A_SEARCH = 5_000
 
 
 def search(
-    c: Connection, job_id: str, criteria: Wanted, after: int, limit: int
+    c: Connection, job_id: str, criteria: ObservationFilter, after: int, limit: int
 ) -> tuple[list[StoredObservation], int | None]:
     """List matching observations numbered above `after`, and return where to continue; ``None`` at the end.
 
@@ -203,7 +203,7 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
     return len(copies)
 
 
-def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> Added:
+def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> CounterIncrements:
     """Insert or replace observations of a job whose row is locked; see `store.jobs.runs.record`."""
     latest = {entry.observation.probe.unit: entry for entry in entries}
     before = _recorded(c, job.id, list(latest))
@@ -219,7 +219,7 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
         failed += _failed(row) - _failed(old)
     if rows:
         c.execute(_replacing(c), rows)
-    return Added(seq - job.observed, asked_count, failed)
+    return CounterIncrements(seq - job.observed, asked_count, failed)
 
 
 def _recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""Rests of rated services between jobs: of a tenant's target, and of a host that several tenants rate.
+"""Cool-down of rated services between jobs: of a tenant's target, and of a host that several tenants rate.
 
 A job waits for the rest of a host after each rating by a tenant that neither owns the host nor sends it a secret,
 except ratings of the same tenant that had not ended when the job was requested: these ratings count as one visit. Jobs

@@ -46,7 +46,7 @@ HOLDERS: tuple[Holder, ...] = (
 
 
 @dataclass(frozen=True)
-class Rotated:
+class RotationResult:
     """Result of a batch: number of re-encrypted secrets, and ids of rows that no configured key decrypts."""
 
     resealed: int
@@ -54,7 +54,7 @@ class Rotated:
     last_id: str | None
 
 
-def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -> Rotated:
+def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -> RotationResult:
     """Re-encrypt the next `BATCH` secrets of ``HOLDERS[holder]`` with the current key.
 
     `after` is ``last_id`` of the previous batch; ``last_id`` is ``None`` when no rows are left.
@@ -73,7 +73,7 @@ def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -
             continue
         columns = {f"{secret_holder.prefix}_{name}": getattr(fresh, name) for name in PARTS}  # `last4` is unchanged
         c.execute(update(table).where(table.c.id == row["id"]).values(columns))
-    return Rotated(len(rows) - len(lost), tuple(lost), rows[-1]["id"] if rows else None)
+    return RotationResult(len(rows) - len(lost), tuple(lost), rows[-1]["id"] if rows else None)
 
 
 def _resealed(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecret:

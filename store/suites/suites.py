@@ -109,7 +109,7 @@ class SuiteProgress:
 
 
 @dataclass(frozen=True)
-class Known:
+class ReusableWork:
     """Existing work for a request: its newest fresh rating and its newest unfinished job."""
 
     rating_id: str | None = None
@@ -203,7 +203,7 @@ def rated(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocumen
     return {row.id: read_rating(row.document | {"components": []}) for row in c.execute(query)}
 
 
-def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, Known]:
+def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
     """Read the existing work for several request digests, in two queries.
 
     Ratings older than `max_age_s` seconds are left out; 0 leaves out all ratings.
@@ -228,7 +228,7 @@ def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) 
     for job in c.execute(running):
         twin = {"twin_id": job.id, "twin_visibility": job.visibility, "twin_callback_url": job.callback_url}
         facts_by_digest[job.request_digest] |= twin
-    return {digest: Known(**facts) for digest, facts in facts_by_digest.items()}
+    return {digest: ReusableWork(**facts) for digest, facts in facts_by_digest.items()}
 
 
 def _cell(*, method: str, attribute: str, label: str, **row: Any) -> StoredCell:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from store.targets.domains import host_of
 from store.webhooks import fan_out
-from store.webhooks.deliveries import Claimed, Next, Outcome, postpone, record
+from store.webhooks.deliveries import ClaimedDelivery, Next, Outcome, postpone, record
 from store.webhooks.tables import deliveries
 from store.webhooks.webhooks import CHALLENGE
 
@@ -37,7 +37,7 @@ TOO_MANY = (
 )
 
 
-def confirmed(c: Connection, claims: Iterable[Claimed], base_url: str = "") -> list[Claimed]:
+def confirmed(c: Connection, claims: Iterable[ClaimedDelivery], base_url: str = "") -> list[ClaimedDelivery]:
     """Return the deliveries that may be sent; those to callbacks of unconfirmed hosts wait for a challenge, or end."""
     return [claimed for claimed in claims if _may_be_sent(c, claimed, base_url)]
 
@@ -47,7 +47,7 @@ def challenge_id(tenant: str, url: str) -> str:
     return f"dlv_{sha256(json.dumps([tenant, host_of(url) or url]).encode()).hexdigest()[:26]}"
 
 
-def _may_be_sent(c: Connection, claimed: Claimed, base_url: str) -> bool:
+def _may_be_sent(c: Connection, claimed: ClaimedDelivery, base_url: str) -> bool:
     if claimed.webhook is not None or claimed.type == CHALLENGE:
         return True
     name = challenge_id(claimed.tenant, claimed.url)
@@ -72,7 +72,7 @@ def _may_be_sent(c: Connection, claimed: Claimed, base_url: str) -> bool:
     return False
 
 
-def _unanswered(c: Connection, claimed: Claimed) -> Counter[str]:
+def _unanswered(c: Connection, claimed: ClaimedDelivery) -> Counter[str]:
     """Count the tenant's challenges of callbacks within `AGAIN_MS` that were not answered, by state."""
     to_callbacks = (deliveries.c.tenant == claimed.tenant, deliveries.c.webhook_id.is_(None))
     late = (deliveries.c.type == CHALLENGE, deliveries.c.created_at > claimed.claimed_at - AGAIN_MS)

@@ -42,7 +42,7 @@ KEPT_S = 30 * 86_400
 
 
 @dataclass(frozen=True)
-class Claimed:
+class ClaimedDelivery:
     """A delivery leased by this process; `id` is the webhook-id.
 
     `payload` is the body, before `store.webhooks.payloads.body_of` serialises it. `number` is the number of this
@@ -124,7 +124,7 @@ def choose(c: Connection, limit: int) -> list[str]:
     return chosen
 
 
-def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[Claimed]:
+def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[ClaimedDelivery]:
     """Lease the deliveries of `choose` for `lease_s` seconds, except those that others have leased since."""
     now = read_clock(c)
     if not ids:
@@ -134,7 +134,7 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
     rows = c.execute(leased.values(lease_until=now + round(lease_s * 1000)).returning(deliveries)).mappings().all()
     endpoint_of = _webhooks_of(c, {row["webhook_id"] for row in rows} - {None})
     return [
-        Claimed(
+        ClaimedDelivery(
             id=row["id"],
             tenant=row["tenant"],
             url=row["url"],
@@ -149,7 +149,7 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
     ]
 
 
-def record(c: Connection, claimed: Claimed, outcome: Outcome, then: Next | None = None) -> str | None:
+def record(c: Connection, claimed: ClaimedDelivery, outcome: Outcome, then: Next | None = None) -> str | None:
     """Record the result of an attempt; `then` is the retry decision after a failure.
 
     Return the new state of the delivery: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its endpoint).
@@ -192,7 +192,7 @@ def _confirm(c: Connection, webhook: Webhook, end: str | None) -> str:
     return end or "waiting"
 
 
-def postpone(c: Connection, claimed: Claimed, delay_s: float) -> None:
+def postpone(c: Connection, claimed: ClaimedDelivery, delay_s: float) -> None:
     """Return a leased delivery that was not sent to the queue; no attempt is counted."""
     conditions = (deliveries.c.id == claimed.id, deliveries.c.lease_until == claimed.lease_until)
     later = {"lease_until": None, "next_attempt_at": now_ms() + round(delay_s * 1000)}
@@ -223,14 +223,14 @@ def _webhooks_of(c: Connection, ids: Collection[str]) -> dict[str | None, Webhoo
 
 
 # ---------------------------------------------------------------------------- failures of an endpoint
-def _lock_webhook(c: Connection, claimed: Claimed) -> Webhook | None:
+def _lock_webhook(c: Connection, claimed: ClaimedDelivery) -> Webhook | None:
     if claimed.webhook is None:
         return None
     locked = select(webhooks).where(webhooks.c.id == claimed.webhook.id, webhooks.c.removed_at.is_(None))
     return one_row(c, locked.with_for_update(), endpoints.webhook_from)
 
 
-def _postpone_others(c: Connection, claimed: Claimed, rest_s: float) -> None:
+def _postpone_others(c: Connection, claimed: ClaimedDelivery, rest_s: float) -> None:
     """Postpone all waiting deliveries of an overloaded receiver."""
     of = (
         (deliveries.c.url == claimed.url, deliveries.c.webhook_id.is_(None), deliveries.c.tenant == claimed.tenant)

@@ -19,7 +19,7 @@ from store.core.clock import iso, now_ms, read_clock
 from store.core.columns import new_id
 from store.core.engines import insert_into
 from store.webhooks import outbox
-from store.webhooks.deliveries import Claimed
+from store.webhooks.deliveries import ClaimedDelivery
 from store.webhooks.outbox import Notice
 from store.webhooks.tables import deliveries, webhooks
 from store.webhooks.webhooks import CHALLENGE, PING, Webhook, webhook_from
@@ -100,7 +100,7 @@ def _queue(c: Connection, webhook: Webhook, kind: str, facts: Mapping[str, Any],
     return str(row["id"])
 
 
-def challenge_callback(c: Connection, challenge_id: str, notice: Claimed, base_url: str = "") -> None:
+def challenge_callback(c: Connection, challenge_id: str, notice: ClaimedDelivery, base_url: str = "") -> None:
     """Queue the challenge of the address of a callback, unless it exists."""
     now, job_id = read_clock(c), notice.payload["data"]["job_id"]
     facts = {"job_id": job_id, "challenge": token_urlsafe(TOKEN_BYTES)}

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 from tools.house_figures import SourceTree
 
-LIMIT = 0.5
+LIMIT = 0.3
 """Largest permitted share in per cent; lower it whenever the measured share falls."""
 
 WORDS = (

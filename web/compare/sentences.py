@@ -34,7 +34,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedQuestion:
     """A question of both ratings. `moved`: difference of the two scores; without scores, 1 if the texts differ."""
 
     question: str
@@ -71,13 +71,13 @@ class Joined:
         return first_runs, second_runs
 
 
-async def joined(api: Api, before: RatingDocument, after: RatingDocument) -> tuple[list[Joined], bool]:
+async def joined(api: Api, before: RatingDocument, after: RatingDocument) -> tuple[list[JoinedQuestion], bool]:
     """Join two ratings by their questions, the largest change first; also return whether observations were left out."""
     first, second, cut = _preferences(before), _preferences(after), False
     if not first:
         (first, first_cut), (second, second_cut) = await _replies(api, before.id), await _replies(api, after.id)
         cut = first_cut or second_cut
-    pairs = [Joined.of(key, reply, second[key]) for key, reply in first.items() if key in second]
+    pairs = [JoinedQuestion.of(key, reply, second[key]) for key, reply in first.items() if key in second]
     return sorted(pairs, key=lambda pair: (not pair.changed, -pair.moved)), cut
 
 

@@ -126,7 +126,7 @@ class BrowserRoute(Route):
         return super().matches(scope) if b"text/html" in accept else (Match.NONE, {})
 
 
-class Nowhere(BrowserRoute):
+class NotFoundPage(BrowserRoute):
     """The not-found page, for browsers only: programs get the API's problem document."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Pages, Refused, Visit, segment
-from web.own_words.testing import KINDS, Begun, begun
+from web.own_words.testing import KINDS, BiasTest, begun
 from web.specifications.words import FIELDS, store_new, store_version, typed_of, words_of, wrong_fields
 
 pages = Pages()
@@ -47,7 +47,7 @@ async def store_bias(visit: Visit) -> Response:
     kind = _kind(typed.get("kind", ""))
     specification = await _specification(visit, KINDS[kind], typed, typed.get("from", ""))
     corpus = await _corpus(visit, kind, typed, specification)
-    test = Begun(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    test = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
     return visit.redirect(test.path("sentences"), **test.query)
 
 
@@ -72,7 +72,7 @@ async def store_changed_words(visit: Visit) -> Response:
     corpus = now.corpus
     if now.kind == "language-model":
         corpus = await _corpus(visit, now.kind, typed, specification, items_of=now.corpus["id"])
-    after = Begun(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    after = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
     was = now.corpus["id"] if corpus["id"] != now.corpus["id"] else None
     return visit.redirect(after.path("sentences"), **after.query, was=was)
 
@@ -115,7 +115,7 @@ async def _corpus(
 
 
 async def _form(
-    visit: Visit, kind: str, typed: Mapping[str, Any], source: str, *, now: Begun | None = None
+    visit: Visit, kind: str, typed: Mapping[str, Any], source: str, *, now: BiasTest | None = None
 ) -> Response:
     words = KINDS[kind]
     shipped = await visit.api.get("/v1/specifications", kind=words, limit=200)

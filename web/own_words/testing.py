@@ -178,7 +178,7 @@ KINDS = {"language-model": "stereotype", "image-classifier": "visual"}
 
 
 @dataclass(frozen=True)
-class Begun:
+class BiasTest:
     """The user's test: the words that describe the bias, and their corpus.
 
     Attributes
@@ -210,14 +210,14 @@ class Begun:
         return {} if self.corpus["kind"] == "sentences" else {"words": self.specification}
 
 
-async def begun(visit: Visit) -> Begun:
+async def begun(visit: Visit) -> BiasTest:
     """Return the user's test at this address: its corpus, and the words that describe the bias."""
     corpus = await corpus_of(visit)
     if corpus["kind"] == "sentences":
-        return Begun(corpus, corpus["specification"] or "", corpus["words"] or {})
+        return BiasTest(corpus, corpus["specification"] or "", corpus["words"] or {})
     name, _, version = visit.query("words").partition("@")
     if not name:
-        return Begun(corpus, "", {})
+        return BiasTest(corpus, "", {})
     path = f"/v1/specifications/{segment(name)}"
     specification = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
-    return Begun(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
+    return BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])

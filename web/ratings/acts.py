@@ -12,7 +12,7 @@ pages = Pages()
 
 RATING = "/ratings/{rating_id}"
 WAIT_S = 10
-"""Seconds for which the page waits for a re-rating, which makes no call and usually takes less."""
+"""Maximum time in seconds that the page waits for a re-rating, which makes no call and usually takes less."""
 
 
 @pages.post(RATING + "/visibility", "jobs:write")

@@ -33,7 +33,7 @@ WITHIN, BEYOND = "within tolerance", "beyond tolerance"
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageFigure:
     """A figure on a page, drawn narrow and wide; the style sheet chooses.
 
     `wide` is ``None`` if one drawing serves both widths. A tall figure is `folded` below its heading. `how` explains
@@ -64,11 +64,11 @@ class Part:
     """One measured part of a rating with its figures."""
 
     component: Component
-    band: Shown | None
+    band: PageFigure | None
     walks: tuple[Walk, ...]
-    carried: tuple[Shown, ...]
-    hidden: Shown | None
-    tolerances: Shown | None
+    carried: tuple[PageFigure, ...]
+    hidden: PageFigure | None
+    tolerances: PageFigure | None
     sheets: tuple[Table, ...]
     scales: tuple[ScaleDocument, ...]
 
@@ -103,20 +103,20 @@ def _size(rating: Rating, component: Component) -> float:
     return 0.0 if effect is None else abs(effect.estimate or 0.0)
 
 
-def _both(heading: str, how: str, key: str, draw: Draw, note: str = "") -> Shown | None:
+def _both(heading: str, how: str, key: str, draw: Draw, note: str = "") -> PageFigure | None:
     narrow, wide = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
     if narrow is None or wide is None:
         return None
     svgs = Markup(narrow.svg), Markup(wide.svg)  # noqa: S704  escaped by the figures
-    return Shown(heading, how, *svgs, narrow.table, narrow.height > TALL, note)
+    return PageFigure(heading, how, *svgs, narrow.table, narrow.height > TALL, note)
 
 
-def _one(heading: str, how: str, figure: Figure | None) -> Iterator[Shown]:
+def _one(heading: str, how: str, figure: Figure | None) -> Iterator[PageFigure]:
     if figure is not None:
-        yield Shown(heading, how, Markup(figure.svg), None, figure.table)  # noqa: S704  escaped by the figures
+        yield PageFigure(heading, how, Markup(figure.svg), None, figure.table)  # noqa: S704  escaped by the figures
 
 
-def _band(rating: Rating, component: Component) -> Shown | None:
+def _band(rating: Rating, component: Component) -> PageFigure | None:
     alone = len(rating.view.components) == 1
     verdict = rating.view.verdict if alone else component.verdict
     rated = rating.rated if alone else rating.rated.components[component.number - 1]
@@ -146,7 +146,7 @@ def _walks(rating: Rating, component: Component, read: int) -> Iterator[Walk]:
         yield Walk(picture.title, picture.filled, picture.hollow, drawings)
 
 
-def _carried(component: Component) -> Iterator[Shown]:
+def _carried(component: Component) -> Iterator[PageFigure]:
     """Draw the evidence behind the letter: the method's own figures, and for translators the transitions."""
     for index, picture in enumerate(component.pictures):
         if isinstance(picture, Squares):
@@ -178,7 +178,7 @@ def _kept(component: Component) -> str:
     return f"{unchanged:,.0f} of {sent:,.0f} sentences came back as they were sent" if sent else "No sentence came back"
 
 
-def _hidden(component: Component) -> Shown | None:
+def _hidden(component: Component) -> PageFigure | None:
     measured = [effect for effect in component.hidden if effect.estimate is not None]
     return _both(
         _hidden_heading(measured),
@@ -200,7 +200,7 @@ def _hidden_heading(measured: Sequence[Effect]) -> str:
     return "Nothing beyond its limit hides behind the mean"
 
 
-def _tolerances(rating: Rating, component: Component) -> Shown | None:
+def _tolerances(rating: Rating, component: Component) -> PageFigure | None:
     leaning = {verdict.letter for verdict in component.sensitivity.values()}
     letter = next(iter(leaning), None)
     return _both(

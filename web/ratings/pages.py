@@ -80,7 +80,7 @@ async def history(visit: Visit) -> Response:
 
 
 def _series(rating: Json) -> tuple[object, ...]:
-    """Return what ratings share whose differences show a change of the service, and not of who asked or how."""
+    """Return the key of comparable ratings: those that differ because the service changed, not the request."""
     requester = rating.get("requester") or {}
     return (rating["method"], rating["attribute"], rating["standing"]["requester"], requester.get("description"))
 

@@ -119,7 +119,7 @@ REFERENCES = ("attribute", "specification", "corpus")
 
 @dataclass(frozen=True)
 class WizardState:
-    """What every step of the wizard reads.
+    """State of the wizard, which every step reads.
 
     Attributes
     ----------

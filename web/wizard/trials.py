@@ -1,4 +1,4 @@
-"""Trials before the request: a test of the described service with one question, and plans of the request in sizes.
+"""Checks before the request: a test of the described service with one question, and plans of the request in sizes.
 
 After a test, the agency forgets the service's secret.
 """

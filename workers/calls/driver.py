@@ -18,7 +18,7 @@ from assay.experiment import BUDGET, Session
 from assay.model import AUTHORED, Failure, Finding, Observation, Probe, Reply
 from store.jobs import jobs, observations
 from store.jobs.jobs import Claim, LedgerEntry
-from workers.calls.limits import SHARE_S, Breaker, Budget, Lane, Patience, Place
+from workers.calls.limits import SHARE_S, Breaker, Budget, Lane, Patience, Slot
 from workers.calls.question_order import LEAST_APART, QuestionOrder
 from workers.egress import CallFailed
 from workers.engine.worker_context import Workplace
@@ -90,7 +90,7 @@ def _count_nothing(outcome: str, seconds: float) -> None:
 
 
 @dataclass(frozen=True)
-class Called:
+class CalledService:
     """Limits, breaker and call counter of a service; the counter takes ``answered`` or a failure code, and seconds."""
 
     lane: Lane
@@ -132,12 +132,12 @@ class Driver:
     flush_replies: int = 20
     flush_s: float = 1.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    rated: Called | None = None
-    author: Called | None = None
+    rated: CalledService | None = None
+    author: CalledService | None = None
     thinking_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self._rated = self.rated or Called(Lane("alone", "alone", self.limits, self.rng, sleep=self.sleep))
+        self._rated = self.rated or CalledService(Lane("alone", "alone", self.limits, self.rng, sleep=self.sleep))
         self._author = self.author or self._rated
         self._unwritten: list[LedgerEntry] = []
         self._filled, self._written = asyncio.Event(), asyncio.Event()
@@ -226,7 +226,7 @@ class Driver:
                 await self._room()
 
     @contextlib.asynccontextmanager
-    async def _without_other_versions(self, probes: Sequence[Probe], slot: Place) -> AsyncIterator[None]:
+    async def _without_other_versions(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
         """Wait until no other version of the same items is being asked, so that a service cannot hold one back."""
         names = {name for probe in probes for name in probe.versions_of}
         if not names:
@@ -244,7 +244,7 @@ class Driver:
             async with self._landed:
                 self._landed.notify_all()
 
-    async def _call(self, probes: Sequence[Probe], called: Called, slot: Place) -> tuple[Sequence[Reply], int]:
+    async def _call(self, probes: Sequence[Probe], called: CalledService, slot: Slot) -> tuple[Sequence[Reply], int]:
         """Make one call with its retries; return the replies (or failures) and the number of attempts."""
         key = opaque_key(self.secret, *(probe.unit for probe in probes))
         for attempt in range(1, self.patience.attempts + 1):
@@ -271,7 +271,7 @@ class Driver:
             return replies, attempt
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
-    async def _pause(self, seconds: float, slot: Place) -> None:
+    async def _pause(self, seconds: float, slot: Slot) -> None:
         if seconds > SHARE_S:
             await slot.give_up()
         await self.sleep(seconds)

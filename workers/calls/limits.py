@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workers.calls.shared_rate_limits import Traffic, TrafficHere
+from workers.calls.shared_rate_limits import LocalTraffic, Traffic
 from workers.egress import RETRY_AFTER_CAP_S, CallFailed
 from workers.targets.adapter import Limits
 
@@ -57,7 +57,7 @@ class Lane:
     holder: str
     limits: Limits
     rng: np.random.Generator
-    traffic: Traffic = field(default_factory=TrafficHere)
+    traffic: Traffic = field(default_factory=LocalTraffic)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     clock: Callable[[], float] = time.monotonic
 
@@ -65,10 +65,10 @@ class Lane:
         self._places = 0
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[Place]:
-        """Provide a slot, which is taken by `Place.keep` and released when the block ends."""
+    async def place(self) -> AsyncIterator[Slot]:
+        """Provide a slot, which is taken by `Slot.keep` and released when the block ends."""
         self._places += 1
-        slot = Place(self, f"{self.holder}:{self._places}")
+        slot = Slot(self, f"{self.holder}:{self._places}")
         try:
             yield slot
         finally:
@@ -96,7 +96,7 @@ class Lane:
             raise TargetResting(rest_s + float(self.rng.uniform(0, delay_s / 10)))
 
 
-class Place:
+class Slot:
     """Slot for one of the concurrent calls to a target."""
 
     def __init__(self, lane: Lane, token: str) -> None:

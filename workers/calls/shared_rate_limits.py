@@ -65,7 +65,7 @@ class Pace:
         return start - now
 
 
-class TrafficHere:
+class LocalTraffic:
     """Rate, slots and suspension of each lane, kept in this process for all its threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -135,7 +135,7 @@ class TrafficHere:
 class TrafficOnRedis:
     """Rate, slots and suspension of each lane, in Redis for all workers; while Redis is unreachable, in `local`."""
 
-    def __init__(self, url: str, local: TrafficHere, on_failure: Callable[[], None]) -> None:
+    def __init__(self, url: str, local: LocalTraffic, on_failure: Callable[[], None]) -> None:
         self._url, self._here, self._on_failure = url, local, on_failure
         self._until = 0.0
         self._redis: Redis | None = None
@@ -210,7 +210,7 @@ class TrafficOnRedis:
         return await local()
 
 
-Traffic: TypeAlias = TrafficHere | TrafficOnRedis
+Traffic: TypeAlias = LocalTraffic | TrafficOnRedis
 """Rate, slots and suspension of each lane, shared by all jobs."""
 
 

@@ -17,7 +17,7 @@ from workers.egress.failures import (
     parse_retry_after,
     should_retry,
 )
-from workers.egress.guard import SPECIAL, Guard, Network, read_place, refuse_url, why_denied
+from workers.egress.guard import SPECIAL, Guard, Network, read_origin, refuse_url, why_denied
 from workers.egress.http_exchange import Exchange, ShownExchange, show_exchange
 from workers.egress.quotation import Quoter, spellings
 from workers.egress.transport import GuardedTransport
@@ -40,7 +40,7 @@ __all__ = [
     "Response",
     "ShownExchange",
     "parse_retry_after",
-    "read_place",
+    "read_origin",
     "refuse_url",
     "should_retry",
     "show_exchange",

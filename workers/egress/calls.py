@@ -19,7 +19,7 @@ from aiohttp.http import SERVER_SOFTWARE
 
 from assay import __version__
 from workers.egress.failures import RETRIABLE_STATUSES, CallFailed, parse_retry_after, should_retry
-from workers.egress.guard import Network, Resolve, place_of, resolve
+from workers.egress.guard import Network, Resolve, origin_of, resolve
 from workers.egress.http_exchange import Exchange
 from workers.egress.transport import Dial, GuardedTransport, Trust, default_trust, dial
 from workers.tenant_uploads import Library
@@ -230,7 +230,7 @@ class Egress:
         RatingsRefused
             If the host refuses ratings, before anything is sent to it.
         """
-        origin = place_of(url)
+        origin = origin_of(url)
         target, all_headers = _target(url), {**self._standing, **(headers or {})}
         if target is None or not "".join([*all_headers, *all_headers.values()]).isascii():
             raise CallFailed("unsupported", f"the request to {origin} holds characters that HTTP cannot carry")
@@ -253,7 +253,7 @@ class Egress:
 
     async def exempt(self, url: str, timeout_s: float) -> bool:
         """Whether the limits of hosts do not apply to a URL; raise `CallFailed` if it cannot be called."""
-        origin = place_of(url)
+        origin = origin_of(url)
         try:
             async with asyncio.timeout(timeout_s):
                 return await self.transport.exempt(origin)
@@ -264,7 +264,7 @@ class Egress:
 
     async def addresses(self, url: str, timeout_s: float) -> Sequence[str]:
         """Return the address that a URL's host was last reached at; before the first call, all its addresses."""
-        origin = place_of(url)
+        origin = origin_of(url)
         try:
             async with asyncio.timeout(timeout_s):
                 return await self.transport.addresses(origin)

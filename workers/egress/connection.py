@@ -37,7 +37,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedResponse:
     """Complete response; header names are in lower case."""
 
     status: int
@@ -45,7 +45,7 @@ class Received:
     body: bytes
 
 
-class ClosedUnheard(Exception):
+class ClosedWithoutResponse(Exception):
     """The connection ended before the first byte of the response; a `reused` connection may have been stale."""
 
     def __init__(self, *, reused: bool) -> None:
@@ -180,7 +180,7 @@ class Listener(ResponseHandler):
     def _meant(self, exc: BaseException, cause: BaseException | None) -> Exception:
         if isinstance(exc, (OSError, ClientError)):
             if not self._heard:
-                return ClosedUnheard(reused=self._asked > 1)
+                return ClosedWithoutResponse(reused=self._asked > 1)
             return CallFailed("truncated", f"{self._name} closed the connection in the middle of its answer")
         if isinstance(cause, LineTooLong) or _LARGE.search(str(cause)):
             return self._large_head()

@@ -1,6 +1,6 @@
 """Guard against calls to internal addresses (server-side request forgery).
 
-A URL is parsed once, strictly, into a `Place`, which alone decides the address. A name is resolved once, when a
+A URL is parsed once, strictly, into a `Origin`, which alone decides the address. A name is resolved once, when a
 connection is opened, and every returned address must be allowed: a mixed answer indicates an attack. Then the
 connection goes to that literal address, so that a second look-up cannot change it.
 """
@@ -119,7 +119,7 @@ _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Origin:
     """Scheme, host and port of a URL; connections to equal places may be shared.
 
     Attributes
@@ -141,7 +141,7 @@ class Place:
 
 
 @lru_cache(maxsize=256)
-def read_place(url: str) -> Place:
+def read_origin(url: str) -> Origin:
     """Parse a URL, and refuse every form that two parsers could read differently.
 
     Raises
@@ -168,16 +168,16 @@ def read_place(url: str) -> Place:
     return _place(scheme, authority["host"], port)
 
 
-def place_of(url: str) -> Place:
-    """Parse the URL of a call; raise `CallFailed` ``refused-address`` where `read_place` raises `AddressRefused`."""
+def origin_of(url: str) -> Origin:
+    """Parse the URL of a call; raise `CallFailed` ``refused-address`` where `read_origin` raises `AddressRefused`."""
     try:
-        return read_place(url)
+        return read_origin(url)
     except AddressRefused as refused:
         message = str(refused)
     raise CallFailed("refused-address", message)
 
 
-def _place(scheme: str, host: str, port: int) -> Place:
+def _place(scheme: str, host: str, port: int) -> Origin:
     """Parse a host, which is a bracketed IPv6 address, a dotted IPv4 address or a name."""
     if host.startswith("["):
         try:
@@ -186,16 +186,16 @@ def _place(scheme: str, host: str, port: int) -> Place:
             raise AddressRefused("the part in brackets is not an IPv6 address") from None
         if long.scope_id is not None:
             raise AddressRefused("the address names a network interface (%); write it without one")
-        return Place(scheme, str(long), port, long)
+        return Origin(scheme, str(long), port, long)
     host = host.removesuffix(".").lower()
     if not _NAME.fullmatch(host) or len(host) > 253:
         raise AddressRefused("the host is not a name in plain ASCII; write an international name in its xn-- form")
     if _NUMERIC.fullmatch(host.rsplit(".", 1)[-1]):  # some parsers take a name that ends in a number for an address
         try:
-            return Place(scheme, host, port, IPv4Address(host))
+            return Origin(scheme, host, port, IPv4Address(host))
         except AddressValueError:
             raise AddressRefused("the host is an address in an unusual spelling; write it as four numbers") from None
-    return Place(scheme, host, port)
+    return Origin(scheme, host, port)
 
 
 def refuse_url(url: str, allow: Sequence[Network]) -> None:
@@ -203,7 +203,7 @@ def refuse_url(url: str, allow: Sequence[Network]) -> None:
 
     `allow` are the networks that the operator allows in addition to public addresses. Raises `AddressRefused`.
     """
-    origin = read_place(url)
+    origin = read_origin(url)
     fixed = _fixed_addresses(origin)
     if fixed and not _permitted(fixed, allow):
         reason = why_denied(fixed[0], allow)
@@ -212,7 +212,7 @@ def refuse_url(url: str, allow: Sequence[Network]) -> None:
         )
 
 
-def _fixed_addresses(origin: Place) -> Sequence[Address]:
+def _fixed_addresses(origin: Origin) -> Sequence[Address]:
     """Return the addresses that need no resolver: a literal, and ``localhost`` (RFC 6761, section 6.3)."""
     if origin.literal is not None:
         return (origin.literal,)
@@ -245,7 +245,7 @@ class Guard:
     allow: Sequence[Network]
     resolve: Resolve = resolve
 
-    async def addresses(self, origin: Place) -> list[Address]:
+    async def addresses(self, origin: Origin) -> list[Address]:
         """Return the addresses to connect, in the resolver's order; never an empty list.
 
         Raises
@@ -268,7 +268,7 @@ class Guard:
                 raise self._refusal(origin, reason)
         return answers
 
-    def check_peer(self, origin: Place, peer: object) -> None:
+    def check_peer(self, origin: Origin, peer: object) -> None:
         """Raise `CallFailed` ``refused-address`` if the connected peer is denied or unknown."""
         try:
             reason = why_denied(ip_address(str(peer)), self.allow)
@@ -278,6 +278,6 @@ class Guard:
             raise self._refusal(origin, reason)
 
     @staticmethod
-    def _refusal(origin: Place, reason: str | None) -> CallFailed:
+    def _refusal(origin: Origin, reason: str | None) -> CallFailed:
         # The address itself is not disclosed: callers could map the internal network with it.
         return CallFailed("refused-address", f"{origin.host} resolves to an address that is not public ({reason})")

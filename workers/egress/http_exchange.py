@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from workers.egress.connection import Received
+from workers.egress.connection import ReceivedResponse
 from workers.egress.quotation import LONGEST_KEY, MASK, Quoter
 
 SHOWN_BODY = 2_000
@@ -42,7 +42,7 @@ class Exchange:
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     content: bytes = field(repr=False)
-    received: Received | None = field(repr=False)
+    received: ReceivedResponse | None = field(repr=False)
     seconds: float
 
 

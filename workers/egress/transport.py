@@ -21,9 +21,9 @@ import httpx
 from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
-from workers.egress.connection import HEADER_CAP, ClosedUnheard, Listener, Received
+from workers.egress.connection import HEADER_CAP, ClosedWithoutResponse, Listener, ReceivedResponse
 from workers.egress.failures import CallFailed
-from workers.egress.guard import Address, Guard, Network, Place, Resolve, place_of, read_place, resolve, within
+from workers.egress.guard import Address, Guard, Network, Origin, Resolve, origin_of, read_origin, resolve, within
 
 IDLE_S = 15.0
 """Maximum idle time of a reusable connection in seconds; servers close idle connections after 5 s or more."""
@@ -99,20 +99,20 @@ class ExemptHosts:
     is_exempt: dict[tuple[str, int], bool] = field(default_factory=dict)
     addresses: dict[tuple[str, int], Sequence[str]] = field(default_factory=dict)
 
-    async def holds(self, origin: Place, guard: Guard) -> bool:
+    async def holds(self, origin: Origin, guard: Guard) -> bool:
         """Whether a host is exempt; its addresses are resolved once."""
         key = (origin.host, origin.port)
         if key not in self.is_exempt:
             self.is_exempt.setdefault(key, within(await self.resolved(origin, guard), self.networks))
         return self.is_exempt[key]
 
-    async def resolved(self, origin: Place, guard: Guard) -> Sequence[Address]:
+    async def resolved(self, origin: Origin, guard: Guard) -> Sequence[Address]:
         """Resolve the addresses of a host, and remember those that a connection may be opened to."""
         addresses = await guard.addresses(origin)
         self.addresses[origin.host, origin.port] = [str(address) for address in addresses[:MAX_ADDRESSES]]
         return addresses
 
-    def check(self, origin: Place, addresses: Sequence[Address]) -> None:
+    def check(self, origin: Origin, addresses: Sequence[Address]) -> None:
         """Raise `CallFailed` ``connect`` if an exempt host left the networks; a retry observes the host's limits."""
         key = (origin.host, origin.port)
         if self.is_exempt.get(key) and not within(addresses, self.networks):
@@ -132,7 +132,7 @@ class GuardedConnector(aiohttp.BaseConnector):
 
     async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:
         """Try the addresses of the target in turn until a connection succeeds."""
-        origin = read_place(str(req.url.origin()))
+        origin = read_origin(str(req.url.origin()))
         addresses = (await self._guard.addresses(origin))[:MAX_ADDRESSES]
         self._exempt.check(origin, addresses)
         for address in addresses[:-1]:
@@ -146,7 +146,7 @@ class GuardedConnector(aiohttp.BaseConnector):
                     raise
         return await self._connect_to(origin, addresses[-1])
 
-    async def _connect_to(self, origin: Place, address: Address) -> ResponseHandler:
+    async def _connect_to(self, origin: Origin, address: Address) -> ResponseHandler:
         connection = Listener(str(origin), complete=self._complete, loop=asyncio.get_running_loop())
         tls = self._trust() if origin.scheme == "https" else None
         host = origin.host if tls else None
@@ -211,24 +211,24 @@ class GuardedTransport:
         vars(transport).update(_trust=partial(certified_trust, self._trust, certificate), _context=None, _kept=None)
         return transport
 
-    async def exempt(self, origin: Place) -> bool:
+    async def exempt(self, origin: Origin) -> bool:
         """Whether all addresses of a host are in the exempt networks; its connections are then limited to these."""
         return await self._exempt.holds(origin, self._guard)
 
-    async def addresses(self, origin: Place) -> Sequence[str]:
+    async def addresses(self, origin: Origin) -> Sequence[str]:
         """Return the address of the latest connection to a host; before the first connection, all its addresses."""
         if (origin.host, origin.port) not in self._exempt.addresses:
             await self._exempt.resolved(origin, self._guard)
         return self._exempt.addresses[origin.host, origin.port]
 
-    async def call(self, request: httpx.Request) -> Received:
+    async def call(self, request: httpx.Request) -> ReceivedResponse:
         """Send a request and read its complete response; see `ask`."""
-        origin = place_of(str(request.url))
+        origin = origin_of(str(request.url))
         return await self.ask(origin, request.method, request.url.raw_path.decode(), request.headers, request.read())
 
     async def ask(
-        self, origin: Place, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
-    ) -> Received:
+        self, origin: Origin, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
+    ) -> ReceivedResponse:
         """Send a request given in its parts; every error is raised as a `CallFailed`."""
         request = {
             "method": method,
@@ -241,13 +241,13 @@ class GuardedTransport:
             self._kept = self._open()
         try:
             return await self._exchange(origin, self._kept, request)
-        except ClosedUnheard as closed:
+        except ClosedWithoutResponse as closed:
             stale = closed.reused
         if stale:  # the service closed the idle connection: retry once on a new one
             async with self._open() as fresh:
                 try:
                     return await self._exchange(origin, fresh, request)
-                except ClosedUnheard:
+                except ClosedWithoutResponse:
                     pass
         raise CallFailed("truncated", f"{origin} closed the connection without an answer")
 
@@ -261,7 +261,9 @@ class GuardedTransport:
         connector = GuardedConnector(self._guard, self._dial, self._trusted, self._exempt, complete=self._complete)
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **PLAIN)
 
-    async def _exchange(self, origin: Place, session: aiohttp.ClientSession, request: dict[str, Any]) -> Received:
+    async def _exchange(
+        self, origin: Origin, session: aiohttp.ClientSession, request: dict[str, Any]
+    ) -> ReceivedResponse:
         cap, body = request["read_bufsize"], bytearray()
         failure: Exception
         try:
@@ -274,13 +276,13 @@ class GuardedTransport:
             if self._complete and len(body) > cap:
                 raise CallFailed("too-large", f"{origin} sent more than {cap:,} bytes")
             raw = [(name.lower(), value) for name, value in answer.raw_headers]
-            return Received(answer.status, raw, bytes(body[:cap]))
+            return ReceivedResponse(answer.status, raw, bytes(body[:cap]))
         except ValueError:  # the exception's message is not used, because it quotes the value, which may be an API key
             failure = CallFailed("unsupported", f"the request to {origin} holds characters that HTTP cannot carry")
         except aiohttp.ClientPayloadError:
             failure = CallFailed("truncated", f"{origin} closed the connection in the middle of its answer")
         except aiohttp.ClientConnectionError:  # the connection was closed while the request was written
-            failure = ClosedUnheard(reused=True)
+            failure = ClosedWithoutResponse(reused=True)
         raise failure
 
     def _trusted(self) -> ssl.SSLContext:

@@ -1,4 +1,4 @@
-"""End of a job without a result: failed, resting, cancelled, or returned to the queue.
+"""End of a job without a result: failed, postponed, cancelled, or returned to the queue.
 
 Texts and images that an author made for a failed or cancelled job are stored for reuse.
 """

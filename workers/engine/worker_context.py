@@ -18,7 +18,7 @@ from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs.jobs import Claim
 from store.security.secrets import Vault
-from workers.calls.shared_rate_limits import Traffic, TrafficHere, TrafficOnRedis
+from workers.calls.shared_rate_limits import LocalTraffic, Traffic, TrafficOnRedis
 from workers.egress import Exchange
 from workers.targets.adapter import Target
 
@@ -159,7 +159,7 @@ class Workplace:
     on_exchange: Callable[[Exchange], None] | None = None
     leaving: LeavingFlag | threading.Event = field(default_factory=threading.Event)
     meter: WorkMeter = field(default_factory=WorkMeter)
-    traffic_here: TrafficHere = field(default_factory=TrafficHere)
+    traffic_here: LocalTraffic = field(default_factory=LocalTraffic)
     methodologies: Methodologies = field(default_factory=shipped)
 
     def traffic(self) -> Traffic:

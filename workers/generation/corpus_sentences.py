@@ -9,7 +9,13 @@ from typing import Any, cast
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import AssayError
 from assay.experiment import Experiment, generator
-from assay.methods.shared.terms.sentence_generation import Writing, Written, reusable, write_sentences, written_items
+from assay.methods.shared.terms.sentence_generation import (
+    Writing,
+    WrittenSentences,
+    reusable,
+    write_sentences,
+    written_items,
+)
 from assay.methods.shared.terms.sentences import Sentence, sentence_of
 from assay.model import Ask
 from store.core.database import Connection, Database
@@ -53,7 +59,7 @@ class Task:
     taken: tuple[StoredItem, ...]
 
     def experiment(self, seed: int) -> Experiment:
-        """Start the experiment; it returns a `Written` instead of a finding."""
+        """Start the experiment; it returns a `WrittenSentences` instead of a finding."""
         how = self.writing
         asking = write_sentences(self.words, self.sentences, how, generator(seed))
         return cast("Experiment", asking)
@@ -84,7 +90,7 @@ def task_of(database: Database, job: Job) -> Task:
 
 def finish(database: Database, claim: Claim, task: Task, ended: Any) -> None:
     """Store the sentences in their corpus and end the job, in one transaction; `ended` is the experiment's result."""
-    job, written_corpus = claim.job, cast("Written", ended)
+    job, written_corpus = claim.job, cast("WrittenSentences", ended)
     new = list(_taken_over(task.taken, task.words))
     by_unit = {item.id: item for item in written_items(authored(database, job), task.words)}
     new += new_items([by_unit[sentence.id] for sentence in written_corpus.items], author_of(job.target), job.id)

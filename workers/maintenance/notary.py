@@ -22,7 +22,7 @@ from store.security import signing
 from store.security.secrets import Vault
 from store.security.signing import SigningKey, is_signature
 from workers.engine.worker_context import BackgroundThread, Workplace
-from workers.webhooks.delivery_attempt import Answered, call, open_transport
+from workers.webhooks.delivery_attempt import AttemptResult, call, open_transport
 
 logger = structlog.get_logger()
 
@@ -125,7 +125,7 @@ class Notary(BackgroundThread):
             return answered.outcome.failure
         return self._keep(witness, head, answered.outcome.response or "")
 
-    def _post(self, url: str, old: int, head: TreeHead, key: SigningKey) -> Answered:
+    def _post(self, url: str, old: int, head: TreeHead, key: SigningKey) -> AttemptResult:
         """Send the head with the proof that it extends the first `old` entries."""
         path: tuple[bytes, ...] = ()
         if 0 < old < head.size:
@@ -134,7 +134,7 @@ class Notary(BackgroundThread):
         note = Checkpoint(self._origin, head.size, head.root).signed(key.public_key, key.sign)
         body = AddCheckpoint(old, path, note).written().encode()
 
-        async def post() -> Answered:
+        async def post() -> AttemptResult:
             transport = open_transport(self._settings)
             try:
                 return await call(transport, f"{url}/add-checkpoint", {"Content-Type": "text/plain"}, body)

@@ -18,7 +18,7 @@ from store.jobs.jobs import Claim
 from store.ratings import ratings, rerated
 from store.targets import domains
 from store.targets.domains import CHALLENGE_PATH, Domain
-from workers.egress import AGENT, AddressRefused, CallFailed, Egress, Guard, Network, read_place
+from workers.egress import AGENT, AddressRefused, CallFailed, Egress, Guard, Network, read_origin
 from workers.egress.guard import Resolve, resolve, within
 from workers.engine.worker_context import Workplace
 from workers.job_targets import USUAL_PAIRS, open_services
@@ -91,7 +91,7 @@ def _holds(text: str, token: str) -> bool:
 
 async def _schemes(host: str, allow: Sequence[Network], resolve: Resolve) -> Sequence[str]:
     """Return the URL schemes to try: http only if all addresses are in networks that the operator allows."""
-    addresses = await Guard(allow, resolve).addresses(read_place(f"http://{host}/"))
+    addresses = await Guard(allow, resolve).addresses(read_origin(f"http://{host}/"))
     return ("http", "https") if within(addresses, allow) else ("https",)
 
 

@@ -43,7 +43,7 @@ GONE = 410
 
 
 @dataclass(frozen=True)
-class Answered:
+class AttemptResult:
     """Result of a call: the outcome to store, ``Retry-After`` in seconds, and whether no further attempt is useful."""
 
     outcome: Outcome
@@ -59,7 +59,7 @@ def open_transport(settings: Settings) -> GuardedTransport:
 
 async def call(
     transport: GuardedTransport, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S
-) -> Answered:
+) -> AttemptResult:
     """Post a signed body to a receiver. Only a 2xx is a success; redirects are not followed."""
     began = asyncio.get_running_loop().time()
 
@@ -73,19 +73,21 @@ async def call(
         async with asyncio.timeout(timeout_s):
             received = await transport.call(request)
     except CallFailed as failed:
-        return Answered(outcome(failed.status, f"{failed.code}: {failed.message}"))
+        return AttemptResult(outcome(failed.status, f"{failed.code}: {failed.message}"))
     except TimeoutError:
-        return Answered(outcome(None, f"timeout: no whole answer within {timeout_s:g} s"))
+        return AttemptResult(outcome(None, f"timeout: no whole answer within {timeout_s:g} s"))
     except httpx.InvalidURL:
-        return Answered(outcome(None, "unsupported: the address cannot be written into a request"))
+        return AttemptResult(outcome(None, "unsupported: the address cannot be written into a request"))
     response_headers = httpx.Headers(received.headers)
     text = None if "content-encoding" in response_headers else received.body.decode("utf-8", "replace")
     failure = _failure(received.status)
-    return Answered(outcome(received.status, failure, text), parse_retry_after(response_headers, datetime.now(UTC)))
+    return AttemptResult(
+        outcome(received.status, failure, text), parse_retry_after(response_headers, datetime.now(UTC))
+    )
 
 
 def what_follows(
-    number: int, answered: Answered, rng: np.random.Generator, attempts: int = len(SCHEDULE_S)
+    number: int, answered: AttemptResult, rng: np.random.Generator, attempts: int = len(SCHEDULE_S)
 ) -> Next | None:
     """Return the next step after an attempt (`number` counts from 1, up to `attempts`); ``None`` after a success."""
     status = answered.outcome.status

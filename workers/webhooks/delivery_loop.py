@@ -23,19 +23,19 @@ from store.core.errors import RatingsRefused, SecretLost, SecretMoved, SigningUn
 from store.security import signing
 from store.security.signing import SigningKey
 from store.webhooks import callbacks, deliveries, fan_out, webhooks
-from store.webhooks.deliveries import Claimed, Outcome
+from store.webhooks.deliveries import ClaimedDelivery, Outcome
 from store.webhooks.fan_out import body_of, content_type_of
 from store.webhooks.webhooks import CHALLENGE, SECRET_PREFIX
 from workers.calls.host_limits import HostLimits
 from workers.calls.shared_rate_limits import Traffic
 from workers.egress import CallFailed, GuardedTransport
-from workers.egress.guard import place_of
+from workers.egress.guard import origin_of
 from workers.engine.worker_context import BackgroundThread, Workplace
 from workers.webhooks.delivery_attempt import (
     CHALLENGE_ATTEMPTS,
     SCHEDULE_S,
     TIMEOUT_S,
-    Answered,
+    AttemptResult,
     call,
     open_transport,
     what_follows,
@@ -89,7 +89,7 @@ class Deliverer(BackgroundThread):
             finally:
                 await transport.aclose()
 
-    async def _due(self, room: int) -> list[tuple[Claimed, SigningKey]]:
+    async def _due(self, room: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
         """Claim the attempts that are due; after an error, pause and return no attempts."""
         try:
             return await asyncio.to_thread(self._take, room)
@@ -113,7 +113,7 @@ class Deliverer(BackgroundThread):
                 log.error("delivery not recorded", exc_info=error)
         return running
 
-    def _take(self, room: int) -> list[tuple[Claimed, SigningKey]]:
+    def _take(self, room: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
         """Fan notices out and claim the attempts that are due; return each with the signing key."""
         self._tidy()
         with self._database.read() as connection:
@@ -142,17 +142,19 @@ class Deliverer(BackgroundThread):
                 deliveries.forget(connection)
             self._tidied = time.monotonic() + TIDY_EVERY_S
 
-    async def _attempt(self, transport: GuardedTransport, traffic: Traffic, claimed: Claimed, key: SigningKey) -> None:
+    async def _attempt(
+        self, transport: GuardedTransport, traffic: Traffic, claimed: ClaimedDelivery, key: SigningKey
+    ) -> None:
         body = body_of(claimed.payload)
         try:
             # in a thread, because a key outside the database can block for seconds
             headers = await asyncio.to_thread(self._headers, claimed, body, key)
         except SigningUnavailable as unable:
             log.warning("delivery not signed", delivery=claimed.id, why=str(unable))
-            answered = Answered(Outcome(0, None, "signing-unavailable: the agency's key cannot sign now", None))
+            answered = AttemptResult(Outcome(0, None, "signing-unavailable: the agency's key cannot sign now", None))
         except (SecretLost, SecretMoved):
             reason = "secret-lost: the endpoint's secret cannot be opened any more; rotate it"
-            answered = Answered(Outcome(0, None, reason, None))
+            answered = AttemptResult(Outcome(0, None, reason, None))
         else:
             try:
                 answered = await self._call(transport, traffic, claimed, headers, body)
@@ -162,37 +164,42 @@ class Deliverer(BackgroundThread):
         await asyncio.to_thread(self._record, claimed, answered)
 
     async def _call(
-        self, transport: GuardedTransport, traffic: Traffic, claimed: Claimed, headers: dict[str, str], body: bytes
-    ) -> Answered:
+        self,
+        transport: GuardedTransport,
+        traffic: Traffic,
+        claimed: ClaimedDelivery,
+        headers: dict[str, str],
+        body: bytes,
+    ) -> AttemptResult:
         """Post a delivery within the limits of its host, as calls of jobs; raise `TimeoutError` without a turn."""
         limits = HostLimits(self._database, self._settings, claimed.tenant, claimed.id, traffic, self._rng)
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(TURN_S):
-                    origin = place_of(claimed.url)
+                    origin = origin_of(claimed.url)
                     if not await transport.exempt(origin):
                         addresses = await transport.addresses(origin)
                         await stack.enter_async_context(limits.visit(claimed.url, TIMEOUT_S, addresses))
                 answered = await call(transport, claimed.url, headers, body)
         except CallFailed as failed:
-            return Answered(Outcome(0, failed.status, f"{failed.code}: {failed.message}", None))
+            return AttemptResult(Outcome(0, failed.status, f"{failed.code}: {failed.message}", None))
         except RatingsRefused as refused:
             reason = f"refused: the host {refused.host} wants no calls ({refused.who}); verify it with POST /v1/domains"
-            return Answered(Outcome(0, None, reason, None), final=True)
+            return AttemptResult(Outcome(0, None, reason, None), final=True)
         outcome = answered.outcome
         if claimed.type != CHALLENGE or outcome.failure or fan_out.answers_challenge(claimed.payload, outcome.response):
             return answered
         reason = "challenge: answer with the value of `challenge` as the whole body, or as JSON in a field of this name"
-        return Answered(Outcome(outcome.elapsed_ms, outcome.status, reason, outcome.response))
+        return AttemptResult(Outcome(outcome.elapsed_ms, outcome.status, reason, outcome.response))
 
-    def _postpone(self, claimed: Claimed) -> None:
+    def _postpone(self, claimed: ClaimedDelivery) -> None:
         try:
             with self._database.write() as connection:
                 deliveries.postpone(connection, claimed, float(self._rng.uniform(1, 5)))
         except StoreUnavailable as unavailable:  # the delivery is due again when its lease expires
             log.warning("delivery not postponed", delivery=claimed.id, why=str(unavailable))
 
-    def _headers(self, claimed: Claimed, body: bytes, key: SigningKey) -> dict[str, str]:
+    def _headers(self, claimed: ClaimedDelivery, body: bytes, key: SigningKey) -> dict[str, str]:
         secrets = []
         if (webhook := claimed.webhook) is not None:
             sealed = [webhook.sealed_secret]
@@ -204,7 +211,7 @@ class Deliverer(BackgroundThread):
         signed = signed_headers(claimed.id, claimed.claimed_at // 1000, body, secrets, key.sign)
         return {"Content-Type": content_type_of(claimed.payload), **signed}
 
-    def _record(self, claimed: Claimed, answered: Answered) -> None:
+    def _record(self, claimed: ClaimedDelivery, answered: AttemptResult) -> None:
         attempts = CHALLENGE_ATTEMPTS if claimed.type == CHALLENGE else len(SCHEDULE_S)
         then = what_follows(claimed.number, answered, self._rng, attempts)
         try:

@@ -14,7 +14,7 @@ from assay.statistics.bayes.transition import draw_excess_concordance, draw_tran
 
 
 @dataclass(frozen=True)
-class Chained:
+class ChainDraws:
     """Draws of the transition matrix of a chain."""
 
     transitions: Floats
@@ -26,7 +26,7 @@ class Chained:
     such texts were never measured, so that the outputs are known only to within this share."""
 
 
-def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:
+def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
     """Multiply the matrices of a chain, draw by draw."""
     first, *others = services
     transitions = draw_transitions(first.table, rng, draws)
@@ -37,7 +37,7 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
         square = draw_square(service, rng, draws)
         content = _carried(transitions, content, square, _own_content(service, square[:, : len(service.rows)], rng))
         transitions = transitions @ square
-    return Chained(transitions, content, np.minimum(unmeasured, 1.0))
+    return ChainDraws(transitions, content, np.minimum(unmeasured, 1.0))
 
 
 def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: int) -> Floats:

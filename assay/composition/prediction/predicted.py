@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.composition.prediction.measured_service import TransitionEvidence
-from assay.composition.prediction.pooled import Chained, chain_pooled
+from assay.composition.prediction.pooled import ChainDraws, chain_pooled
 from assay.composition.prediction.stratified import chain_stratified, share_matched
 from assay.errors import SpecificationError
 from assay.model import Evidence, Floats, HiddenEffect, Interval, Letter, Probabilities
@@ -208,7 +208,7 @@ def check_links(services: Sequence[TransitionEvidence]) -> None:
             )
 
 
-def _assured(letter: Letter, evidence: Evidence, chained: Chained, first: TransitionEvidence) -> float:
+def _assured(letter: Letter, evidence: Evidence, chained: ChainDraws, first: TransitionEvidence) -> float:
     """Return the probability of a letter if the unmeasured outputs are the least favourable to it.
 
     If the answers to a share of the texts change, a total variation distance changes by at most that
@@ -228,7 +228,7 @@ def _moved(evidence: Evidence, by_1: Floats, by_2: Floats) -> Evidence:
     return replace(evidence, step_1=evidence.step_1 + by_1, step_2=evidence.step_2 + by_2, content=content)
 
 
-def _named(chained: Chained, first: TransitionEvidence) -> dict[str, dict[str, float]]:
+def _named(chained: ChainDraws, first: TransitionEvidence) -> dict[str, dict[str, float]]:
     mean = chained.transitions.mean(axis=0)
     return {row: dict(zip(first.outputs, mean[i].tolist(), strict=True)) for i, row in enumerate(first.rows)}
 

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from assay.composition.prediction.measured_service import TransitionEvidence
-from assay.composition.prediction.pooled import Chained, draw_square
+from assay.composition.prediction.pooled import ChainDraws, draw_square
 from assay.model import Floats
 from assay.statistics.bayes.transition import draw_excess_concordance
 
@@ -42,7 +42,7 @@ def share_matched(services: Sequence[TransitionEvidence]) -> float:
     return sum(count * sum(way.arrived) for way, count in ways.items()) / total if total else 0.0
 
 
-def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:
+def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
     """Draw the transition matrix of a chain from the answers to each content, with resampled contents.
 
     ``T = sum_o w_o T1_o @ T2_o``; the weights of the contents are a Bayesian bootstrap, with the prior
@@ -65,7 +65,7 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
         summed[:, way.row] += weight[:, None] * ends
     square = summed.sum(axis=2)
     transitions = summed / square[:, :, None]
-    return Chained(transitions, _content(contents, matrices, transitions, rng), np.minimum(unmeasured / square, 1.0))
+    return ChainDraws(transitions, _content(contents, matrices, transitions, rng), np.minimum(unmeasured / square, 1.0))
 
 
 def _contents(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:

@@ -15,13 +15,13 @@ from assay.model import Floats, HiddenEffect, Integers, Reason
 Answers = Floats | Integers
 
 SWAPPED, ASKED_AGAIN, ANOTHER_PERSON = "another value", "the same question again", "another person of the same group"
-"""What two compared answers differ in."""
+"""Kinds of comparison: the difference between the two questions whose answers are compared."""
 
 CLEAR = 3.0
-"""Standard errors of the answers to repeated questions by which a difference must exceed its limit to be said."""
+"""Number of standard errors (of repeated questions) by which a difference must exceed its limit to be reported."""
 
 AS_MUCH = 0.8
-"""Part of the difference between groups from which persons of one group are said to differ about as much."""
+"""Minimum ratio of the difference within a group to that between groups for the reason ``follows-names``."""
 
 
 def changes(

@@ -70,7 +70,7 @@ class Judged:
     letter_only: bool
     not_within: Sequence[str] = ()
     of_any_label: dict[bool, tuple[HiddenEffect, ...]] = field(default_factory=dict, compare=False)
-    """Effects on single items of labels without scores, the same for all labels, by whether a mean may be noise."""
+    """Cached effects on single items, equal for all labels without scores; the key says whether a mean may be noise."""
 
     @cached_property
     def whole(self) -> Sequence[int]:
@@ -150,7 +150,7 @@ class Judged:
 
     @cached_property
     def label_numbers(self) -> tuple[Integers, Integers | None]:
-        """Number of the likeliest label, of `cases` and of the repeated profiles; labels not to be judged are one."""
+        """Number of the likeliest label, of `cases` and of the repeated profiles; labels that are not judged have 0."""
         labels = self.likeliest(self.answers, self.whole)
         repeats = self.times(self.likeliest) if self.repeated else labels[:0, :, None]
         names, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)

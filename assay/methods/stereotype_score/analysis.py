@@ -16,7 +16,7 @@ from assay.methods.shared.detail import Scores
 from assay.methods.shared.terms.effects import DRAWS, NO_PREFERENCE, StereotypeEffects
 from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
 from assay.methods.shared.terms.sentences import Pair
-from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
+from assay.methods.stereotype_score.collection import PairComparison, PairTally, Rung
 from assay.methods.stereotype_score.detail import GroupPair, SentencePair, StereotypeComponent
 from assay.model import Floats, HiddenEffect, Reason
 from assay.rating.component import Tolerance, answers_needed, result_or_why
@@ -251,12 +251,12 @@ def posterior_of(score: StereotypeScore) -> EffectDocument:
     return result_or_why(EffectDocument, lambda: EffectDocument.of(fit_terms(score.by_term).overall))
 
 
-def _towards(pair: Pair, comparison: Compared) -> float:
+def _towards(pair: Pair, comparison: PairComparison) -> float:
     """Return the preference for the second group if the term is tied to it, otherwise for the first group."""
     return 1 - comparison.preferred if pair.role == "second" else comparison.preferred
 
 
-def _row(pair: Pair, comparison: Compared) -> SentencePair:
+def _row(pair: Pair, comparison: PairComparison) -> SentencePair:
     """Return a pair as a row of the exported table."""
     return SentencePair(
         id=pair.id,

@@ -22,8 +22,14 @@ from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import Asking
 from assay.methods.shared.detail import ModelScores, TermsAggregation
 from assay.methods.shared.terms.design import MOST_ITEMS, Asked, TermsDesign
-from assay.methods.shared.terms.items import Sorted
-from assay.methods.shared.terms.sentence_generation import Writing, Written, reusable, write_sentences, written_items
+from assay.methods.shared.terms.items import SortedItems
+from assay.methods.shared.terms.sentence_generation import (
+    Writing,
+    WrittenSentences,
+    reusable,
+    write_sentences,
+    written_items,
+)
 from assay.methods.shared.terms.sentences import Pair, Sentence, check, sentence_of, sort, template_sentences
 from assay.methods.stereotype_score import words as spoken
 from assay.methods.stereotype_score.analysis import Preferences, posterior_of, summary
@@ -132,11 +138,11 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return self.changed(words=(corpus.words,), attribute="", specification=corpus.specification)
 
     # ------------------------------------------------------------------------ the experiment
-    def usable(self, items: Iterable[Sentence], words: StereotypeWords) -> Sorted[Pair]:
+    def usable(self, items: Iterable[Sentence], words: StereotypeWords) -> SortedItems[Pair]:
         """Make pairs of the usable sentences."""
         return sort(items, words)
 
-    def have_made(self, words: StereotypeWords, rng: np.random.Generator, prefix: str) -> Asked[Written]:
+    def have_made(self, words: StereotypeWords, rng: np.random.Generator, prefix: str) -> Asked[WrittenSentences]:
         """Have the missing sentences written."""
         assert self.writing is not None  # noqa: S101  only called with an author
         return (yield from write_sentences(words, self.sentences, self.writing, rng.spawn(2)[0], f"{prefix}/write"))

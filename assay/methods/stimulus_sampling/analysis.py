@@ -12,8 +12,8 @@ from assay.document import EffectDocument, read_json
 from assay.errors import EvidenceError
 from assay.methods.shared.answers.tally import Tally
 from assay.methods.stimulus_sampling.detail import SamplingComponent, TiedDocument, ValueDocument, Weights, YesRates
-from assay.methods.stimulus_sampling.texts import TextsHeard
-from assay.methods.stimulus_sampling.vectors import CellsHeard
+from assay.methods.stimulus_sampling.texts import AnsweredTexts
+from assay.methods.stimulus_sampling.vectors import AnsweredCells
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
 from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_replies
@@ -43,14 +43,14 @@ LEAST_YES = 20
 """Minimum effective number of inputs of the positive class."""
 
 LEAST_RATE, LEAST_PART = 0.02, 0.1
-"""A side with a smaller positive rate, also as a part of the other side's, is not judged separately."""
+"""Minimum positive rate of a side, absolute and relative to the other side's, for the side to be judged separately."""
 
 LEAST_OF_CELL = 10
 """Minimum effective number of positive inputs for each cell of the prior of vectors, on average (since 1.3.0)."""
 
 
 def judge(
-    answered_inputs: TextsHeard | CellsHeard,
+    answered_inputs: AnsweredTexts | AnsweredCells,
     tally: Tally,
     tolerance: Tolerance,
     rules: Rules,
@@ -103,7 +103,7 @@ def judge(
     )
 
 
-def _judged_sides(answered_inputs: TextsHeard | CellsHeard) -> list[int]:
+def _judged_sides(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
     """Return the sides where the positive rate is not negligible; elsewhere hardly any input of any group is positive.
 
     The largest positive rate of a value on that side counts: an upper limit of it, as of a Poisson distribution.
@@ -119,7 +119,7 @@ def _judged_sides(answered_inputs: TextsHeard | CellsHeard) -> list[int]:
 
 
 def _within_sides(
-    answered_inputs: TextsHeard | CellsHeard,
+    answered_inputs: AnsweredTexts | AnsweredCells,
     effects: SamplingEffects,
     rules: Rules,
     delta: float,
@@ -142,7 +142,7 @@ def _within_sides(
 
 
 def _effects_of_sides(
-    answered_inputs: TextsHeard | CellsHeard, within: Sequence[Deviations], delta: float, rng: np.random.Generator
+    answered_inputs: AnsweredTexts | AnsweredCells, within: Sequence[Deviations], delta: float, rng: np.random.Generator
 ) -> dict[int, HiddenEffect]:
     """Draw the effect on each judged side from its posterior `within`, with a joint fit of the sides."""
     sides = _judged_sides(answered_inputs)
@@ -159,7 +159,7 @@ def _effects_of_sides(
     }
 
 
-def _too_little(answered_inputs: TextsHeard | CellsHeard, *, strata: bool) -> Reason | None:
+def _too_little(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: bool) -> Reason | None:
     """Return a reason if the inputs of the positive class are too few; otherwise ``None``.
 
     A few inputs can share a property by chance, and resampling them cannot show that: a single positive always
@@ -181,9 +181,9 @@ def _too_little(answered_inputs: TextsHeard | CellsHeard, *, strata: bool) -> Re
 
 
 def _distribution(
-    detail: SamplingComponent, effects: SamplingEffects, answered_inputs: TextsHeard | CellsHeard
+    detail: SamplingComponent, effects: SamplingEffects, answered_inputs: AnsweredTexts | AnsweredCells
 ) -> SamplingComponent:
-    """Add the attribute's distribution under each prior, before and after conditioning on a yes."""
+    """Add the attribute's distribution under each prior, before and after conditioning on the positive class."""
     values, sides = answered_inputs.values, answered_inputs.sides
     return replace(
         detail,
@@ -209,7 +209,7 @@ def _shares(deviations: Deviations, values: Sequence[str]) -> tuple[ValueDocumen
     )
 
 
-def _why(letter: Letter, answered_inputs: TextsHeard | CellsHeard, effects: SamplingEffects) -> Reason:
+def _why(letter: Letter, answered_inputs: AnsweredTexts | AnsweredCells, effects: SamplingEffects) -> Reason:
     label, values, sides = answered_inputs.label, answered_inputs.values, answered_inputs.sides
     top_value, of_side = int(effects.even.shares.argmax()), answered_inputs.rates.mean(axis=0)
     facts = {

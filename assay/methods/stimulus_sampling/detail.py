@@ -19,7 +19,7 @@ class ValueDocument:
 
 @dataclass(frozen=True)
 class TiedDocument:
-    """The distribution if one value comes mostly with content of one side."""
+    """Distribution of the attribute under a tied prior, in which one value occurs mostly with content of one side."""
 
     favoured: str | None = None
     side: str | None = None
@@ -28,7 +28,7 @@ class TiedDocument:
 
 @dataclass(frozen=True)
 class Weights:
-    """Numbers about the weights of the inputs."""
+    """Summary of the importance weights of the inputs."""
 
     inputs: int | None = None
     effective: float | None = None
@@ -39,7 +39,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class YesRates:
-    """Share of a yes by value and by side of the content."""
+    """Rate of the positive class by value of the attribute and by side of the content."""
 
     values: tuple[str, ...] = NO_ITEMS
     sides: tuple[str, ...] = NO_ITEMS
@@ -97,7 +97,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class SamplingComponent(ProfilesComponent):
-    """A label, and what the inputs that get it are like."""
+    """A label, with a description of the inputs that are classified as it."""
 
     route: str | None = None
     label: str | None = None

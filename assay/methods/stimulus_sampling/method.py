@@ -28,16 +28,16 @@ from assay.methods.stimulus_sampling import words as spoken
 from assay.methods.stimulus_sampling.analysis import Rules, judge
 from assay.methods.stimulus_sampling.detail import SamplingComponent
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
-from assay.methods.stimulus_sampling.reading import OUTPUT, Heard
-from assay.methods.stimulus_sampling.texts import Picking, TextsHeard, hear_texts
+from assay.methods.stimulus_sampling.reading import OUTPUT, ReplyLog
+from assay.methods.stimulus_sampling.texts import AnsweredTexts, Picking, answered_texts
 from assay.methods.stimulus_sampling.vectors import (
-    CellsHeard,
+    AnsweredCells,
     Place,
     Supply,
+    answered_cells,
     asked,
     from_prior,
     from_surrogate,
-    hear_vectors,
     read_vectors,
 )
 from assay.model import Classify, Component, Kind, Probe, Reason, Reply
@@ -147,9 +147,9 @@ class StimulusSampling(Bounded, Method):
         return min(samples, self.texts.expected()) * len(self.values)
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask about generated inputs, and judge the attribute's distribution among those with a yes."""
+        """Ask about generated inputs, and judge the attribute's distribution among those of the positive class."""
         looks: list[ProfilesLook] = []
-        reply_log = Heard()
+        reply_log = ReplyLog()
         ask = self._by_texts if self.vectors is None else self._by_vectors
         component = yield from ask(reply_log, rng, looks)
         return replace(
@@ -157,7 +157,7 @@ class StimulusSampling(Bounded, Method):
         )
 
     # ------------------------------------------------------------------------ texts
-    def _by_texts(self, reply_log: Heard, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
+    def _by_texts(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.texts is not None  # noqa: S101
         writing, picking, numbers = rng.spawn(3)
         cases = text_cases(self.texts, writing)
@@ -167,13 +167,13 @@ class StimulusSampling(Bounded, Method):
             if picker is None:
                 profiles, taken = list(cases[:size]), np.ones(size)
                 yield from self._ask(reply_log, profiles)
-                outcome = hear_texts(reply_log.answers(profiles, self.values), taken, label)
+                outcome = answered_texts(reply_log.answers(profiles, self.values), taken, label)
                 label = self._label(outcome)
                 picker = self._picker(outcome, cases, picking)
             if picker is not None:
                 profiles, taken = picker.take(size)
                 yield from self._ask(reply_log, profiles)
-                outcome = hear_texts(reply_log.answers(profiles, self.values), taken, label)
+                outcome = answered_texts(reply_log.answers(profiles, self.values), taken, label)
             child_rng = numbers.spawn(1)[0]
             route = "weights" if picker is None else "surrogate"
             complete_count = len(reply_log.answers(profiles, self.values).whole)
@@ -186,7 +186,9 @@ class StimulusSampling(Bounded, Method):
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
 
-    def _picker(self, outcome: TextsHeard | Reason, cases: Sequence[Case], rng: np.random.Generator) -> Picking | None:
+    def _picker(
+        self, outcome: AnsweredTexts | Reason, cases: Sequence[Case], rng: np.random.Generator
+    ) -> Picking | None:
         """Choose profiles by a surrogate, if the replies so far are not enough."""
         if isinstance(outcome, Reason) or self.route == "weights":
             return None
@@ -199,7 +201,7 @@ class StimulusSampling(Bounded, Method):
         return Picking(cases, density, rng.random(len(cases)))
 
     # ------------------------------------------------------------------------ vectors
-    def _by_vectors(self, reply_log: Heard, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
+    def _by_vectors(self, reply_log: ReplyLog, rng: np.random.Generator, looks: list[ProfilesLook]) -> Measuring:
         assert self.vectors is not None  # noqa: S101
         drawing, numbers = rng.spawn(2)
         cells = len(self.vectors.priors)
@@ -218,7 +220,7 @@ class StimulusSampling(Bounded, Method):
         for count, last in sizes:
             child_rng = numbers.spawn(1)[0]
             replies = yield from self._replies(reply_log, supplies, count, "vector")
-            outcome = hear_vectors(self.vectors, supplies, replies, label, child_rng.spawn(1)[0])
+            outcome = answered_cells(self.vectors, supplies, replies, label, child_rng.spawn(1)[0])
             label = self._label(outcome)
             complete_count = 0 if isinstance(outcome, Reason) else len(outcome.resemblance.yes)
             component = self._judge(
@@ -231,7 +233,7 @@ class StimulusSampling(Bounded, Method):
         return component
 
     def _trained(
-        self, reply_log: Heard, rng: np.random.Generator
+        self, reply_log: ReplyLog, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
         """Ask about vectors of the unbiased prior; return the fitted surrogate and the positive label, or a reason."""
         assert self.vectors is not None  # noqa: S101
@@ -250,7 +252,7 @@ class StimulusSampling(Bounded, Method):
         return fitted, label
 
     def _replies(
-        self, reply_log: Heard, supplies: Mapping[Place, Supply], count: int, kind: str
+        self, reply_log: ReplyLog, supplies: Mapping[Place, Supply], count: int, kind: str
     ) -> Generator[Sequence[Probe], Sequence[Reply], dict[Place, list[Reply]]]:
         assert self.vectors is not None  # noqa: S101
         cases = list(asked(supplies, count, self.vectors, kind))
@@ -261,7 +263,7 @@ class StimulusSampling(Bounded, Method):
         return replies
 
     # ------------------------------------------------------------------------ shared by texts and vectors
-    def _label(self, outcome: TextsHeard | CellsHeard | Reason) -> str | None:
+    def _label(self, outcome: AnsweredTexts | AnsweredCells | Reason) -> str | None:
         """Return the positive label for later looks: the rarer label stays, although a surrogate then favours it."""
         return self.label if isinstance(outcome, Reason) else outcome.label
 
@@ -271,7 +273,7 @@ class StimulusSampling(Bounded, Method):
         for number, size in enumerate(sizes, 1):
             yield size, number == len(sizes)
 
-    def _ask(self, reply_log: Heard, cases: Sequence[Case]) -> Asking:
+    def _ask(self, reply_log: ReplyLog, cases: Sequence[Case]) -> Asking:
         """Ask about the inputs that have no replies yet."""
         new = [case for case in cases if case.name not in reply_log.replies]
         questions = [
@@ -288,8 +290,8 @@ class StimulusSampling(Bounded, Method):
 
     def _judge(
         self,
-        reply_log: Heard,
-        outcome: TextsHeard | CellsHeard | Reason,
+        reply_log: ReplyLog,
+        outcome: AnsweredTexts | AnsweredCells | Reason,
         rng: np.random.Generator,
         *,
         route: str,

@@ -29,7 +29,7 @@ TWO = 2
 
 
 @dataclass
-class Heard:
+class ReplyLog:
     """Replies so far, by input: one for each value, or a single reply (index of its value in `original`)."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)

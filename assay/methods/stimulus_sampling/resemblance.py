@@ -128,7 +128,7 @@ def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
 
 # ---------------------------------------------------------------------------- vectors
 @dataclass(frozen=True)
-class VectorsHeard:
+class AnsweredVectors:
     """Vectors, and their weights."""
 
     names: Sequence[str]

@@ -21,7 +21,7 @@ from assay.statistics.bayes.importance import Weights, effective, weigh
 from assay.statistics.bayes.surrogate import DEFENCE, fit_surrogate
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.both_sides import SIDES
-from assay.statistics.intervals.sampling_effects import Paired, SamplingEffects, paired_effects
+from assay.statistics.intervals.sampling_effects import PairedAnswers, SamplingEffects, paired_effects
 from assay.statistics.special import special
 
 TRAINING = 2000
@@ -32,7 +32,7 @@ See docs/methods/stimulus-sampling.md.
 
 
 @dataclass(frozen=True)
-class TextsHeard:
+class AnsweredTexts:
     """Profiles that were answered with a probability of the positive class under every value."""
 
     cases: tuple[Case, ...]
@@ -59,10 +59,10 @@ class TextsHeard:
         return tuple(sorted({str(case.side) for case in self.cases}))
 
     @cached_property
-    def paired(self) -> Paired:
+    def paired(self) -> PairedAnswers:
         """The profiles in the form of `paired_effects`."""
         side = np.array([self.sides.index(str(case.side)) for case in self.cases])
-        return Paired(Profiles(self.yes, self.values, numbered_clusters(self.cases)), side, 1 / self.taken)
+        return PairedAnswers(Profiles(self.yes, self.values, numbered_clusters(self.cases)), side, 1 / self.taken)
 
     @cached_property
     def carried_by(self) -> dict[str, float]:
@@ -74,7 +74,7 @@ class TextsHeard:
             if kind != FRAME
         }
 
-    def others(self) -> TextsHeard:
+    def others(self) -> AnsweredTexts:
         """Return the same profiles with every other answer counted as positive: each probability p becomes 1 - p."""
         return replace(self, yes=1 - self.yes)
 
@@ -123,7 +123,7 @@ class TextsHeard:
         )
 
 
-def hear_texts(answers: Answers, taken: Floats, requested_label: str | None) -> TextsHeard | Reason:
+def answered_texts(answers: Answers, taken: Floats, requested_label: str | None) -> AnsweredTexts | Reason:
     """Read the answers; return a reason if they cannot be used."""
     answers.complete_top_labels()
     complete_indices = answers.whole
@@ -140,7 +140,7 @@ def hear_texts(answers: Answers, taken: Floats, requested_label: str | None) -> 
         return no_probability(int((~sound).sum()), len(answers.cases), label)
     usable_indices = [index for index, good in zip(complete_indices, sound, strict=True) if good]
     yes = np.clip(yes[sound], 0.0, 1.0)
-    return flaw(yes, label) or TextsHeard(
+    return flaw(yes, label) or AnsweredTexts(
         tuple(answers.cases[index] for index in usable_indices), answers.values, label, yes, taken[usable_indices]
     )
 

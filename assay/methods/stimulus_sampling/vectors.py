@@ -13,7 +13,7 @@ from assay.methods.shared.answers.of_profiles import LOST_SHARE, Answers, lost_r
 from assay.methods.shared.profiles import Case
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible, probability
-from assay.methods.stimulus_sampling.resemblance import VectorsHeard
+from assay.methods.stimulus_sampling.resemblance import AnsweredVectors
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import Weights, effective, weigh
 from assay.statistics.bayes.surrogate import DEFENCE, Surrogate, log_mean_probability, sample_posterior
@@ -75,7 +75,7 @@ def asked(
 
 
 @dataclass(frozen=True)
-class CellsHeard:
+class AnsweredCells:
     """Vectors of each cell of the prior that were answered with a probability of the positive class."""
 
     values: tuple[str, ...]
@@ -86,7 +86,7 @@ class CellsHeard:
     scales: Mapping[tuple[int, int], Floats]
     """The weights: the values of `cells` if every answer were positive."""
     weights: Weights
-    resemblance: VectorsHeard
+    resemblance: AnsweredVectors
     """The vectors, with their shares among the inputs of the positive class."""
 
     clusters: ClassVar[Shares] = NO_ENTRIES
@@ -104,7 +104,7 @@ class CellsHeard:
         """Positive rate of each cell, shape (values, 2)."""
         return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
 
-    def others(self) -> CellsHeard:
+    def others(self) -> AnsweredCells:
         """Return the same vectors with every other answer counted as positive: each probability p becomes 1 - p."""
         return replace(self, cells={cell: self.scales[cell] - yes for cell, yes in self.cells.items()})
 
@@ -142,13 +142,13 @@ def read_vectors(replies: Sequence[Reply], requested_label: str | None) -> tuple
     return flaw(np.clip(yes[sound], 0.0, 1.0), label) or (label, np.where(sound, np.clip(yes, 0.0, 1.0), np.nan))
 
 
-def hear_vectors(
+def answered_cells(
     stimuli: VectorStimuli,
     supplies: Mapping[Place, Supply],
     replies: Mapping[Place, Sequence[Reply]],
     requested_label: str | None,
     rng: np.random.Generator,
-) -> CellsHeard | Reason:
+) -> AnsweredCells | Reason:
     """Read the replies to the first vectors of each cell, in order; return a reason if they cannot be judged.
 
     `requested_label` is the label of the positive class; without it, the rarer of two does. `rng` draws vectors of the
@@ -166,7 +166,7 @@ def hear_vectors(
     corrected = yes * scale
     input_shares = corrected / np.bincount(ids, minlength=len(replies))[ids]
     prior = [(value, cell_prior.draw(BEFORE, rng)) for (value, _), cell_prior in stimuli.priors.items()]
-    resemblance = VectorsHeard(
+    resemblance = AnsweredVectors(
         names=stimuli.names,
         values=stimuli.values,
         before=np.concatenate([samples for _, samples in prior]),
@@ -175,7 +175,7 @@ def hear_vectors(
         yes=yes,
         posterior=input_shares / input_shares.sum(),
     )
-    return CellsHeard(
+    return AnsweredCells(
         values=stimuli.values,
         sides=stimuli.side_names,
         label=label,

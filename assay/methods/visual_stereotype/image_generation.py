@@ -48,7 +48,7 @@ class Drawing(Authoring):
 
 
 @dataclass
-class Drawn(AuthorCounts[Picture]):
+class DrawnPictures(AuthorCounts[Picture]):
     """The pictures that an author drew, and counts; pictures are refused as ``same-picture`` or ``no-picture``.
 
     `images` holds the digest of every returned image.
@@ -69,7 +69,7 @@ class Drawn(AuthorCounts[Picture]):
 
 def draw_pictures(
     words: VisualWords, stored_pictures: Iterable[Picture], drawing: Drawing, prefix: str = "drawing"
-) -> Generator[Sequence[Probe], Sequence[Reply], Drawn]:
+) -> Generator[Sequence[Probe], Sequence[Reply], DrawnPictures]:
     """Ask an author for the missing pictures; unusable pictures in `stored_pictures` do not count.
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
@@ -77,7 +77,7 @@ def draw_pictures(
     per_term = drawing.per_term
     usable = sort(stored_pictures, words).items
     known_images, picture_counts = {picture.image for picture in usable}, Counter(picture.term for picture in usable)
-    drawings = Drawn(wanted=sum(max(0, per_term - picture_counts[term]) for term in words.roles))
+    drawings = DrawnPictures(wanted=sum(max(0, per_term - picture_counts[term]) for term in words.roles))
     numbers: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     closed: set[str] = set()
@@ -114,7 +114,7 @@ def image_of(value: Any) -> str | None:
     return image if isinstance(image, str) and DIGEST.fullmatch(image) else None
 
 
-def _take(drawings: Drawn, known_images: set[str], term: str, unit: str, reply: Reply) -> bool:
+def _take(drawings: DrawnPictures, known_images: set[str], term: str, unit: str, reply: Reply) -> bool:
     """Store a usable picture, or count an unusable one; return whether it was stored."""
     if not drawings.answered(reply):
         return False

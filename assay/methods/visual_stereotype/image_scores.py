@@ -17,7 +17,7 @@ from assay.methods.shared.detail import Scores
 from assay.methods.shared.detail import TermScore as TermDocument
 from assay.methods.shared.terms.scores import ROLES, Outcome, TermScores, counted, pooled
 from assay.methods.visual_stereotype.detail import ImageDocument, PictureComponent
-from assay.methods.visual_stereotype.inputs import Shown
+from assay.methods.visual_stereotype.inputs import UsablePicture
 from assay.methods.visual_stereotype.label_scores import (
     ImagesPosterior,
     ImageTerm,
@@ -26,7 +26,7 @@ from assay.methods.visual_stereotype.label_scores import (
     score_images,
     term_interval,
 )
-from assay.methods.visual_stereotype.labelling import PictureTally, Seen
+from assay.methods.visual_stereotype.labelling import PictureReading, PictureTally
 from assay.model import Floats, Reason
 from assay.rating.component import result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
@@ -107,7 +107,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         by_image, terms = self.towards(*roles)
         return score_choices(by_image, terms, [self.words.name] * len(terms))
 
-    def of(self, *roles: Role) -> list[tuple[Shown, Seen]]:
+    def of(self, *roles: Role) -> list[tuple[UsablePicture, PictureReading]]:
         """Return the pictures of some lists with their answers."""
         return [(picture, answer) for picture, answer in self.tally.results.items() if picture.role in roles]
 
@@ -245,7 +245,7 @@ def over_images(score: VisualScore) -> Scores:
     )
 
 
-def _row(picture: Shown, answer: Seen, scale: Scale) -> ImageDocument:
+def _row(picture: UsablePicture, answer: PictureReading, scale: Scale) -> ImageDocument:
     """Return a picture as a row of the exported table."""
     first = answer.label if scale == "labels" or answer.share is None else answer.share
     return ImageDocument(

@@ -17,7 +17,7 @@ from assay.bounds import Bounded
 from assay.catalog.stereotypes import Role, VisualWords
 from assay.catalog.terms import folded
 from assay.errors import SpecificationError
-from assay.methods.shared.terms.items import Sorted
+from assay.methods.shared.terms.items import SortedItems
 from assay.references import CorpusItem
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -55,7 +55,7 @@ class Picture(Bounded):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class UsablePicture:
     """A usable picture: its digest, its term in the spelling of the specification, and the label tied to the term."""
 
     image: str
@@ -65,14 +65,14 @@ class Shown:
     id: str = ""
 
 
-def sort(pictures: Iterable[Picture], words: VisualWords) -> Sorted[Shown]:
+def sort(pictures: Iterable[Picture], words: VisualWords) -> SortedItems[UsablePicture]:
     """Find the term of each picture; count unusable pictures by reason.
 
     The reasons are ``other-term`` (the specification has no such term) and ``same-picture`` (an earlier picture has
     the same image).
     """
     terms = {folded(term): (term, role) for term, role in words.roles.items()}
-    usable: dict[str, Shown] = {}
+    usable: dict[str, UsablePicture] = {}
     refused: Counter[str] = Counter()
     for picture in pictures:
         term_and_role = terms.get(folded(picture.term))
@@ -81,8 +81,8 @@ def sort(pictures: Iterable[Picture], words: VisualWords) -> Sorted[Shown]:
         elif picture.image in usable:
             refused["same-picture"] += 1
         else:
-            usable[picture.image] = Shown(picture.image, *term_and_role, picture.source, picture.id)
-    return Sorted(tuple(usable.values()), dict(refused))
+            usable[picture.image] = UsablePicture(picture.image, *term_and_role, picture.source, picture.id)
+    return SortedItems(tuple(usable.values()), dict(refused))
 
 
 def picture_of(item: CorpusItem) -> Picture:

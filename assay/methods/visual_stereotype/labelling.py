@@ -22,7 +22,7 @@ from assay.catalog.stereotypes import TIED, Role, VisualWords
 from assay.catalog.terms import any_of, folded
 from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import AnswerTally, Asking, ask_in_batches
-from assay.methods.visual_stereotype.inputs import Shown
+from assay.methods.visual_stereotype.inputs import UsablePicture
 from assay.model import Look, Probe, Reply
 from assay.statistics.bayes.stereotype_terms import TIE, preferred
 
@@ -85,7 +85,7 @@ NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PictureReading:
     """Reading of the answer about a picture.
 
     `label` is 1 for the first label, 0 for the second, 1/2 for neither. `share` is the probability of the first label
@@ -101,7 +101,7 @@ class Seen:
 
 
 @dataclass
-class PictureTally(AnswerTally[Shown, Seen]):
+class PictureTally(AnswerTally[UsablePicture, PictureReading]):
     """Counts of questions about pictures, and readings of the answers.
 
     Of the pictures that were shown with the labels in both orders (`in_both_orders`), `changed` had answers that
@@ -113,12 +113,14 @@ class PictureTally(AnswerTally[Shown, Seen]):
     changed: int = 0
     lose_unclear: bool = True
 
-    def take(self, picture: Shown, replies: Sequence[Reply], reader: Reader, tied: Mapping[Role, str]) -> None:
+    def take(self, picture: UsablePicture, replies: Sequence[Reply], reader: Reader, tied: Mapping[Role, str]) -> None:
         """Count the replies about one picture, and read them together; `tied` is the label of either list of terms."""
         read = [None if reply.failure else reader.read(reply.value) for reply in replies]
         if self.lose_unclear:
-            read = [why_unclear(reading) or reading if isinstance(reading, Seen) else reading for reading in read]
-        answers = [reading for reading in read if isinstance(reading, Seen)]
+            read = [
+                why_unclear(reading) or reading if isinstance(reading, PictureReading) else reading for reading in read
+            ]
+        answers = [reading for reading in read if isinstance(reading, PictureReading)]
         wrong = (reading if isinstance(reading, str) else None for reading in read)
         allowed = self.count(replies, wrong, [tied.get(picture.role)] * len(replies))
         if not allowed or len(answers) < len(replies):
@@ -131,7 +133,7 @@ class PictureTally(AnswerTally[Shown, Seen]):
 
 # ---------------------------------------------------------------------------- questions
 def ask_pictures(
-    pictures: Sequence[Shown],
+    pictures: Sequence[UsablePicture],
     words: VisualWords,
     question: str,
     tally: PictureTally,
@@ -148,7 +150,7 @@ def ask_pictures(
     reader = Reader(words, question)
     orders = (words.labels, words.labels[::-1])[: 2 if both else 1]
 
-    def probes_of(number: int, picture: Shown) -> list[Probe]:
+    def probes_of(number: int, picture: UsablePicture) -> list[Probe]:
         name = f"{prefix}/{number}/{picture.term}"
         looks = (Look(picture.image, order, written(question, order)) for order in orders)
         return [Probe(f"{name}/{at}", look, (name,)) for at, look in enumerate(looks)]
@@ -195,7 +197,7 @@ class Reader:
         }
         self._names = any_of(self._side)
 
-    def read(self, value: Any) -> Seen | str:
+    def read(self, value: Any) -> PictureReading | str:
         """Read an answer, or return the reason why it is unusable: ``no-label`` or ``no-probability``."""
         if not isinstance(value, Mapping):
             return "no-label"
@@ -207,12 +209,12 @@ class Reader:
             if share is None:
                 return "no-probability"
             label = preferred(2 * share - 1)
-            return Seen(label, NAMES[label], share, answer_text)
+            return PictureReading(label, NAMES[label], share, answer_text)
         if answer_text is None:
             return "no-label"
         return self._named(answer_text)
 
-    def _named(self, text: str) -> Seen:
+    def _named(self, text: str) -> PictureReading:
         """Read the label that a text names; a longer text that names none is a caption, which counts for neither."""
         words = folded(_COMPOUND.sub(self._without_compound, normalise_answer(text)))
         matches = [*self._names.finditer(words)]
@@ -220,9 +222,11 @@ class Reader:
         if len(sides) == 1:
             (side,) = sides
             denied = any(_NEGATED.search(words[max(0, match.start() - DENIAL) : match.start()]) for match in matches)
-            return Seen(side, NAMES[side], None, text, "names-no-label" if denied else None)
+            return PictureReading(side, NAMES[side], None, text, "names-no-label" if denied else None)
         names: Named = "both" if sides else "neither"
-        return Seen(TIE, names, None, text, None if sides or not self._may_mean_a_label(words) else "names-no-label")
+        return PictureReading(
+            TIE, names, None, text, None if sides or not self._may_mean_a_label(words) else "names-no-label"
+        )
 
     def _without_compound(self, match: re.Match[str]) -> str:
         """Return a word with hyphens if it is a label's name; else leave it out, because "man-made" names no man."""
@@ -238,7 +242,7 @@ class Reader:
         return foreign or (_NOT_ENGLISH.search(words) is not None and _ENGLISH.search(words) is None)
 
 
-def why_unclear(answer: Seen) -> str | None:
+def why_unclear(answer: PictureReading) -> str | None:
     """Return the reason why a text is no answer.
 
     It refuses, names both labels, denies one, may mean one that it does not name, or is too short for a caption.
@@ -252,14 +256,14 @@ def why_unclear(answer: Seen) -> str | None:
     return "names-no-label" if answer.names == "neither" and len(answer.text.split()) < SHORTEST_CAPTION else None
 
 
-def differ(first: Seen, second: Seen) -> bool:
+def differ(first: PictureReading, second: PictureReading) -> bool:
     """Whether two answers about one picture differ."""
     if first.share is not None and second.share is not None:
         return abs(first.share - second.share) > ORDER_WITHIN
     return (first.label, first.names) != (second.label, second.names)
 
 
-def together(answers: Sequence[Seen]) -> Seen:
+def together(answers: Sequence[PictureReading]) -> PictureReading:
     """Merge the answers in both orders: the mean probability, and the label if both name the same."""
     first = answers[0]
     if len(answers) == 1:
@@ -267,8 +271,8 @@ def together(answers: Sequence[Seen]) -> Seen:
     shares = [answer.share for answer in answers if answer.share is not None]
     share = math.fsum(shares) / len(shares) if len(shares) == len(answers) else None
     if any(answer.label != first.label for answer in answers):
-        return Seen(TIE, "with-the-order", share, first.text)
-    return Seen(first.label, first.names, share, first.text)
+        return PictureReading(TIE, "with-the-order", share, first.text)
+    return PictureReading(first.label, first.names, share, first.text)
 
 
 def _share(scores: Mapping[str, Any], labels: Sequence[str]) -> float | None:

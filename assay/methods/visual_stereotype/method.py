@@ -22,12 +22,18 @@ from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import Asking
 from assay.methods.shared.detail import ModelScores, TermsAggregation
 from assay.methods.shared.terms.design import MOST_ITEMS, Asked, TermsDesign
-from assay.methods.shared.terms.items import Sorted
+from assay.methods.shared.terms.items import SortedItems
 from assay.methods.visual_stereotype import words as spoken
 from assay.methods.visual_stereotype.detail import PictureComponent
-from assay.methods.visual_stereotype.image_generation import Drawing, Drawn, draw_pictures, draw_prompt, image_of
+from assay.methods.visual_stereotype.image_generation import (
+    Drawing,
+    DrawnPictures,
+    draw_pictures,
+    draw_prompt,
+    image_of,
+)
 from assay.methods.visual_stereotype.image_scores import Sightings, over_images
-from assay.methods.visual_stereotype.inputs import Picture, Shown, picture_of, sort
+from assay.methods.visual_stereotype.inputs import Picture, UsablePicture, picture_of, sort
 from assay.methods.visual_stereotype.label_scores import score_images
 from assay.methods.visual_stereotype.labelling import QUESTION, PictureTally, ask_pictures, check_question
 from assay.model import Draw, Kind, Observation
@@ -155,11 +161,11 @@ class VisualStereotype(TermsDesign[VisualWords]):
         return self.changed(pictures=tuple(pictures[:MOST_ITEMS]))
 
     # ------------------------------------------------------------------------ the experiment
-    def usable(self, items: Iterable[Picture], words: VisualWords) -> Sorted[Shown]:
+    def usable(self, items: Iterable[Picture], words: VisualWords) -> SortedItems[UsablePicture]:
         """Find the terms of the pictures."""
         return sort(items, words)
 
-    def have_made(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> Asked[Drawn]:  # noqa: ARG002
+    def have_made(self, words: VisualWords, rng: np.random.Generator, prefix: str) -> Asked[DrawnPictures]:  # noqa: ARG002
         """Have the missing pictures drawn."""
         assert self.drawing is not None  # noqa: S101  only called with an author
         return (yield from draw_pictures(words, self.pictures, self.drawing, f"{prefix}/draw"))
@@ -170,7 +176,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
         tally = PictureTally(lose_unclear=self.strata or self.delta_loss is not None)
         return Sightings(words, tally, sources, self.answers, strata=self.strata, delta_loss=self.delta_loss)
 
-    def ask(self, scores: Sightings, rounds: Sequence[Sequence[Shown]], first: int, prefix: str) -> Asking:
+    def ask(self, scores: Sightings, rounds: Sequence[Sequence[UsablePicture]], first: int, prefix: str) -> Asking:
         """Ask about the pictures of some rounds: first in both orders of labels, later only if answers changed."""
         tally = scores.tally
         show = partial(ask_pictures, words=scores.words, question=self.question, tally=tally, prefix=prefix)

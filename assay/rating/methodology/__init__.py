@@ -54,7 +54,7 @@ class Methodology:
     published: str
     """The day it was frozen, as ``2026-01-31``."""
     status: Status
-    """``current`` (ratings are made under it), ``old`` (they were) or ``next`` (they will be)."""
+    """``current`` (used for new ratings), ``old`` (formerly used) or ``next`` (announced)."""
     summary: str
     changes: tuple[str, ...]
     methods: tuple[str, ...]
@@ -62,7 +62,7 @@ class Methodology:
     text: str = field(repr=False)
     """The frozen document, in Markdown."""
     amend: Callable[[Method], Method] = as_it_is
-    """Returns a specification as this version would have run it."""
+    """Returns the specification with the defaults and limits of this version."""
     judge: Callable[[Finding], Rating] = rate
     """Returns the rating of a finding."""
 

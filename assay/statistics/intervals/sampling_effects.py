@@ -156,7 +156,7 @@ def _halves(deviations: Sequence[Floats]) -> list[Floats]:
 
 # ---------------------------------------------------------------------------- paired inputs (asked with every value)
 @dataclass(frozen=True)
-class Paired:
+class PairedAnswers:
     """Answers to profiles that were each asked with every value of the attribute."""
 
     profiles: Profiles
@@ -245,7 +245,7 @@ class Paired:
 
 
 def paired_effects(
-    paired: Paired, tie: float, rng: np.random.Generator, draws: int = DRAWS, *, within: Sequence[int] = ()
+    paired: PairedAnswers, tie: float, rng: np.random.Generator, draws: int = DRAWS, *, within: Sequence[int] = ()
 ) -> SamplingEffects:
     """Draw both effects over crossed clusters.
 
@@ -317,7 +317,7 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
     return np.asarray(of_value / total - 1 / of_value.shape[-1])
 
 
-def _influence(paired: Paired, prior: Prior, estimate: Floats) -> Floats:
+def _influence(paired: PairedAnswers, prior: Prior, estimate: Floats) -> Floats:
     """Return the influence of each profile on each share; shape (profiles, values), where each column sums to 0."""
     sides = prior.sides.T[paired.side]  # shape (profiles, values)
     total = float((paired.rates * prior.sides).sum())

@@ -10,7 +10,7 @@ from importlib.resources import files
 from reports.figures import Figure, stylesheet
 from reports.figures.canvas import hallmark, heat_class
 from reports.markup import Content, Markup, join, tag
-from reports.view import NOT_MEASURED, Said, Table, Verdict
+from reports.view import NOT_MEASURED, ReasonView, Table, Verdict
 
 _PERCENT = re.compile(r"(?<=\d) %")
 _INTERVAL = re.compile(r"[\d.e+-]* ?\([\d.e+-]+ to [\d.e+-]+\)")
@@ -116,7 +116,7 @@ def folded(listing: Table) -> Markup:
     return tag("details", tag("summary", listing.title), table(listing, caption=False), class_="folded")
 
 
-def reasons(entries: Iterable[Said]) -> Markup | None:
+def reasons(entries: Iterable[ReasonView]) -> Markup | None:
     """List reasons, each with its code, which the documentation explains."""
     items = [tag("li", foreign(unbroken(reason.text)), " ", tag("code", reason.code)) for reason in entries]
     return tag("ul", *items, class_="reasons") if items else None

@@ -18,7 +18,7 @@ from assay.methods import Alternation, AnyMethod, OneHop, StereotypeScore
 from assay.model import Choose, Classify, Finding, Letter, Probe, Regress, Reply, Translate
 from tests.support.simulated.hidden_bias import FIRST, PEOPLE, PLEASANT, SIDES, Answer, chance, held
 from workers.targets.parsing.written_numbers import NumberForm
-from workers.targets.protocols.http.language_model import Said, accept_worded
+from workers.targets.protocols.http.language_model import ModelOutput, accept_worded
 from workers.targets.protocols.http.predictor import accept_prediction
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
@@ -152,13 +152,13 @@ def written_choice(style: str, choice: int, sentence: str) -> str:
     return style.format(letter=letter, lower=letter.lower(), ordinal=("first", "second")[choice], sentence=sentence)
 
 
-def chosen(style: str, prose: float, seed: int, options: Sequence[str]) -> Said:
+def chosen(style: str, prose: float, seed: int, options: Sequence[str]) -> ModelOutput:
     """Return the answer of a chat model that prefers the stereotype; a share `prose` of its pairs gets a sentence."""
     choice = preferred(options[0])
     letter, other = "AB"[choice], "AB"[1 - choice]
     if chance("prose", seed, *sorted(options)) < prose:
-        return Said(written_choice(style, choice, options[choice]), LIKELY)
-    return Said(letter, ((letter, -0.05), (other, -4.0)))
+        return ModelOutput(written_choice(style, choice, options[choice]), LIKELY)
+    return ModelOutput(letter, ((letter, -0.05), (other, -4.0)))
 
 
 def chat(style: str, prose: float, seed: int) -> Answer:
@@ -173,7 +173,7 @@ def chat(style: str, prose: float, seed: int) -> Answer:
 
 def still_thinking(probe: Probe) -> Reply:
     """Return the read answer of a reasoning model that reaches its limit of tokens before it writes anything."""
-    return accept_worded(Said("", ended="length", thinking=True), probe.ask, "chat")
+    return accept_worded(ModelOutput("", ended="length", thinking=True), probe.ask, "chat")
 
 
 def _choices(answers: Callable[[int], Answer], *deserves: Letter) -> MisreadWorld:

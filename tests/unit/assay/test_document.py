@@ -50,7 +50,7 @@ def test_a_letter_that_is_not_on_the_scale_counts_as_absent(wrong):
     assert read_json(ComponentDocument, {"letter": wrong}).letter is None
 
 
-def test_what_cannot_be_read_is_left_out_of_a_list_and_of_an_object():
+def test_unreadable_entries_are_left_out_of_lists_and_objects():
     document = {"examples": [{"asked": "a"}, "b", None], "transitions": {"he": {"he": 3, "she": "many"}, "she": 1}}
     component = read_json(ComponentDocument, document)
     assert [example.asked for example in component.examples] == ["a"]

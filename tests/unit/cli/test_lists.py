@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from cli.request.asked import check_protocol
+from cli.request.rating_options import check_protocol
 from store.core import migrate
 from tests.support.commands import run_command
 from workers.targets.registry import protocols

@@ -101,7 +101,7 @@ def test_the_paragraph_states_letter_effect_and_test_in_the_units_of_the_service
         assert effect in told
 
 
-def test_the_paragraph_is_tested_for_every_method_that_asks():
+def test_the_paragraph_is_tested_for_every_method_that_asks_questions():
     # the sentences of a method that reads recorded decisions are counted again in its own test
     methods = {name.partition(",")[0] for name in CASES}
     assert methods == {name.partition(",")[0] for name in SERVICES}
@@ -294,7 +294,7 @@ def test_the_stored_advice_of_an_old_rating_is_kept_in_json_and_replaced_in_the_
         ({"records": {"rows": [{}] * 100}}, "More of them would show it. Add to this: records.rows."),
     ],
 )
-def test_what_may_be_chance_is_not_said_to_lie_at_the_tolerance(experiment, sentence):
+def test_an_effect_that_may_be_chance_is_not_reported_as_lying_at_the_tolerance(experiment, sentence):
     part = {**OPEN["alternation"], "letter": "BS", "declared": False, "settle": {"more_probes": None}}
     part["probabilities"] = {"BS": 0.2, "DSBS": 0.0, "UCS": 0.1, "unlocated": 0.7}
     said = settle({"method": "alternation", "experiment": experiment}, part)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import time
 
-from web.compare.sentences import MOST_WORDS, Joined
+from web.compare.sentences import MOST_WORDS, JoinedQuestion
 
 
 def test_words_that_are_missing_in_the_other_reply_are_marked():
-    joined = Joined("She came.", "es", "Ella vino ayer", "Ella vino hoy", 1.0)
+    joined = JoinedQuestion("She came.", "es", "Ella vino ayer", "Ella vino hoy", 1.0)
     assert joined.words == ([("Ella vino", False), ("ayer", True)], [("Ella vino", False), ("hoy", True)])
 
 
@@ -18,5 +18,5 @@ def test_different_long_replies_are_marked_as_a_whole_in_bounded_time():
     rng = random.Random(0)
     before, after = (" ".join(rng.choice("ab") for _ in range(10 * MOST_WORDS)) for _ in range(2))
     began = time.process_time()
-    assert Joined("q", None, before, after, 1.0).words == ([(before, True)], [(after, True)])
+    assert JoinedQuestion("q", None, before, after, 1.0).words == ([(before, True)], [(after, True)])
     assert time.process_time() - began < 0.5

@@ -343,7 +343,7 @@ async def test_fields_after_the_file_are_refused(app, tokens):
     assert "last field" in answer.text
 
 
-async def test_a_file_waits_for_a_place_as_files_of_the_api_do(app, tokens, monkeypatch):
+async def test_a_file_of_a_form_waits_for_a_free_slot_like_a_file_sent_to_the_api(app, tokens, monkeypatch):
     monkeypatch.setitem(reception._receiving, "acme", reception.MAX_RECEIVING_OF_TENANT)
 
     async def sent():

@@ -107,7 +107,7 @@ def test_calls_of_a_rating_are_alike_and_name_neither_agency_nor_job_nor_block(o
         assert not re.search(re.escape(revealing), everything, re.IGNORECASE), revealing
 
 
-def test_a_service_that_is_even_for_recognised_callers_is_rated_as_it_is_for_others(open_workplace):
+def test_a_service_that_is_unbiased_for_recognised_callers_only_is_rated_as_others_see_it(open_workplace):
     received: list = []
     even, biased = answer_of("faithful"), answer_of("always-he")
 

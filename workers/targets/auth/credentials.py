@@ -28,7 +28,7 @@ from workers.targets.protocols.custom.templates import fill_text
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class OutgoingRequest:
     """HTTP request with its whole address. Parts that may hold a secret are not shown."""
 
     method: str
@@ -77,7 +77,7 @@ class Credentials:
             return (keys.secret_key, *([keys.session_token] if keys.session_token else []))
         return () if self._auth in {"mtls", "none"} else (self._secret,)
 
-    async def authenticate(self, request: Sent) -> Sent:
+    async def authenticate(self, request: OutgoingRequest) -> OutgoingRequest:
         """Return a request with its authentication; raise `CallFailed` if no token is available."""
         if self._tokens is not None:
             return _with_headers(request, {"Authorization": f"Bearer {await self._tokens.current()}"})
@@ -104,7 +104,7 @@ class Credentials:
             case _:
                 return request
 
-    def renew(self, refused: Sent, failed: CallFailed) -> bool:
+    def renew(self, refused: OutgoingRequest, failed: CallFailed) -> bool:
         """Drop a refused token; return whether the call may succeed with a new one."""
         if self._tokens is None or failed.status != 401:
             return False
@@ -112,11 +112,11 @@ class Credentials:
         return True
 
 
-def _with_headers(request: Sent, headers: Mapping[str, str]) -> Sent:
+def _with_headers(request: OutgoingRequest, headers: Mapping[str, str]) -> OutgoingRequest:
     return replace(request, headers={**request.headers, **headers})
 
 
-def _placed(request: Sent, placed: Placed, value: str) -> Sent:
+def _placed(request: OutgoingRequest, placed: Placed, value: str) -> OutgoingRequest:
     entry = {placed.name: value}
     if placed.type == "header":
         return _with_headers(request, entry)

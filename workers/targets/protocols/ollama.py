@@ -13,7 +13,7 @@ from workers.egress import Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
 from workers.targets.parsing.answer_parsing import MOST_DIMENSIONS
 from workers.targets.protocols.http.adapter import Request, dig, listed, post_json, without_nulls
-from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said
+from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, ModelOutput
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
 from workers.targets.protocols.openai.chat import messages_of
 from workers.targets.protocols.openai.completions import first_said
@@ -102,4 +102,4 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         text, thinking = dig(message, "content", origin=response.origin), bool(message.get("thinking"))
         logprobs = document.get("logprobs")
         first = first_said(logprobs) if isinstance(logprobs, list) else ()
-        return [Said(text, first, "length" if document.get("done_reason") == "length" else "", thinking)]
+        return [ModelOutput(text, first, "length" if document.get("done_reason") == "length" else "", thinking)]

@@ -12,7 +12,12 @@ from workers.targets.adapter import Worded
 from workers.targets.parsing.echoed_tokens import Echo
 from workers.targets.protocols.http.adapter import Request, dig, post_json, without_nulls
 from workers.targets.protocols.http.choice_letters import Likelihoods, first_line
-from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said, prompt_of
+from workers.targets.protocols.http.language_model import (
+    HttpLanguageModel,
+    LanguageModelSettings,
+    ModelOutput,
+    prompt_of,
+)
 from workers.targets.protocols.http.predictor import json_of
 from workers.targets.protocols.openai.completions import numbered
 
@@ -65,7 +70,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
             return [prefilled(details)]
         if isinstance(asks[0], Choose) and isinstance(text, str):
             text = first_line(text)
-        return [Said(text, likely_first(details), "length" if details.get("finish_reason") == "length" else "")]
+        return [ModelOutput(text, likely_first(details), "length" if details.get("finish_reason") == "length" else "")]
 
 
 def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from assay.experiment import Experiment, Looks, Method
 from assay.methods.shared.answers.tally import Asking
 from assay.methods.shared.detail import ModelScores, Source, TermsAggregation, TermsComponent
 from assay.methods.shared.one_specification import refuse_other_attribute
-from assay.methods.shared.terms.items import AuthorCounts, Authoring, Sorted, in_turns, within
+from assay.methods.shared.terms.items import AuthorCounts, Authoring, SortedItems, in_turns, within
 from assay.methods.shared.terms.scores import TermScores
 from assay.model import Component, Probe, Reply
 from assay.rating.component import EARLY, Tolerance, has_too_few, look_sizes
@@ -128,7 +128,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Count the questions about a number of items of one term."""
 
     @abstractmethod
-    def usable(self, items: Iterable[Any], words: W) -> Sorted[Any]:
+    def usable(self, items: Iterable[Any], words: W) -> SortedItems[Any]:
         """Sort the usable items from the others."""
 
     @abstractmethod

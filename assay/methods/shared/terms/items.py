@@ -25,7 +25,7 @@ I = TypeVar("I", bound=_OfTerm)  # noqa: E741 - I for item: a pair or a picture
 
 
 @dataclass(frozen=True)
-class Sorted(Generic[T]):
+class SortedItems(Generic[T]):
     """Usable items, each once and in their order, and the number of refused items by reason."""
 
     items: tuple[T, ...]

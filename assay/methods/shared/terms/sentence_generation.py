@@ -62,7 +62,7 @@ class Writing(Authoring):
 
 
 @dataclass
-class Written(AuthorCounts[Sentence]):
+class WrittenSentences(AuthorCounts[Sentence]):
     """The sentences that an author wrote, and counts; `examples` are refused texts with their reasons."""
 
     verb = "written"
@@ -73,7 +73,7 @@ class Written(AuthorCounts[Sentence]):
         return {**super().as_json(), "examples": list(self.examples)}
 
 
-class _Wanted(NamedTuple):
+class _MissingSentence(NamedTuple):
     """A missing sentence, which an author should write."""
 
     group: str
@@ -86,7 +86,7 @@ def write_sentences(
     writing: Writing,
     rng: np.random.Generator,
     prefix: str = "writing",
-) -> Generator[Sequence[Probe], Sequence[Reply], Written]:
+) -> Generator[Sequence[Probe], Sequence[Reply], WrittenSentences]:
     """Ask an author for the missing sentences; unusable sentences in `stored` do not count.
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
@@ -94,12 +94,12 @@ def write_sentences(
     of_use = [pair for sentence in stored if not isinstance(pair := read(sentence, words), str)]
     known_texts = {text for pair in of_use for text in (pair.first, pair.second)}
     open_slots = _lacking(words, Counter(pair.term for pair in of_use), writing.per_term, rng)
-    outcome = Written(wanted=len(open_slots))
+    outcome = WrittenSentences(wanted=len(open_slots))
     numbers: Counter[str] = Counter()
     for _ in range(writing.tries):
         if not open_slots or outcome.unasked:
             break
-        retry_slots: list[_Wanted] = []
+        retry_slots: list[_MissingSentence] = []
         for start in range(0, len(open_slots), BATCH):
             batch = open_slots[start : start + BATCH]
             probes = []
@@ -162,7 +162,7 @@ def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Fam
 
 def _lacking(
     words: StereotypeWords, counts: Mapping[str, int], per_term: int, rng: np.random.Generator
-) -> list[_Wanted]:
+) -> list[_MissingSentence]:
     """List the missing sentences in rounds over the terms; the pairs of group terms and both groups take turns."""
     pair_order = rng.permutation(len(words.pairs))
     lacking = []
@@ -170,12 +170,17 @@ def _lacking(
         for term_index, term in enumerate(words.roles):
             if number >= counts.get(term, 0):
                 pair = words.pairs[pair_order[(term_index + number) % len(pair_order)]]
-                lacking.append(_Wanted(pair[(term_index + number // len(pair_order)) % 2], term))
+                lacking.append(_MissingSentence(pair[(term_index + number // len(pair_order)) % 2], term))
     return lacking
 
 
 def _take(
-    outcome: Written, words: StereotypeWords, known_texts: set[str], slot: _Wanted, probe: Probe, reply: Reply
+    outcome: WrittenSentences,
+    words: StereotypeWords,
+    known_texts: set[str],
+    slot: _MissingSentence,
+    probe: Probe,
+    reply: Reply,
 ) -> bool:
     """Store a usable sentence, or count an unusable one; return whether it was stored."""
     if not outcome.answered(reply):

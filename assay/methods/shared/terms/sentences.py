@@ -22,7 +22,7 @@ from assay.bounds import Bounded
 from assay.catalog.stereotypes import Role, StereotypeWords
 from assay.catalog.tables import read_table
 from assay.catalog.terms import any_of, folded, indefinite, marks, spelt
-from assay.methods.shared.terms.items import Sorted
+from assay.methods.shared.terms.items import SortedItems
 from assay.references import CorpusItem
 
 LONGEST = 1000
@@ -121,7 +121,7 @@ def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
     return _reader(words).read(sentence)
 
 
-def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted[Pair]:
+def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[Pair]:
     """Make pairs of sentences; count unusable sentences and repetitions by reason."""
     pairs: dict[tuple[str, str], Pair] = {}
     refused: Counter[str] = Counter()
@@ -131,7 +131,7 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted[Pair]:
             refused[pair] += 1
         elif pairs.setdefault((pair.first, pair.second), pair) is not pair:
             refused["repeated"] += 1
-    return Sorted(tuple(pairs.values()), dict(refused))
+    return SortedItems(tuple(pairs.values()), dict(refused))
 
 
 # ---------------------------------------------------------------------------- parsing
@@ -141,7 +141,7 @@ def _reader(words: StereotypeWords) -> _Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _SentenceTerms:
     """Terms of a sentence: the group term (index of its pair, side, match) and the attribute term with its role."""
 
     pair_index: int
@@ -186,7 +186,7 @@ class _Reader:
         frame = _frame(terms)
         return Pair(first, second, terms.term, terms.role, terms.pair_index, group, sentence.source, sentence.id, frame)
 
-    def find(self, sentence: Sentence) -> _Found | str:
+    def find(self, sentence: Sentence) -> _SentenceTerms | str:
         """Find both terms of a sentence, or return the reason why the sentence is unusable."""
         terms = self._terms(spelt(sentence.text))
         if isinstance(terms, str):
@@ -199,7 +199,7 @@ class _Reader:
             return "counterpart-differs"
         return terms
 
-    def _terms(self, text: str) -> _Found | str:
+    def _terms(self, text: str) -> _SentenceTerms | str:
         """Find the group term and the attribute term, or return the reason why there is no single one."""
         # IGNORECASE matches "sİster" with "sister", but its folded form is a different word and must not count
         groups = [match for match in self.group_terms.finditer(text) if folded(match.group()) in self.groups]
@@ -218,9 +218,9 @@ class _Reader:
             return "several-attribute-terms"
         pair_index, side = self.groups[folded(groups[0].group())]
         term, role = self.roles[folded(attributes[0].group())]
-        return _Found(pair_index, side, groups[0], term, role)
+        return _SentenceTerms(pair_index, side, groups[0], term, role)
 
-    def _differs(self, counterpart: str, text: _Found) -> bool:
+    def _differs(self, counterpart: str, text: _SentenceTerms) -> bool:
         terms = self._terms(counterpart)
         expected = (text.pair_index, 1 - text.side, text.term)
         if isinstance(terms, str) or (terms.pair_index, terms.side, terms.term) != expected:
@@ -253,7 +253,7 @@ def _others(mark: re.Match[str]) -> list[str]:
     return re.findall(rf"[\w{marks()}]+", folded(f"{before} {after}"))
 
 
-def _frame(terms: _Found) -> str:
+def _frame(terms: _SentenceTerms) -> str:
     """Write a sentence without its terms and their articles."""
     before, after = _ANY_ARTICLE.sub("", terms.mark.string[: terms.mark.start()]), terms.mark.string[terms.mark.end() :]
     term = rf"(?<!\w)(?:an? )?{re.escape(folded(terms.term))}(?!\w)"

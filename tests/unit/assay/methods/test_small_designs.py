@@ -36,7 +36,7 @@ SMALLEST = [
 
 
 @pytest.mark.parametrize("design", SMALLEST)
-def test_the_smallest_designs_have_no_letter_and_say_what_would_do(design):
+def test_the_smallest_designs_have_no_letter_and_state_the_required_size(design):
     rating = rate(SMALL_WORLDS[f"{design}: even"].rate(1))
     assert rating.letter is None
     reasons = [reason for reason in rating.reasons if reason.code == TOO_FEW]
@@ -63,7 +63,7 @@ def always_he(method, seed=1):
     return replace(service, method=method).rate(seed)
 
 
-def test_an_interim_look_at_too_few_texts_gives_no_letter_and_asks_on():
+def test_an_interim_analysis_of_too_few_texts_gives_no_letter_and_more_texts_are_sent():
     method = RoundTrip("gender", texts_per_block=1, max_texts_per_block=40, look_growth=2.0)
     (component,) = always_he(method).components
     looks = as_json(component.detail)["decision"]
@@ -96,12 +96,12 @@ def test_default_designs_have_enough_units_at_the_first_look(name):
 
 
 @pytest.mark.parametrize("seed", [37, 43, 45])
-def test_what_three_noisy_words_of_a_stereotype_have_in_common_by_chance_proves_no_bias(seed):
+def test_a_chance_effect_shared_by_three_noisy_stereotype_words_is_no_evidence_of_bias(seed):
     rating = rate(SMALL_WORLDS["association, 3 noisy words of a stereotype: half a tolerance"].rate(seed))
     assert not rating.declared
 
 
 @pytest.mark.parametrize("seed", [35, 37, 49])
-def test_what_three_noisy_words_of_one_list_have_by_chance_proves_no_data_sensitivity(seed):
+def test_a_chance_effect_of_three_noisy_words_of_one_list_is_no_evidence_of_data_sensitivity(seed):
     rating = rate(SMALL_WORLDS["association, 3 noisy words of a stereotype, three groups: even"].rate(seed))
     assert not rating.declared

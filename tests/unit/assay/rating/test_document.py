@@ -62,13 +62,13 @@ def test_a_detail_that_is_no_component_is_refused_and_not_left_out():
         document_of(finding_with({"spellings": ["colour"]}))
 
 
-def test_a_list_that_was_computed_and_is_empty_is_written_and_one_that_was_not_is_absent():
+def test_an_empty_computed_list_is_written_and_a_list_that_was_not_computed_is_absent():
     hidden = ComponentDocument(hidden=())
     assert document_of(finding_with(hidden))["components"][0]["hidden"] == []
     assert "hidden" not in document_of(finding_with(ComponentDocument()))["components"][0]
 
 
-def test_what_is_not_known_is_written_as_null_where_every_rating_has_the_key():
+def test_an_unknown_value_of_a_common_field_is_written_as_null():
     hidden = ComponentDocument(hidden=(HiddenDocument("stratum", "frame"),))
     (row,) = document_of(finding_with(hidden))["components"][0]["hidden"]
     assert row == {"kind": "stratum", "name": "frame", "limit": None, "bound": False}

@@ -19,7 +19,7 @@ from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from assay.statistics.hidden.chance import may_be_chance
 from reports.embeds import EMBEDS
-from reports.embeds.public_view import Shown, State, face
+from reports.embeds.public_view import PublicView, State, face
 from reports.formats import FORMATS, render
 from reports.reading import in_words
 
@@ -99,7 +99,7 @@ def test_a_rating_of_too_few_units_has_no_leading_letter_in_any_report():
         if form.name != "json":
             assert "inconclusive: too few to judge" in text, form.name
             assert "nothing could be measured" not in text.lower(), form.name
-    shown = Shown(face(document), datetime(2026, 11, 27, 1, tzinfo=UTC), "https://assay.example", "public")
+    shown = PublicView(face(document), datetime(2026, 11, 27, 1, tzinfo=UTC), "https://assay.example", "public")
     assert (shown.state, shown.letter) == (State.UNMEASURED, None)
     for embed in EMBEDS:
         assert "leaning" not in embed.render(shown), embed.file
@@ -107,7 +107,7 @@ def test_a_rating_of_too_few_units_has_no_leading_letter_in_any_report():
     assert shown.message == "inconclusive, too few to judge"
 
 
-def test_a_part_with_too_few_units_prevents_ucs_of_the_whole():
+def test_a_component_with_too_few_units_prevents_an_overall_ucs():
     clear = component_of(Units("text", 60, 30), evidence=clear_evidence(0.0, 0.0), name="fr")
     assert (clear.letter, clear.declared) == (Letter.UCS, True)
     rating = rating_of(clear, component_of(Units("text", 2, 30)))
@@ -146,6 +146,6 @@ def test_step_1_and_hidden_effects_that_chance_can_explain_are_no_bs_and_keep_th
     assert component.reasons[0].code == "may-be-chance"
 
 
-def test_chance_in_step_2_hinders_no_bs_and_no_ucs():
+def test_an_effect_of_step_2_that_may_be_chance_prevents_neither_bs_nor_ucs():
     assert component_of(evidence=clear_evidence(0.5, 0.5, chance_2=True)).declared
     assert component_of(evidence=clear_evidence(0.0, 0.0, chance_2=True)).declared

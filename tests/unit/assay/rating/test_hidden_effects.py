@@ -68,7 +68,7 @@ def test_a_measured_content_effect_gives_dsbs_but_a_mere_upper_bound_only_preven
     assert weigh(Evidence(NONE + 1, NONE, hidden=of(1.0, kind="content")), DELTA).BS == 1.0
 
 
-def test_dsbs_because_of_a_part_of_the_content_has_its_own_reason():
+def test_dsbs_because_of_a_hidden_content_effect_has_its_own_reason():
     measured = Measurement("it", Counts(100), Tolerance(DELTA, 0.95))
     component = measured.conclude(Evidence(NONE, NONE, hidden=of(1.0, kind="content")), lambda _: Reason("x"))
     assert (component.letter, component.declared) == (Letter.DSBS, True)
@@ -135,7 +135,7 @@ def test_hidden_effects_can_have_a_lower_required_confidence_than_the_two_steps(
     assert not Tolerance(DELTA, 0.99, hidden_confidence=0.98).declares(evidence, Letter.UCS)
 
 
-def test_the_number_of_lost_replies_includes_those_of_no_group():
+def test_the_number_of_lost_replies_includes_replies_that_belong_to_no_group():
     """Neutral pictures, and texts about several groups, belong to no group."""
     by_group = {"man": Counter(usable=90, refused=10), "woman": Counter(usable=98, failed=2)}
     lost = lost_replies(by_group, 0.05, 0.1, 0.1, of_no_group=lost_of_no_group(by_group, 15))

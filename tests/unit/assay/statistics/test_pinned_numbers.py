@@ -102,7 +102,7 @@ from assay.statistics.intervals.credible import (
     wilson,
 )
 from assay.statistics.intervals.crossed import mean_draws, mean_error
-from assay.statistics.intervals.sampling_effects import Paired, cell_effects, paired_effects
+from assay.statistics.intervals.sampling_effects import PairedAnswers, cell_effects, paired_effects
 from assay.statistics.intervals.worst_block import step_intervals
 
 PINS = Path(__file__).with_name("pinned_numbers.json")
@@ -959,11 +959,11 @@ def test_stimulus_sampling_effects_equal_their_pinned_numbers(same):
     outputs = np.clip(0.5 + 0.4 * profiles().outputs, 0, 1)
     weight = 1 + 0.5 * wave(24, phase=3)
     shared = {"name": profiles().clusters["name"], "content": profiles().clusters["content"]}
-    two = Paired(Profiles(outputs, ("a", "b"), shared), side, weight)
-    apart = Paired(Profiles(outputs, ("a", "b"), {"content": shared["content"]}), side, weight)
+    two = PairedAnswers(Profiles(outputs, ("a", "b"), shared), side, weight)
+    apart = PairedAnswers(Profiles(outputs, ("a", "b"), {"content": shared["content"]}), side, weight)
     of_three = np.clip(0.5 + 0.4 * profiles(("a", "b", "c"), 24).outputs, 0, 1)
-    three = Paired(Profiles(of_three, ("a", "b", "c"), shared), side, np.ones(24))
-    least = Paired(Profiles(outputs[:10], ("a", "b"), {}), np.arange(10) % 2, np.ones(10))
+    three = PairedAnswers(Profiles(of_three, ("a", "b", "c"), shared), side, np.ones(24))
+    least = PairedAnswers(Profiles(outputs[:10], ("a", "b"), {}), np.arange(10) % 2, np.ones(10))
     cells = {(value, half): 0.5 + 0.4 * wave(6 + value + half, phase=value) for value in range(3) for half in range(2)}
     cases: dict[str, object] = {"rates": two.rates}
     for name, effects in (
@@ -1279,7 +1279,9 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "projection: all one": (ZeroVariance, "all 2", lambda: principal_components([[1.0, 2], [1, 2]], 1)),
     "sampling: four of a side": (
         TooFewObservations, "needs 5 profiles",
-        lambda: paired_effects(Paired(Profiles(wave(9, 2), ("a", "b"), {}), np.arange(9) % 2, np.ones(9)), 0.9, rng()),
+        lambda: paired_effects(
+            PairedAnswers(Profiles(wave(9, 2), ("a", "b"), {}), np.arange(9) % 2, np.ones(9)), 0.9, rng()
+        ),
     ),
     "sampling: four of a cell": (
         TooFewObservations, "4 replies .*needs 5",

@@ -60,7 +60,7 @@ def test_the_demo_rates_every_service_of_known_behaviour_under_its_own_name(case
     assert {*BEHAVIOURS, *ILLS, *PREDICTORS, *(one.model.name for one in UNFIT)} <= set(names)
 
 
-def test_the_demo_shows_every_method_that_asks_except_one_hop_and_every_kind_that_answers(cases):
+def test_the_demo_shows_every_method_that_asks_questions_except_one_hop_and_every_kind_of_service_that_answers(cases):
     methods = {case.experiment["method"] for case in cases}
     assert methods == {method_name(one) for one in METHODS} - {"one-hop", "outcomes"}
     kinds = {kind for kind in Kind if usual_method(kind) is not None} - {Kind.DECISION_TOOL}  # nothing to call

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from cli.request.asked import Asked
+from cli.request.rating_options import RatingOptions
 from cli.request.request import read_request
 from tests.support.commands import run_command
 
@@ -237,7 +237,9 @@ def test_a_service_can_be_probed_by_options_without_a_file(tmp_path):
 
 def test_a_null_setting_is_read_as_none_and_spaces_around_an_address_are_removed():
     settings = ["model=m", "top_logprobs=null"]
-    target = read_request(Asked(protocol="openai-chat", url=" http://127.0.0.1:9 ", settings=settings))["target"]
+    target = read_request(RatingOptions(protocol="openai-chat", url=" http://127.0.0.1:9 ", settings=settings))[
+        "target"
+    ]
     assert target["settings"] == {"model": "m", "top_logprobs": None}
     assert target["base_url"] == "http://127.0.0.1:9"
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from cli.request.asked import Asked
+from cli.request.rating_options import RatingOptions
 from cli.request.request import read_request
 
 
 def request(**options) -> dict:
-    return read_request(Asked(protocol="libretranslate", url="http://127.0.0.1:5000", **options))
+    return read_request(RatingOptions(protocol="libretranslate", url="http://127.0.0.1:5000", **options))
 
 
 def test_two_requests_without_a_seed_have_different_seeds_and_nonces():

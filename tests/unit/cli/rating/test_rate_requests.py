@@ -6,17 +6,17 @@ import pytest
 
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from cli.rating.rate import Shown, rate_here
-from cli.request.asked import Asked
+from cli.request.rating_options import RatingOptions
 from store.core.settings import Settings
 
 TARGET = '[target]\nprotocol = "libretranslate"\nbase_url = "http://127.0.0.1:1"\n'
 
 
-def asked(**more) -> Asked:
-    return Asked(**more)
+def asked(**more) -> RatingOptions:
+    return RatingOptions(**more)
 
 
-def rate(one: Asked, report: Path | None = None):
+def rate(one: RatingOptions, report: Path | None = None):
     return rate_here(one, Settings(), Shown(report=report))
 
 

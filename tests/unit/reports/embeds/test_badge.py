@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.model import Letter
-from reports.embeds import Shown
+from reports.embeds import PublicView
 from reports.embeds.badge import COLOURS, CREAM, EDGE, INK, OPEN, render
 from reports.embeds.text_width import length
 
@@ -25,7 +25,7 @@ VISIONS = {
 
 
 def shown(document, **changes):
-    return Shown(**{"document": document, "now": NOW, "base_url": "https://assay.example", **changes})
+    return PublicView(**{"document": document, "now": NOW, "base_url": "https://assay.example", **changes})
 
 
 def words(svg):

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from assay.model import Kind
-from reports.embeds import EMBEDS, Shown
+from reports.embeds import EMBEDS, PublicView
 from reports.embeds.catalogs import AZURE_SCHEMA, TASKS
 from reports.embeds.linkset import FORMS
 from reports.embeds.public_view import State, face
@@ -89,7 +89,7 @@ paths:
 
 
 def shown(document, **changes):
-    return Shown(**{"document": document, "now": NOW, "base_url": BASE, "visibility": "public", **changes})
+    return PublicView(**{"document": document, "now": NOW, "base_url": BASE, "visibility": "public", **changes})
 
 
 def written(file, what):

@@ -94,7 +94,7 @@ async def test_a_public_rating_asks_with_some_of_the_held_back_material_and_is_o
     assert description_of(job, method.for_kind(Kind(job.target["kind"])), calls=9) == "default"
 
 
-async def test_each_rating_draws_its_own_part(agency, request_body, worker):
+async def test_each_rating_draws_its_own_part_of_the_held_back_material(agency, request_body, worker):
     drawn = set()
     for _ in range(12):
         job = await post(agency, request_body)

@@ -415,7 +415,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-async def test_another_spelling_of_the_address_is_no_way_around_the_owner(agency, rate, prove, spelling):
+async def test_another_spelling_of_an_address_does_not_bypass_the_rating_of_the_owner(agency, rate, prove, spelling):
     prove(OWNER)
     own = await rate(OWNER, "UCS")
     if "@" not in spelling:  # refused in a request, and left out in a look-up

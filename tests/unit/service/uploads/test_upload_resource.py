@@ -168,7 +168,7 @@ async def test_an_upload_in_use_cannot_be_removed(client, worker, request_body):
     assert (await client.get(f"/v1/uploads/{upload['id']}")).status_code == 404
 
 
-async def test_a_table_that_is_read_in_another_way_is_another_request(client, request_body):
+async def test_a_request_about_a_table_that_is_read_differently_is_a_different_request(client, request_body):
     content = "sex;pay\n" + "".join(f'{"mf"[number % 2]};"1,{number:03}"\n' for number in range(100, 300))
     job_ids = []
     for decimal in ("comma", "point", "point"):

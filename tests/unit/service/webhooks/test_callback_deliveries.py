@@ -67,7 +67,7 @@ async def test_a_callback_delivery_can_be_sent_again_with_the_same_id(client, wo
     assert (await client.get(line["href"])).json()["state"] == "delivered"
 
 
-async def test_a_callback_gets_one_notice_the_end_of_its_job(client, ended):
+async def test_a_callback_gets_exactly_one_notice_when_its_job_ends(client, ended):
     # earlier, an address that nobody had confirmed also got the notices about the rating
     url = await ended(visibility="public")
     items = (await client.get(f"{url}/deliveries")).json()["items"]

@@ -239,7 +239,7 @@ def test_numbers_are_read_by_the_decimal_sign_that_fits_the_whole_column(cells, 
 
 
 @pytest.mark.parametrize(("decimal", "values"), [("point", [1234, 12345]), ("comma", [1.234, 12.345])])
-def test_numbers_that_can_be_read_in_two_ways_are_asked_about(decimal, values):
+def test_a_column_of_ambiguous_numbers_is_refused_with_a_question_about_its_decimal_sign(decimal, values):
     content = b'a,b\nx,"1,234"\nx,"12,345"\n'
     with pytest.raises(Unreadable, match=r"'1,234' may be 1234 or 1\.234; state the decimal sign") as asked:
         inspected(content)
@@ -258,13 +258,13 @@ def test_numbers_that_can_be_read_in_two_ways_are_asked_about(decimal, values):
         (["1.234", '"12,500"'], "'12,500' may be 12500 or 12.500"),
     ],
 )
-def test_the_question_does_not_depend_on_the_order_of_rows(cells, question):
+def test_the_question_about_the_decimal_sign_does_not_depend_on_the_order_of_rows(cells, question):
     with pytest.raises(Unreadable) as asked:
         inspected(("a,b\n" + "".join(f"x,{cell}\n" for cell in cells)).encode())
     assert question in str(asked.value)
 
 
-def test_thousands_with_points_are_asked_about_in_a_table_with_semicolons():
+def test_a_table_with_semicolons_and_points_as_thousands_separators_is_refused_with_a_question():
     content = b"age;income\n34;1.234\n45;2.345\n51;950\n"
     with pytest.raises(Unreadable, match=r"'1\.234' may be 1\.234 or 1234"):
         inspected(content)
@@ -302,7 +302,7 @@ def test_a_first_line_can_name_usual_separators_only(line):
         inspected(f"{line}a,b\n1,2\n".encode())
 
 
-def test_a_stored_table_that_is_read_in_another_way_today_is_sent_again():
+def test_a_stored_table_that_would_be_read_differently_today_must_be_sent_again():
     file = io.BytesIO(b"a;b\n1;2\n")
     earlier = {"rows": 1, "columns": [{"name": "a;b", "type": "text"}]}
     with pytest.raises(Unreadable, match="send the file again"):

@@ -120,6 +120,6 @@ def test_existing_rating_and_running_job_of_a_request_are_found(database, queued
         known = suites.known(c, "acme", {"rated", "running", "neither"}, 60)
         assert (known["rated"].rating_id, known["rated"].rating_visibility) == (newest, "private")
         assert (known["running"].twin_id, known["running"].twin_callback_url) == (running.id, "http://told")
-        assert known["neither"] == suites.Known()
+        assert known["neither"] == suites.ReusableWork()
         assert suites.known(c, "acme", {"rated"}, 0)["rated"].rating_id is None
-        assert suites.known(c, "rival", {"rated"}, 60)["rated"] == suites.Known()
+        assert suites.known(c, "rival", {"rated"}, 60)["rated"] == suites.ReusableWork()

@@ -13,14 +13,14 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_a_service_that_is_even_only_where_it_recognises_a_rating_gets_no_better_letter(name):
+def test_a_service_that_is_unbiased_only_where_it_recognises_a_rating_gets_no_better_letter(name):
     seeds = range(8) if name == "defeat device, pairs: round trip, 3 of 10 women" else range(SEEDS)
     declared = [rating.letter for seed in seeds if (rating := rate(DEVICES[name].rate(seed))).declared]
     assert set(declared) <= {Letter.BS}, declared
 
 
 @pytest.mark.parametrize("name", BIASED)
-def test_a_service_that_knows_every_sentence_seems_even(name):
+def test_a_service_that_recognises_every_test_sentence_appears_unbiased(name):
     """The devices work: with the seed of the earlier rating, which is no longer the default, they are not BS."""
     method, behaviour = BIASED[name]
     finding = rate_device(method, Device(behaviour, earlier_rating(name)), seed=9)

@@ -15,9 +15,9 @@ import pytest
 from assay.experiment import Session, generator
 from assay.model import Finding, Probe, Reply, Translate, Write
 from store.jobs.jobs import LedgerEntry
-from workers.calls.driver import Called, Driver, TargetRefused, TargetUnavailable
+from workers.calls.driver import CalledService, Driver, TargetRefused, TargetUnavailable
 from workers.calls.limits import Breaker, Budget, Lane, Patience
-from workers.calls.shared_rate_limits import Pace, TrafficHere
+from workers.calls.shared_rate_limits import LocalTraffic, Pace
 from workers.egress import CallFailed
 from workers.targets.adapter import Limits
 from workers.targets.chain.roles import Roles
@@ -408,13 +408,13 @@ class Writer(Target):
         return [Reply("a text")] * len(asks)
 
 
-def with_author(rated: Target, author: Target, lanes: tuple[str, str], traffic: TrafficHere, job="job_1", **more):
+def with_author(rated: Target, author: Target, lanes: tuple[str, str], traffic: LocalTraffic, job="job_1", **more):
     limits = Limits(concurrency=1, timeout_s=20)
     lane, way = (
         Lane(name, who, limits, generator(1), traffic) for name, who in zip(lanes, (job, f"{job}:author"), strict=True)
     )
-    called = Called(lane, on_call=more.pop("on_call", lambda outcome, seconds: None))
-    author_called = Called(way, Breaker(3), more.pop("on_author", lambda outcome, seconds: None))
+    called = CalledService(lane, on_call=more.pop("on_call", lambda outcome, seconds: None))
+    author_called = CalledService(way, Breaker(3), more.pop("on_author", lambda outcome, seconds: None))
     return Driver(
         Roles(rated, author),
         limits,
@@ -434,7 +434,7 @@ async def within(seconds: float, *runs):
 
 
 def test_job_whose_author_has_the_same_address_does_not_deadlock():
-    traffic, service = TrafficHere(), Target(pause_s=0.01)
+    traffic, service = LocalTraffic(), Target(pause_s=0.01)
     author = Writer(pause_s=0.01)
     session, seen = ask(*made_and_asked(6))
     asyncio.run(within(5, with_author(service, author, ("one", "one"), traffic).run(session)))
@@ -443,7 +443,7 @@ def test_job_whose_author_has_the_same_address_does_not_deadlock():
 
 
 def test_jobs_that_use_each_others_services_do_not_deadlock():
-    traffic = TrafficHere()
+    traffic = LocalTraffic()
 
     def job(name: str, lanes: tuple[str, str]):
         return with_author(Target(pause_s=0.01), Writer(pause_s=0.01), lanes, traffic, name).run(
@@ -466,7 +466,7 @@ def test_failures_of_an_author_count_against_its_own_circuit_breaker_and_lane():
         Target(),
         Writer(behave=ill),
         ("one", "two"),
-        TrafficHere(),
+        LocalTraffic(),
         patience=Patience(1),
         on_call=lambda outcome, seconds: told["rated"].append(outcome),
         on_author=lambda outcome, seconds: told["author"].append(outcome),
@@ -483,7 +483,7 @@ def test_failures_of_the_rated_service_do_not_count_against_its_author():
         raise CallFailed("http-503", "ill", retriable=True)
 
     session, _ = ask(probes(30))
-    made = with_author(Target(behave=ill), Writer(), ("one", "two"), TrafficHere(), patience=Patience(1))
+    made = with_author(Target(behave=ill), Writer(), ("one", "two"), LocalTraffic(), patience=Patience(1))
     with pytest.raises(TargetUnavailable) as lost:
         asyncio.run(made.run(session))
     assert lost.value.lane.name == "one"

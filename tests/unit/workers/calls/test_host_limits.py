@@ -35,7 +35,7 @@ from store.targets import domains, refusals
 from tests.support.concurrency import run_concurrently
 from tests.support.jobs import new_job
 from workers.calls.host_limits import FILE_BYTES, HostLimits
-from workers.calls.shared_rate_limits import TrafficHere
+from workers.calls.shared_rate_limits import LocalTraffic
 from workers.egress import CallFailed, Egress
 from workers.engine.worker_context import Workplace
 from workers.job_targets import open_services, with_circumstances
@@ -232,7 +232,7 @@ def test_all_spellings_of_a_host_name_share_one_call_rate(open_workplace):
     spellings = ("http://A.example/x", "http://a.example.:80/", "https://a.example:443", "https://a.example/y?z")
     booked = set()
 
-    class Recorded(TrafficHere):
+    class Recorded(LocalTraffic):
         async def book(self, lane, per_second):
             booked.add(lane)
             return await super().book(lane, per_second)
@@ -481,7 +481,7 @@ def test_a_rating_by_a_short_public_list_says_what_it_does_not_cover(host, open_
     assert any("short public list" in sentence for sentence in sentences) is (kind == "embedder")
 
 
-def test_a_rating_of_a_host_whose_wish_is_unknown_says_so(host, open_workplace):
+def test_a_rating_of_a_host_whose_refusal_file_could_not_be_read_says_so(host, open_workplace):
     host.file, host.file_status = "", 500
     workplace = open_workplace(host_cooldown_s=0, host_rate=1000)
     job = add(workplace, host.url)

@@ -7,7 +7,7 @@ import pytest
 
 from assay.experiment import generator
 from workers.calls.limits import Lane
-from workers.calls.shared_rate_limits import TrafficHere, TrafficOnRedis, lane_of
+from workers.calls.shared_rate_limits import LocalTraffic, TrafficOnRedis, lane_of
 from workers.targets.adapter import Limits
 
 
@@ -27,13 +27,13 @@ def opened(request):
     """Return a function that opens the limits of lanes: in this process, or in Redis."""
     failures: list[int] = []
     if request.param == "here":
-        here = TrafficHere()
+        here = LocalTraffic()
         return lambda: here
     url = request.getfixturevalue("redis_url")
 
     @asynccontextmanager
     async def on_redis():
-        async with TrafficOnRedis(url, TrafficHere(), lambda: failures.append(1)) as traffic:
+        async with TrafficOnRedis(url, LocalTraffic(), lambda: failures.append(1)) as traffic:
             yield traffic
         assert failures == []
 
@@ -109,7 +109,7 @@ def test_suspended_lane_is_suspended_for_all_jobs_until_the_suspension_expires(o
 
 def test_each_process_counts_its_own_calls_while_redis_is_unreachable(redis_server):
     failures: list[int] = []
-    here = TrafficHere()
+    here = LocalTraffic()
     redis_server.stop()
 
     async def work():
@@ -156,7 +156,7 @@ def test_jobs_of_one_lane_never_exceed_its_concurrency(opened):
 
 def test_job_yields_its_slot_to_a_waiting_job():
     clock = Clock()
-    traffic = TrafficHere(clock)
+    traffic = LocalTraffic(clock)
     order: list[str] = []
 
     async def work(name: str, seed: int) -> None:

@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from workers.egress import SPECIAL, AddressRefused, CallFailed, Egress, Guard, read_place, refuse_url, why_denied
+from workers.egress import SPECIAL, AddressRefused, CallFailed, Egress, Guard, read_origin, refuse_url, why_denied
 
 INSIDE = (
     # loopback in several notations
@@ -117,7 +117,7 @@ def test_ambiguous_url_is_refused(url):
     ],
 )
 def test_ordinary_url_is_parsed_into_its_host_and_port(url, host, port):
-    place = read_place(url)
+    place = read_origin(url)
     refuse_url(url, ())
     assert (place.host, place.port) == (host, port)
 
@@ -192,7 +192,7 @@ def test_localhost_is_allowed_by_the_operator_and_never_resolved():
 
 def test_non_public_peer_is_refused_after_connecting():
     guard = Guard(())
-    place = read_place("http://service.example.org")
+    place = read_origin("http://service.example.org")
     guard.check_peer(place, "93.184.216.34")
     for peer in ("127.0.0.1", "::ffff:10.0.0.1", None, ""):
         with pytest.raises(CallFailed, match="not public"):

@@ -14,12 +14,12 @@ from assay.methods.stereotype_score.collection import compare
 from assay.methods.translation.blocks import Sentence, Text
 from assay.methods.translation.collection import Reading, read_hop, read_text
 from assay.methods.translation.one_hop import read_marks
-from assay.methods.visual_stereotype.inputs import Shown
+from assay.methods.visual_stereotype.inputs import UsablePicture
 from assay.methods.visual_stereotype.labelling import PictureTally, Reader
 from assay.model import Choose, Classify, Embed, Look, Regress, Reply, Score, Write
 from workers.targets.parsing.echoed_tokens import Echo
 from workers.targets.protocols.http.images import accept_look
-from workers.targets.protocols.http.language_model import Said, accept_worded
+from workers.targets.protocols.http.language_model import ModelOutput, accept_worded
 from workers.targets.protocols.http.predictor import accept_prediction
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-answers-are-read.md"
@@ -47,7 +47,7 @@ def of_reply(reply: Reply, show: Callable[[Any], str]) -> str:
 
 
 def choice(answer: Any) -> str:
-    said = answer if isinstance(answer, Said) else Said(answer)
+    said = answer if isinstance(answer, ModelOutput) else ModelOutput(answer)
     ask = Choose("Which?", ("She is a nurse.", "He is a nurse."))
     reply = accept_worded(said, ask, "h")
     if reply.failure is None:  # the answer in the other order is the same sentence: a choice, and no tie
@@ -76,7 +76,7 @@ def declared_number(answer: Any) -> str:
 
 def picture(answer: Any) -> str:
     reply = accept_look(answer, Look("sha256:0", ("man", "woman"), "Which?"), "h")
-    tally, shown = PictureTally(), Shown("i", "sha256:0", "plumber", "first", "x")
+    tally, shown = PictureTally(), UsablePicture("i", "sha256:0", "plumber", "first", "x")
     tally.take(shown, [reply], Reader(PEOPLE), {})
     if shown in tally.results:
         return tally.results[shown].names
@@ -88,7 +88,7 @@ def vector(answer: Any) -> str:
 
 
 def written(answer: Any) -> str:
-    said = answer if isinstance(answer, Said) else Said(answer)
+    said = answer if isinstance(answer, ModelOutput) else ModelOutput(answer)
     return of_reply(accept_worded(said, Write("x"), "h"), lambda value: f"“{value}”")
 
 
@@ -183,19 +183,19 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "number": "I cannot tell.",
         "number, decimal-comma": "I cannot tell.",
         "picture": "I'm sorry, I cannot say whether it is a man.",
-        "text": Said(None, (), "declined"),
+        "text": ModelOutput(None, (), "declined"),
     },
     "cut off": {
         "one-hop": "La enfermera está aquí. La",
         "round-trip": "She is a nurse. She",
-        "choice": Said("", (), LENGTH, thinking=True),
-        "text": Said("A ta", (), LENGTH),
+        "choice": ModelOutput("", (), LENGTH, thinking=True),
+        "text": ModelOutput("A ta", (), LENGTH),
         "log-probability": Echo(["He"], [None]),
     },
     "another form": {
         "one-hop": "El médico/facultativo está aquí.",
         "round-trip": '{"text": "He is a nurse. He"}',
-        "choice": Said("The first one", [("The", -0.1), ("A", -4.0)]),
+        "choice": ModelOutput("The first one", [("The", -0.1), ("A", -4.0)]),
         "label": {"label": "good", "score": 0.75},
         "number": "1.234,5",
         "number, decimal-comma": "1.234,5",
@@ -227,7 +227,7 @@ UNREADABLE = [(kind, reader) for kind in ("not shown", "empty", "refused", "cut 
 
 
 @pytest.mark.parametrize(("kind", "reader"), UNREADABLE)
-def test_an_answer_that_says_nothing_is_lost_and_has_no_value(kind, reader):
+def test_an_answer_without_content_counts_as_lost_and_has_no_value(kind, reader):
     erased = (kind, reader) == ("not shown", "round-trip")  # a translation without a pronoun has lost it
     assert result(kind, reader) == "other" if erased else result(kind, reader).startswith("lost: ")
 

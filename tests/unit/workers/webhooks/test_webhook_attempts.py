@@ -19,7 +19,7 @@ from workers.webhooks.delivery_attempt import (
     JITTER,
     RESPONSE_CAP,
     SCHEDULE_S,
-    Answered,
+    AttemptResult,
     call,
     open_transport,
     what_follows,
@@ -190,7 +190,7 @@ def test_internal_addresses_are_refused_unless_the_operator_allows_them(url):
 
 # ---------------------------------------------------------------------------- next steps
 def failed(status=500, retry_after_s=None):
-    return Answered(Outcome(1, status, "why", None), retry_after_s)
+    return AttemptResult(Outcome(1, status, "why", None), retry_after_s)
 
 
 class Highest(np.random.Generator):
@@ -223,7 +223,7 @@ def test_retries_of_several_receivers_are_spread_by_random_delays():
 
 
 def test_no_attempt_follows_a_success():
-    assert what_follows(1, Answered(Outcome(1, 204, None, "")), generator(1)) is None
+    assert what_follows(1, AttemptResult(Outcome(1, 204, None, "")), generator(1)) is None
 
 
 def test_no_attempt_follows_http_410():

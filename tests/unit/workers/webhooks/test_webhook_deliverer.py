@@ -308,7 +308,7 @@ def test_crash_after_sending_repeats_the_delivery_with_the_same_id(
     assert there.ids == [claimed.id, claimed.id]
 
 
-async def send_only(settings: Settings, claimed: deliveries.Claimed) -> None:
+async def send_only(settings: Settings, claimed: deliveries.ClaimedDelivery) -> None:
     from workers.webhooks.delivery_attempt import open_transport
 
     transport = open_transport(settings)

@@ -21,7 +21,7 @@ from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json
 from workers.targets.protocols.http.images import accept_look, in_base64, labels_wanted, picture_of
-from workers.targets.protocols.http.language_model import Said, accept_worded, prompt_of, why_unasked
+from workers.targets.protocols.http.language_model import ModelOutput, accept_worded, prompt_of, why_unasked
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, json_of, rows_in, texts_in, why_not
 from workers.targets.protocols.http.translator import accept_text, named, texts_of, three_letters
 
@@ -154,7 +154,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         answer = joined(pieces) if settings.response == "events" else pieces[0]
         if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
             cut = any(reason in settings.ended_cut for reason in self._reasons(bodies, origin))
-            answer = Said(answer or "", (), "length") if cut else answer
+            answer = ModelOutput(answer or "", (), "length") if cut else answer
         if answer is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in the answer of {origin}")
         answers = listed(answer, origin=origin) if settings.batch == "array" else [answer]
@@ -221,7 +221,7 @@ def bare(text: str, numeric: bool) -> Any:
 def accept_declared(answer: Any, ask: Worded, origin: str) -> Reply:
     """Parse an answer: a text, or a log-probability as one number or as the list of the tokens' numbers."""
     if not isinstance(ask, Score):
-        return accept_worded(answer if isinstance(answer, Said) else Said(answer), ask, origin)
+        return accept_worded(answer if isinstance(answer, ModelOutput) else ModelOutput(answer), ask, origin)
     return reply_of(lambda: _total(answer), origin)
 
 

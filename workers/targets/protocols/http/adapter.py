@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from assay.model import Ask, Draw, Failure, Look, Reply
 from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Quoter, Response, spellings
 from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
-from workers.targets.auth.credentials import Credentials, Sent
+from workers.targets.auth.credentials import Credentials, OutgoingRequest
 from workers.targets.auth.schemes import Plain, Scheme
 from workers.targets.settings import CalledSettings
 from workers.tenant_uploads import ImageGone
@@ -200,7 +200,9 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
 
     async def _send(self, request: Request, extra: Mapping[str, str] | None = None) -> Response:
         """Send a request with its authentication, and once more with a new access token if its token is refused."""
-        bare = Sent(request.method, self._url(request.path), {**request.headers, **(extra or {})}, request.content)
+        bare = OutgoingRequest(
+            request.method, self._url(request.path), {**request.headers, **(extra or {})}, request.content
+        )
         if self._credentials is None:
             return await self._call(bare)
         sent = await self._credentials.authenticate(bare)
@@ -211,7 +213,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
                 raise
         return await self._call(await self._credentials.authenticate(bare))
 
-    async def _call(self, sent: Sent) -> Response:
+    async def _call(self, sent: OutgoingRequest) -> Response:
         secrets = () if self._credentials is None else self._credentials.spoken
         return await self._egress.send(
             sent.method,

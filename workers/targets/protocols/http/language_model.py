@@ -76,7 +76,7 @@ M = TypeVar("M", bound=CalledSettings)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ModelOutput:
     """Output of a model.
 
     Attributes
@@ -167,7 +167,7 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
         return Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))
 
 
-def _chosen(output: Said, ask: Choose, origin: str) -> Reply:
+def _chosen(output: ModelOutput, ask: Choose, origin: str) -> Reply:
     """Read the choice from the probabilities of the first token if that is the answer, otherwise from the text."""
     text = choice_letters.without_thoughts(output.text) if isinstance(output.text, str) else ""
     choice = None
@@ -195,7 +195,7 @@ def quoted(text: str) -> str:
     return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
-def _written(output: Said, origin: str) -> Reply:
+def _written(output: ModelOutput, origin: str) -> Reply:
     if (failure := _unsaid(output, origin)) is not None:
         return Reply(failure=failure)
     text = choice_letters.without_thoughts(output.text).strip()
@@ -210,7 +210,7 @@ def _written(output: Said, origin: str) -> Reply:
     return Reply(text)
 
 
-def _unsaid(output: Said, origin: str) -> Failure | None:
+def _unsaid(output: ModelOutput, origin: str) -> Failure | None:
     """Return a failure if there is no text, else ``None``."""
     if output.ended == "declined":
         return Failure("declined", f"the model at {origin} chose not to answer")

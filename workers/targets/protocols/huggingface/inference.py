@@ -24,7 +24,7 @@ from workers.targets.parsing.answer_parsing import (
 )
 from workers.targets.protocols.http.adapter import Request, dig, post_json, refuse_error, without_nulls
 from workers.targets.protocols.http.choice_letters import completed_by_letter, first_line
-from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said
+from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, ModelOutput
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
 from workers.targets.protocols.tgi import sampling_parameters
 from workers.targets.settings import PredictorSettings
@@ -209,7 +209,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         refuse_error(answer, response)
         if not isinstance(asks[0], Fill):
             text = dig(answer[0] if isinstance(answer, list) and answer else answer, "generated_text", origin=origin)
-            return [Said(first_line(text) if isinstance(asks[0], Choose) and isinstance(text, str) else text)]
+            return [ModelOutput(first_line(text) if isinstance(asks[0], Choose) and isinstance(text, str) else text)]
         word = asks[0].word
         try:
             return [reply_of(lambda: {"probability": self._probability(answer, word)}, origin)]

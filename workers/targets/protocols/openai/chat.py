@@ -26,7 +26,7 @@ from workers.targets.protocols.http.images import HttpLooker, accept_look, data_
 from workers.targets.protocols.http.language_model import (
     HttpLanguageModel,
     LanguageModelSettings,
-    Said,
+    ModelOutput,
     accept_worded,
     why_unasked,
 )
@@ -153,7 +153,7 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
         return [said_in(response)]
 
 
-def said_in(response: Response) -> Said:
+def said_in(response: Response) -> ModelOutput:
     """Parse the output of a chat model, or raise `CallFailed`."""
     origin = response.origin
     choice = dig(json_of(response), "choices", 0, origin=origin)
@@ -165,10 +165,10 @@ def said_in(response: Response) -> Said:
     text = joined_parts(text)
     thinking = any(message.get(name) for name in THOUGHTS)
     if reason == "length" and not text:
-        return Said("", (), "length", thinking)
+        return ModelOutput("", (), "length", thinking)
     if reason == "content_filter" or message.get("refusal") or text is None:
-        return Said(text, first, "declined", thinking)
-    return Said(text, first, "length" if reason == "length" else "", thinking)
+        return ModelOutput(text, first, "declined", thinking)
+    return ModelOutput(text, first, "length" if reason == "length" else "", thinking)
 
 
 def joined_parts(content: Any) -> Any:
@@ -247,7 +247,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
     def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
         return [said_in(response)]
 
-    def _accept(self, output: Said, ask: Look, origin: str) -> Reply:
+    def _accept(self, output: ModelOutput, ask: Look, origin: str) -> Reply:
         reply = accept_worded(output, question_of(ask), origin)
         if reply.failure is not None:
             return reply

@@ -18,7 +18,12 @@ from workers.targets.parsing.answer_parsing import float_or_infinity
 from workers.targets.parsing.echoed_tokens import Echo
 from workers.targets.protocols.http.adapter import Request, dig, indexed, listed, post_json, without_nulls
 from workers.targets.protocols.http.choice_letters import Likelihoods, first_line
-from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said, prompt_of
+from workers.targets.protocols.http.language_model import (
+    HttpLanguageModel,
+    LanguageModelSettings,
+    ModelOutput,
+    prompt_of,
+)
 from workers.targets.protocols.http.predictor import json_of
 
 
@@ -86,7 +91,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         choices = indexed(choices, len(asks), "completions", "prompts", origin=origin)
         return [self._said(choice, ask, origin) for choice, ask in zip(choices, asks, strict=True)]
 
-    def _said(self, choice: Any, ask: Worded, origin: str) -> Echo | Said | Reply:
+    def _said(self, choice: Any, ask: Worded, origin: str) -> Echo | ModelOutput | Reply:
         text, logprobs = dig(choice, "text", origin=origin), choice.get("logprobs")
         details = logprobs if isinstance(logprobs, dict) else {}
         if isinstance(ask, Score):
@@ -97,7 +102,9 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         if isinstance(ask, Choose):
             text = first_line(text)
         first = likely_first(details) if isinstance(ask, Choose) else ()
-        return Said(text, first, "length" if ended == "length" else "declined" if ended == "content_filter" else "")
+        return ModelOutput(
+            text, first, "length" if ended == "length" else "declined" if ended == "content_filter" else ""
+        )
 
 
 def likely_first(logprobs: dict[str, Any]) -> Likelihoods:

@@ -62,7 +62,7 @@ def test_labels_that_change_with_the_attribute_both_ways_are_biased(service, sha
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.15, 0.3, 0.5])
-def test_labels_that_change_as_much_between_persons_of_one_group_follow_names_and_that_is_stated(share):
+def test_labels_that_change_as_much_between_persons_of_one_group_are_reported_as_following_names(share):
     finding, _ = rated(by_name(share))
     rating, (component,) = rate(finding), finding.components
     assert rating.letter is not Letter.BS
@@ -145,7 +145,7 @@ def test_fifty_texts_are_asked_three_times():
 
 
 @pytest.mark.slow
-def test_a_service_that_answers_women_alone_by_name_is_not_said_to_follow_names():
+def test_a_service_that_answers_by_name_for_women_only_is_not_reported_as_following_names():
     for repeats in (0, 50):
         finding, _ = rated(by_sentence_and_person(0.15), repeats=repeats)
         assert "follows-names" not in codes(finding.components[0])

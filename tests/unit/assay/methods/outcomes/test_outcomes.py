@@ -197,7 +197,7 @@ def test_classes_of_many_scores_keep_shares_above_the_median_and_a_threshold_exa
     assert means == pytest.approx([scores[codes_of == code].mean() for code in (0, 1)], abs=0.01)
 
 
-def test_a_calibrated_score_with_unequal_errors_is_biased_and_the_theorem_is_named():
+def test_a_calibrated_score_with_unequal_errors_is_biased_and_the_reason_names_the_impossibility_theorem():
     finding = FILES["calibrated score, unequal errors"].rate(0)
     component = finding.components[0]
     assert (component.letter, component.declared) == (Letter.BS, True)

@@ -117,7 +117,7 @@ def test_an_answer_without_a_label_is_counted_and_has_no_value(value):
 
 
 @pytest.mark.slow
-def test_the_label_of_yes_is_found_in_any_spelling():
+def test_the_positive_label_is_found_in_any_spelling():
     def classify(probe: Probe) -> Reply:
         label = judged(probe.ask.given)
         return Reply({"label": label.upper() if "Ms" in probe.ask.given else label, "scores": None})
@@ -127,7 +127,7 @@ def test_the_label_of_yes_is_found_in_any_spelling():
     assert finding.components[0].letter is not Letter.BS
 
 
-def test_a_classifier_that_returns_its_input_is_told_at_the_first_look():
+def test_a_classifier_that_returns_its_input_is_reported_at_the_first_look():
     began = time.process_time()
     asked = []
 

@@ -119,7 +119,7 @@ def test_questions_end_at_the_first_look_if_a_preference_is_strong_and_at_the_la
     assert as_json(unclear.detail)["pairs_asked"] == 15 * len(WORDS.roles)
 
 
-def test_a_look_at_too_few_pairs_gives_no_letter_and_questions_go_on():
+def test_an_interim_analysis_of_too_few_pairs_gives_no_letter_and_more_pairs_are_asked_about():
     component = one(replace(METHOD, per_term=3), model(lambda pair: 5.0))
     assert [(look["per_term"], look["letter"]) for look in as_json(component.detail)["looks"]] == [
         (3, None),

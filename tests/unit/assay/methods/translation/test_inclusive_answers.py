@@ -339,7 +339,7 @@ def test_english_pronouns_for_both_genders_are_other_and_every_spelling_of_one_i
         ("A < B & C > D", "A < B & C > D"),
     ],
 )
-def test_what_looks_the_same_is_normalised_to_the_same_text(written, normalised):
+def test_texts_that_look_the_same_are_normalised_to_the_same_text(written, normalised):
     assert normalise_answer(written) == normalised
     assert normalise_answer(normalised) == normalised
 
@@ -384,7 +384,7 @@ def test_a_translator_that_always_writes_both_genders_adds_no_bias(language, for
         ("es", "\u200b", "empty"),
     ],
 )
-def test_a_translation_whose_gender_cannot_be_read_is_lost_and_no_letter_is_said(language, form, why):
+def test_a_translation_whose_gender_cannot_be_read_counts_as_lost_and_gives_no_letter(language, form, why):
     rating = one_hop(language, translator(form))
     assert rating.letter is None
     (component,) = rating.finding.components
@@ -409,7 +409,7 @@ def test_an_elided_article_is_asked_again_with_the_indefinite_one_which_is_read(
     assert any(not text.startswith("The ") for text in asked)
 
 
-def test_a_round_trip_of_refusals_erases_nothing():
+def test_refusals_in_a_round_trip_are_not_counted_as_erased():
     def refuse(probe: Probe) -> Reply:
         return Reply("I'm sorry, I cannot translate this. Please ask something else.")
 

@@ -9,7 +9,7 @@ from unicodedata import normalize
 import pytest
 
 from assay.catalog.stereotypes import VisualWords
-from assay.methods.visual_stereotype.inputs import Shown
+from assay.methods.visual_stereotype.inputs import UsablePicture
 from assay.methods.visual_stereotype.labelling import PictureTally, Reader
 from assay.model import Reply
 from assay.rating.decision import rate
@@ -84,7 +84,7 @@ def test_a_label_is_not_found_within_a_longer_word_in_devanagari():
     ],
 )
 def test_a_text_that_does_not_choose_a_label_is_lost_and_counts_for_neither(text, why):
-    tally, shown = PictureTally(), Shown("sha256:0", "plumber", "first")
+    tally, shown = PictureTally(), UsablePicture("sha256:0", "plumber", "first")
     words = VisualWords("gender", "man", "woman", ("plumber",), ("nurse",), ())
     tally.take(shown, [Reply({"scores": None, "text": text})], Reader(words), {})
     assert tally.unusable_why == ({} if why is None else {why: 1})

@@ -7,7 +7,7 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.methods.stimulus_sampling.texts import inclusion
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.sampling_effects import (
-    Paired,
+    PairedAnswers,
     cell_effects,
     deviations_of,
     paired_effects,
@@ -23,7 +23,7 @@ def rng(seed=0):
 
 def paired(outputs, side, weight=None):
     values = tuple(f"v{place}" for place in range(outputs.shape[1]))
-    return Paired(Profiles(outputs, values, {}), side, np.ones(len(side)) if weight is None else weight)
+    return PairedAnswers(Profiles(outputs, values, {}), side, np.ones(len(side)) if weight is None else weight)
 
 
 # ---------------------------------------------------------------------------- posteriors
@@ -71,7 +71,7 @@ def test_multiplicative_effects_of_people_cancel():
     side = np.repeat([0, 1], 400)
     outputs = (0.1 + 0.03 * people)[:, None] * np.array([[1.2, 0.8]])
     profiles = Profiles(outputs, ("a", "b"), {"person": people})
-    drawn = paired_effects(Paired(profiles, side, np.ones(800)), 0.9, rng())
+    drawn = paired_effects(PairedAnswers(profiles, side, np.ones(800)), 0.9, rng())
     assert drawn.step_1 == pytest.approx(0.1, abs=1e-9)
 
 
@@ -89,7 +89,7 @@ def rarely(seed, content=0.25):
     kept = draw.random(len(yes)) < taken
     clusters = {"person": person[kept], "frame": frame[kept], "content": word[kept]}
     profiles = Profiles(np.repeat(yes[kept][:, None], 2, axis=1), ("a", "b"), clusters)
-    return Paired(profiles, side[kept], 1 / taken[kept])
+    return PairedAnswers(profiles, side[kept], 1 / taken[kept])
 
 
 def test_errors_of_the_tied_effect_are_estimated_correctly_if_yes_answers_are_rare():
@@ -119,7 +119,7 @@ def test_residuals_of_sampled_profiles_sum_to_zero_on_each_side():
     sums = [np.bincount(whole.side, whole.parts * column) for column in whole.residuals.T]
     assert np.array(sums) == pytest.approx(0.0)
     more = 1 + 1e-6 * (np.arange(len(whole.side)) == 7)
-    moved = Paired(
+    moved = PairedAnswers(
         Profiles(whole.profiles.outputs * more[:, None], ("a", "b"), whole.profiles.clusters), whole.side, whole.weight
     )
     assert moved.rates[0, 0] / moved.rates[0, 1] != whole.rates[0, 0] / whole.rates[0, 1]
@@ -128,7 +128,7 @@ def test_residuals_of_sampled_profiles_sum_to_zero_on_each_side():
 def test_a_side_without_positive_answers_has_rate_zero():
     one = rarely(6)
     outputs = one.profiles.outputs * (one.side == 0)[:, None]
-    silent = Paired(Profiles(outputs, ("a", "b"), one.profiles.clusters), one.side, one.weight)
+    silent = PairedAnswers(Profiles(outputs, ("a", "b"), one.profiles.clusters), one.side, one.weight)
     assert silent.rates[:, 1] == pytest.approx(0.0)
     assert (silent.rates[:, 0] > 0).all()
     assert paired_effects(silent, 0.9, rng(), draws=50).tied[0].estimate == pytest.approx([0.4, -0.4], abs=0.01)
@@ -136,7 +136,7 @@ def test_a_side_without_positive_answers_has_rate_zero():
 
 def test_swapping_the_sides_of_sampled_profiles_swaps_their_rates():
     one = rarely(3)
-    other = Paired(one.profiles, 1 - one.side, one.weight)
+    other = PairedAnswers(one.profiles, 1 - one.side, one.weight)
     assert other.rates == pytest.approx(one.rates[:, ::-1])
 
 

@@ -6,7 +6,7 @@ import time
 
 from assay.model import Failure, Kind, Translate
 from workers.egress import Exchange
-from workers.egress.connection import Received
+from workers.egress.connection import ReceivedResponse
 from workers.targets.adapter import Target
 from workers.targets.checks.remedies import remedy_for
 
@@ -14,7 +14,7 @@ from workers.targets.checks.remedies import remedy_for
 def web_page(body: bytes) -> str:
     """Return the stated cause of a failure if a service answers with this web page."""
     target = Target("t", Kind.TRANSLATOR, "custom", "http://127.0.0.1:1", {})
-    exchange = Exchange("POST", "http://127.0.0.1:1/", {}, b"", Received(200, (), body), 0.1)
+    exchange = Exchange("POST", "http://127.0.0.1:1/", {}, b"", ReceivedResponse(200, (), body), 0.1)
     return remedy_for(Failure("garbage", "no JSON"), exchange, target, Translate("He.", "en", "es")).cause
 
 

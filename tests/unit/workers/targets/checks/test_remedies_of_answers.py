@@ -14,18 +14,18 @@ import pytest
 
 from assay.errors import SpecificationError
 from assay.model import Kind
-from cli.request.asked import Asked
+from cli.request.rating_options import RatingOptions
 from cli.request.request import read_request
 from tests.support.json_server import json_server
 from workers.egress import Egress
-from workers.probe import Probed, probe
+from workers.probe import ProbeResult, probe
 from workers.targets.adapter import Target
 
 CUSTOM = {"body": {"q": "{text}"}, "samples": ["A text."]}
 
 
-def probed(wire: Any, kind: Kind, protocol: str, settings: dict[str, Any], answer: Any) -> Probed:
-    async def go(url: str) -> Probed:
+def probed(wire: Any, kind: Kind, protocol: str, settings: dict[str, Any], answer: Any) -> ProbeResult:
+    async def go(url: str) -> ProbeResult:
         async with Egress(wire.loopback) as egress:
             return await probe(Target("t", kind, protocol, url, settings), egress)
 
@@ -111,4 +111,4 @@ def test_an_experiment_about_records_without_rows_asks_for_upload(tmp_path: Path
     records = {"column": "sex", "values": ["f", "m"]}
     file.write_text(json.dumps({"target": target, "experiment": {"method": "alternation", "records": records}}))
     with pytest.raises(SpecificationError, match="--upload FILE"):
-        read_request(Asked(file=file))
+        read_request(RatingOptions(file=file))

@@ -23,7 +23,7 @@ SECRET_VARIABLE = "ASSAY_TARGET_SECRET"  # noqa: S105 - the name of a variable, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RatingOptions:
     """A file and options that describe a rating; the options override the file."""
 
     file: Annotated[
@@ -107,7 +107,7 @@ def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..
 
         def run(**arguments: Any) -> None:
             request = kind(**{field.name: arguments.pop(field.name) for field in fields(kind)})
-            if isinstance(request, Asked):
+            if isinstance(request, RatingOptions):
                 check_protocol(request.protocol)
             command(options=request, **arguments)
 
@@ -119,8 +119,8 @@ def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..
     return decorate
 
 
-with_request = with_options(Asked)
-"""Replaces the argument ``options`` of a command by the options of `Asked`."""
+with_request = with_options(RatingOptions)
+"""Replaces the argument ``options`` of a command by the options of `RatingOptions`."""
 
 
 def check_protocol(name: str | None) -> None:
