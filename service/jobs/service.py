@@ -233,10 +233,8 @@ async def rating_order(
         method = method.with_held_back(HeldBack())
     # before rows, held-back material and an author's earlier items are added, so that equal requests have equal digests
     rows = method.references().rows
-    requested_experiment = dump_method(method) | (
-        {} if rows is None else await reading_of(service, caller.tenant, rows)
-    )
-    digest = _request_digest(caller, target, requested_experiment, request.seed, author)
+    request_fields = dump_method(method) | ({} if rows is None else await reading_of(service, caller.tenant, rows))
+    digest = _request_digest(caller, target, request_fields, request.seed, author)
     if service.held_back != HeldBack() and request.seed is None and request.visibility == "public" and not recurring:
         method = method.with_held_back(draw(service.held_back, generator(random_seed())))
     if rows is not None:
