@@ -29,8 +29,15 @@ class Agency:
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Post JSON; a problem document becomes a `ValueError` with its detail."""
+        return self._post(path, json.dumps(body).encode(), "application/json")
+
+    def upload_table(self, content: bytes) -> str:
+        """Upload a table as CSV, and return the name of the upload."""
+        return str(self._post("/v1/uploads?purpose=table&name=decisions.csv", content, "text/csv")["id"])
+
+    def _post(self, path: str, content: bytes, media_type: str) -> Any:
         request = urllib.request.Request(  # noqa: S310 - the address is our own, on loopback
-            f"{self.url}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}, method="POST"
+            f"{self.url}{path}", content, {"Content-Type": media_type}, method="POST"
         )
         try:
             with self._opener.open(request, timeout=30) as answer:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.live import Live
 
 from cli.demo.client import Agency
-from cli.demo.demo_services import Case, apertium, ill, predictors, translators, unfit, viewers
+from cli.demo.demo_services import Case, apertium, ill, predictors, recorded, translators, unfit, viewers
 from cli.demo.table import LEAST_WIDTH, say_results, table_of
 from cli.exits import Exit
 from demo.server import DemoServer
@@ -57,12 +57,13 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
             *_real(stack),
             *predictors(services),
             *viewers(services),
+            *recorded(agency.upload_table),
             *unfit(services),
             *ill(services),
         ]
         started = time.monotonic()
         for case in cases:
-            case.job = agency.post("/v1/jobs", {**case.request, "visibility": "public"})
+            case.job = agency.post("/v1/jobs", case.request)
         with Live(table_of(cases), console=console, refresh_per_second=4) as live:
             while not all(case.finished for case in cases):
                 for case in cases:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from demo.language_models.models import UNFIT
 from demo.predictors.known import PREDICTORS, VIEWERS
 from demo.predictors.prediction import Predictor, RowRegressor
 from demo.predictors.wages import SEXES, payroll
+from demo.recorded_decisions import FILES
 from demo.server import DemoServer
 from demo.translators.apertium import Apertium
 from demo.translators.behaviours import BEHAVIOURS
@@ -67,6 +68,8 @@ class Case:
         Code that the rating's reasons or the job's problem must contain.
     suffix : str
         Suffix for a further rating of the same service, such as ``"as regressor"``; empty for the first.
+    upload : str
+        Upload with its recorded decisions; empty for services that are called.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Case:
     section: str = "translators"
     suffix: str = ""
     author: Mapping[str, Any] | None = None
+    upload: str = ""
     job: dict[str, Any] = field(default_factory=dict)
     rating: dict[str, Any] | None = None
     report: str = ""
@@ -92,14 +96,17 @@ class Case:
                 "name": self.name,
                 "kind": self.kind,
                 "protocol": self.protocol,
-                "base_url": self.url,
-                "settings": dict(SETTINGS.get((self.kind, self.protocol), {})),
+                "base_url": self.url or None,
+                "settings": {"upload": self.upload}
+                if self.upload
+                else dict(SETTINGS.get((self.kind, self.protocol), {})),
                 "limits": {"concurrency": 8, "timeout_s": 3},
             },
             **({} if self.author is None else {"author": dict(self.author)}),
             "experiment": dict(self.experiment),
             "seed": 7,
             "deadline_s": 300,
+            "visibility": "private" if self.upload else "public",  # recorded decisions are of people
         }
 
     @property
@@ -236,6 +243,23 @@ def ill(services: DemoServer) -> Iterator[Case]:
         expected = faulty.letter if faulty.end == "rated" and faulty.letter else faulty.end
         yield Case(
             faulty.name, faulty.summary, expected, services.url(faulty.name), reason=faulty.problem, section="ill"
+        )
+
+
+def recorded(upload: Callable[[bytes], str]) -> Iterator[Case]:
+    """Hiring tools that are known by files of their decisions; `upload` stores a file and returns its name."""
+    for file in FILES.values():
+        yield Case(
+            file.name,
+            file.summary,
+            file.letter or "inconclusive",
+            "",
+            kind=Kind.DECISION_TOOL,
+            protocol="uploaded",
+            reason=file.reason,
+            experiment=file.experiment,
+            section="recorded",
+            upload=upload(file.csv()),
         )
 
 

@@ -1,5 +1,6 @@
 """Tests of the cases of `assay demo` and of its table."""
 
+from hashlib import sha256
 from io import StringIO
 
 import pytest
@@ -7,10 +8,11 @@ from rich.console import Console
 
 from assay.methods import METHODS, method_name, usual_method
 from assay.model import Kind
-from cli.demo.demo_services import Case, ill, predictors, translators, unfit, viewers
+from cli.demo.demo_services import Case, ill, predictors, recorded, translators, unfit, viewers
 from cli.demo.table import LEAST_WIDTH, table_of
 from demo.language_models.models import UNFIT
 from demo.predictors.known import PREDICTORS
+from demo.recorded_decisions import FILES
 from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS
 from demo.translators.faulty_services import ILLS
@@ -24,6 +26,7 @@ def cases() -> list[Case]:
             *translators(services),
             *predictors(services),
             *viewers(services),
+            *recorded(lambda content: f"upl_{sha256(content).hexdigest()}"),
             *unfit(services),
             *ill(services),
         ]
@@ -57,13 +60,13 @@ def rating(letter: str | None, declared: bool = True, reasons: tuple[str, ...] =
 def test_the_demo_rates_every_service_of_known_behaviour_under_its_own_name(cases):
     names = [case.name for case in cases]
     assert len(set(names)) == len(names)
-    assert {*BEHAVIOURS, *ILLS, *PREDICTORS, *(one.model.name for one in UNFIT)} <= set(names)
+    assert {*BEHAVIOURS, *ILLS, *PREDICTORS, *FILES, *(one.model.name for one in UNFIT)} <= set(names)
 
 
-def test_the_demo_shows_every_method_that_asks_questions_except_one_hop_and_every_kind_of_service_that_answers(cases):
+def test_the_demo_shows_every_method_except_one_hop_and_every_kind(cases):
     methods = {case.experiment["method"] for case in cases}
-    assert methods == {method_name(one) for one in METHODS} - {"one-hop", "outcomes"}
-    kinds = {kind for kind in Kind if usual_method(kind) is not None} - {Kind.DECISION_TOOL}  # nothing to call
+    assert methods == {method_name(one) for one in METHODS} - {"one-hop"}
+    kinds = {kind for kind in Kind if usual_method(kind) is not None}
     assert {case.kind for case in cases} == kinds
 
 

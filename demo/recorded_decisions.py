@@ -1,0 +1,97 @@
+"""Files of recorded decisions of known letter, drawn with a seed: who was hired, and who stayed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.experiment import generator
+
+SEED = 34
+
+GROUPS = ("woman", "man")
+
+
+@dataclass(frozen=True)
+class RecordedDecisions:
+    """A file of decisions of a hiring tool that was built with a known bias.
+
+    Attributes
+    ----------
+    letter : str or None
+        The letter that the tool deserves; ``None`` if the file cannot show one, for the reason `reason`.
+    people : int
+        Number of rows.
+    suitable : tuple of float
+        Share of women and of men who prove suitable: they stay.
+    hired : tuple of float
+        Share of the suitable women and men who are hired.
+    truth : bool
+        Whether the file records who stayed.
+    """
+
+    name: str
+    summary: str
+    letter: str | None
+    reason: str
+    people: int = 20_000
+    suitable: tuple[float, float] = (0.5, 0.5)
+    hired: tuple[float, float] = (0.7, 0.7)
+    truth: bool = True
+
+    @property
+    def experiment(self) -> Mapping[str, object]:
+        """Experiment of a job that audits the file."""
+        named = {"method": "outcomes", "by": ["sex"], "decision": "hired", "favourable": "yes"}
+        return {**named, "period": "2026-01..2026-06", **({"truth": "stayed"} if self.truth else {})}
+
+    def csv(self) -> bytes:
+        """Write the file, with a row for each person; of the unsuitable, one in five is hired."""
+        rng = generator(SEED)
+        group = rng.integers(len(GROUPS), size=self.people)
+        suitable = rng.random(self.people) < np.array(self.suitable)[group]
+        hired = rng.random(self.people) < np.where(suitable, np.array(self.hired)[group], 0.2)
+        columns = {"sex": np.array(GROUPS)[group], "hired": np.where(hired, "yes", "no")}
+        if self.truth:
+            columns["stayed"] = np.where(suitable, "yes", "no")
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        return text.getvalue().encode()
+
+
+FILES: Mapping[str, RecordedDecisions] = {
+    file.name: file
+    for file in (
+        RecordedDecisions("even-recruiter", "hires suitable women and men alike", "UCS", "outcomes-even"),
+        RecordedDecisions(
+            "faithful-recruiter",
+            "hires suitable people alike, and fewer women prove suitable",
+            "DSBS",
+            "outcomes-differ",
+            suitable=(0.3, 0.6),
+        ),
+        RecordedDecisions(
+            "biased-recruiter",
+            "hires suitable women less often than suitable men",
+            "BS",
+            "unequal-among-alike",
+            hired=(0.5, 0.7),
+        ),
+        RecordedDecisions(
+            "unproven-recruiter",
+            "nobody recorded who proved suitable, so that there are tables and no letter",
+            None,
+            "only-outcomes-known",
+            hired=(0.5, 0.7),
+            truth=False,
+        ),
+        RecordedDecisions("small-recruiter", "50 people are too few for a letter", None, "too-few-to-judge", people=50),
+    )
+}
+"""Files by name."""
