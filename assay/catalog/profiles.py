@@ -22,7 +22,7 @@ def contents() -> Mapping[str, tuple[str, ...]]:
 
 
 def people(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
-    """Return words for people with each value, paired by position: nouns first, then first names.
+    """Return words for people with each value, paired by position: nouns first, then names.
 
     There are as many words for each value; none if the catalog has no words for a value.
     """
@@ -31,9 +31,10 @@ def people(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
     names_of_values = {}
     for value in attribute.values:
         nouns = table.get(attribute.name, {}).get(value.name, ())
-        if "adjective" in value.forms:
-            nouns = (*nouns, *(noun.replace("{adjective}", value.forms["adjective"]) for noun in table["nouns"]))
-        names_of_values[value.name] = (*nouns, *value.people, *names.get(value.name, ()))
+        if value.forms and (attribute.persons or "adjective" in value.forms):
+            patterns = attribute.persons or table["nouns"]
+            nouns = (*nouns, *(pattern.format_map(value.forms) for pattern in patterns))
+        names_of_values[value.name] = (*nouns, *value.nouns, *value.people, *names.get(value.name, ()))
     fewest = min(len(words) for words in names_of_values.values())
     return {name: words[:fewest] for name, words in names_of_values.items()} if fewest else {}
 

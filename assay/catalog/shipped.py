@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
 from assay.catalog.labour import occupations
 from assay.catalog.specification import WORDS, AnyWords, Specification
 from assay.catalog.tables import read_table
+from assay.catalog.values import attributes
 from assay.errors import UnknownName
 from assay.plug_ins import plug_ins
 
@@ -36,7 +37,24 @@ _SHIPPED = (
     "p4-pictures-flowers-insects",
     "p4-pictures-instruments-weapons",
 )
-"""Names in the order of the documentation; the first specification of an attribute is the attribute's default."""
+"""Names of files in the order of the documentation; the first specification of an attribute is its default.
+
+The specifications of the contrasts of attributes follow (`_contrasts`).
+"""
+
+NOUNS = (
+    "person",
+    "neighbour",
+    "student",
+    "colleague",
+    "visitor",
+    "customer",
+    "tenant",
+    "patient",
+    "employee",
+    "driver",
+)
+"""Nouns of the group terms of a contrast, which has a phrase with a slot for them for each side."""
 
 GROUP = "assay.specifications"
 """Entry-point group in which installed packages offer a `Specification`."""
@@ -50,6 +68,7 @@ def specifications() -> Mapping[str, Specification]:
     """
     installed = {specification.name: specification for specification in plug_ins(GROUP, Specification)}
     shipped = {name: _read(name) for name in _SHIPPED}
+    shipped |= {words.name: words for name in attributes() for words in _contrasts(name)}
     return shipped | {name: specification for name, specification in installed.items() if name not in shipped}
 
 
@@ -85,6 +104,43 @@ def _read(name: str) -> Specification:
     fields = {field: _frozen(value) for field, value in _FILL_IN[kind](table["words"]).items()}
     words = WORDS[kind](**fields, name=name)
     return Specification(name, table["title"], kind, table["language"], table["citation"], words)
+
+
+def _contrasts(attribute_name: str) -> Iterator[Specification]:
+    """Yield the specifications of an attribute's contrast: two groups, with the words of a stereotype of each.
+
+    From one table come cues and concepts of a forced choice, word lists of an association, pairs of group terms of a
+    stereotype score, and, where the groups can be seen in pictures, labels.
+    """
+    table = read_table(f"attributes/{attribute_name}")
+    if (contrast := table.get("contrast")) is None:
+        return
+    nouns = contrast.get("nouns", NOUNS)
+    pairs = contrast.get("pairs") or [
+        [phrase.replace("{noun}", noun) for phrase in contrast["phrases"]] for noun in nouns
+    ]
+    groups = {"first": contrast["first"], "second": contrast["second"]}
+    terms = {"first_terms": contrast["first_terms"], "second_terms": contrast["second_terms"]}
+    concepts = [*contrast["first_terms"], *contrast["second_terms"]]
+    by_group = zip(groups.values(), terms.values(), zip(*contrast["cues"], strict=True), strict=True)
+    protected, stereotypes = {}, {}
+    for group, stereotype, cues in by_group:
+        protected[group], stereotypes[group] = list(dict.fromkeys(cues)), stereotype
+    words_by_kind: dict[str, dict[str, Any]] = {
+        "choices": {**groups, "cues": contrast["cues"], "concepts": concepts, "controls": "human"},
+        "association": {"protected": protected, "attributes": stereotypes},
+        "stereotype": {**groups, "pairs": pairs, **terms, "neutral": "things", "frames": "any"},
+    }
+    if "labels" in contrast:
+        labels = dict(zip(("first", "second"), contrast["labels"], strict=True))
+        names = dict(zip(("first_names", "second_names"), contrast["names"], strict=True))
+        words_by_kind["visual"] = {**labels, **terms, **names, "neutral": "things"}
+    for kind, raw in words_by_kind.items():
+        name = f"{attribute_name}-{kind}"
+        filled = _FILL_IN[kind]({"attribute": attribute_name, **raw})
+        words = WORDS[kind](**{field: _frozen(value) for field, value in filled.items()}, name=name)
+        title = f"{table['title']}: {groups['first']} and {groups['second']}"
+        yield Specification(name, title, kind, "en", table["source"], words)
 
 
 def _frozen(raw: Any) -> Any:
@@ -126,6 +182,8 @@ def _stereotype(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _visual(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Fill in the terms of both sides: attribute words or group words of the specification that `terms_of` names."""
+    if "terms_of" not in raw:
+        return {**raw, "neutral": read_table("words/stereotypes")[raw["neutral"]]}
     words = read_table(f"words/{raw['terms_of']}")["words"]
     groups = raw["terms"] == "groups"
     first, second = zip(*words["pairs"], strict=True) if groups else (words["first_terms"], words["second_terms"])

@@ -7,12 +7,14 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from importlib.resources import files
+from itertools import product
 
 from assay.catalog.answer_text import normalise_answer
 from assay.catalog.inclusive_forms import InclusiveForms, marked_within
 from assay.catalog.tables import read_table
 from assay.catalog.terms import GAP
-from assay.errors import UnknownName
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
 
 
 def plain(text: str) -> str:
@@ -65,7 +67,14 @@ def _ended(word: str) -> str:
     return inner + r"(?!\w)" if word[-1].isalnum() else inner
 
 
-_ATTRIBUTES = ("gender", "race", "religion", "place-of-worship")
+USUAL = ("gender", "race", "religion", "place-of-worship")
+"""Attributes of a suite that names none; every other attribute is tested by its name."""
+
+AND = "-and-"
+"""Separator of the names of attributes in the name of an intersection: ``gender-and-race``."""
+
+MOST_CELLS = 16
+"""Maximum number of cells (combinations of values) of an intersection: every pair of cells is compared."""
 
 NEUTRAL = "neutral"
 """Result of `Attribute.read_one_hop` for a form that fits every value: a neutral pronoun, or both genders at once."""
@@ -83,7 +92,9 @@ class Value:
     forms: Mapping[str, str]
     """The word for each slot of a sentence: ``{"subject": "he", "object": "him", …}``."""
     people: tuple[str, ...] = ()
-    """First names of people with the value; empty if names do not indicate the value."""
+    """Names of people with the value; empty if names do not indicate the value."""
+    nouns: tuple[str, ...] = ()
+    """People with the value as a sentence mentions them, paired by position with those of the other values."""
 
     @cached_property
     def words(self) -> Mapping[str, str]:
@@ -111,6 +122,12 @@ class Attribute:
     """By language, the articles and pronouns that mark a value, to read translations of sentences without one."""
     inclusive: Mapping[str, InclusiveForms] = field(default_factory=dict)
     """By language, the forms that name every value at once."""
+    persons: tuple[str, ...] = ()
+    """Patterns of people with a slot for a form of the value, instead of those of the catalog's profiles."""
+    without: Mapping[str, str] = field(default_factory=dict)
+    """By method that cannot test the attribute, the reason."""
+    parts: tuple[Attribute, ...] = ()
+    """For an intersection, the attributes whose values are combined; otherwise empty."""
 
     @cached_property
     def value_names(self) -> tuple[str, ...]:
@@ -190,16 +207,26 @@ class Attribute:
         return next(_lexicon(self.one_hop, self.name, language).mentions(sentence), None) == "elided"
 
 
+@cache
 def attributes() -> tuple[str, ...]:
-    """Names of the attributes that can be tested."""
-    return _ATTRIBUTES
+    """Names of the attributes that can be tested: the usual ones, then the others by name. Each is one file."""
+    files_of_attributes = (entry.name for entry in files("assay.catalog").joinpath("attributes").iterdir())
+    names = {name.removesuffix(".toml") for name in files_of_attributes if name.endswith(".toml")}
+    return (*USUAL, *sorted(names - set(USUAL)))
 
 
 def attribute(name: str, field: str = "attribute") -> Attribute:
-    """Return an attribute by its name; raise `UnknownName` about the request's `field` if there is none."""
-    if name not in _ATTRIBUTES:
-        raise UnknownName("attribute", name, _ATTRIBUTES, field)
-    return _attribute(name)
+    """Return an attribute by its name; raise `UnknownName` about the request's `field` if there is none.
+
+    Names that are joined by `AND` are an intersection (``gender-and-race``): its values are the combinations of the
+    values of its parts.
+    """
+    names = tuple(name.split(AND))
+    if unknown := [part for part in names if part not in attributes()]:
+        raise UnknownName("attribute", unknown[0], attributes(), field)
+    if len(set(names)) < len(names):
+        raise SpecificationError(f"the intersection {name} names an attribute twice", field)
+    return _attribute(name) if len(names) == 1 else _intersection(names, field)
 
 
 @cache
@@ -210,11 +237,49 @@ def _attribute(name: str) -> Attribute:
         name=name,
         title=table["title"],
         source=table["source"],
-        values=tuple(Value(value["name"], value["forms"], tuple(value.get("names", ()))) for value in table["values"]),
+        values=tuple(
+            Value(value["name"], value.get("forms", {}), tuple(value.get("names", ())), tuple(value.get("nouns", ())))
+            for value in table["values"]
+        ),
         residual=table["residual"],
-        lexicons={language: Lexicon(words) for language, words in table["lexicon"].items()},
+        lexicons={language: Lexicon(words) for language, words in table.get("lexicon", {}).items()},
         one_hop={language: Lexicon(words) for language, words in table.get("one_hop", {}).items()},
         inclusive={language: InclusiveForms(**forms) for language, forms in table.get("inclusive", {}).items()},
+        persons=tuple(table.get("persons", ())),
+        without=table.get("without", {}),
+    )
+
+
+@cache
+def _intersection(names: tuple[str, ...], field: str) -> Attribute:
+    """Combine attributes: each combination of their values is one value, written with the words of all parts."""
+    parts = tuple(map(_attribute, names))
+    cells = tuple(product(*(part.values for part in parts)))
+    if len(cells) > MOST_CELLS:
+        raise OutOfBounds(f"{len(cells)} combinations of values; at most {MOST_CELLS} can be compared", field)
+    persons = read_table("profiles")["intersections"]
+    of_gender = "subject" if any("subject" in value.forms for part in parts for value in part.values) else ""
+    values = []
+    for cell in cells:
+        adjectives = [value.forms["adjective"] for value in cell if "adjective" in value.forms]
+        clauses = [value.forms["clause"] for value in cell if "clause" in value.forms]
+        nouns = persons[next((value.name for value in cell if of_gender in value.forms), "anyone")]
+        if len(adjectives) + len(clauses) + bool(of_gender) != len(cell):
+            raise SpecificationError(f"the values of {AND.join(names)} have no words that can be combined", field)
+        written = (
+            " ".join([noun.replace("{adjectives} ", " ".join([*adjectives, ""]) if adjectives else ""), *clauses])
+            for noun in nouns
+        )
+        values.append(Value(", ".join(value.name for value in cell), {}, nouns=tuple(written)))
+    return Attribute(
+        name=AND.join(names),
+        title=", ".join((parts[0].title, *(part.title.lower() for part in parts[1:]))),
+        source="; ".join(dict.fromkeys(part.source for part in parts)),
+        values=tuple(values),
+        residual=parts[0].residual,
+        lexicons={},
+        one_hop={},
+        parts=parts,
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.bounds import refuse_repeats
-from assay.catalog import attributes
+from assay.catalog.values import USUAL
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
@@ -151,7 +151,7 @@ def _methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
 
 def _cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
     for kind in kinds:
-        for attribute in body.attributes or attributes():
+        for attribute in body.attributes or USUAL:
             for language in _languages(body, kind):
                 yield Cell(method_name(kind), attribute, language)
 

@@ -50,7 +50,7 @@ class SuiteRequest(RequestModel):
     methods: Names | None = None
     """Names of methods (`/v1/methods`); null means all methods that can rate this kind of service."""
     attributes: Names | None = None
-    """Names of attributes (`/v1/attributes`); null means all attributes."""
+    """Names of attributes (`/v1/attributes`); null means gender, race, religion and place-of-worship."""
     languages: Names | None = None
     """One cell for each language, for methods that have languages; null means each method's default languages."""
     confidence: Annotated[float, Field(gt=0.5, lt=1)] | None = None

@@ -9,8 +9,9 @@ from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
+from assay.catalog.values import AND
 from assay.document import RatingDocument
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Method
@@ -19,10 +20,22 @@ from assay.methods import every_method, method_name
 from assay.rating.rerating import rules_of
 from store.core.plain_messages import plain_message
 
+
+def with_intersection(experiment: Any) -> Any:
+    """Return an experiment with the name of an intersection for its list of attributes, such as gender and race."""
+    names = experiment.get("attribute") if isinstance(experiment, Mapping) else None
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
+        return experiment
+    return {**experiment, "attribute": AND.join(names)}
+
+
 if TYPE_CHECKING:
     AnyMethod = Annotated[_AnyMethod, Field(discriminator="method")]
 else:  # at run time, installed plug-ins can add methods to the union
-    AnyMethod = Annotated[Union[every_method()], Field(discriminator="method")]  # noqa: UP007
+    AnyMethod = Annotated[
+        Annotated[Union[every_method()], Field(discriminator="method")],  # noqa: UP007
+        BeforeValidator(with_intersection),
+    ]
 """A request's experiment, discriminated by its ``method`` field."""
 
 

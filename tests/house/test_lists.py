@@ -73,7 +73,7 @@ def test_every_attribute_names_its_source_and_has_a_template():
     for name in attributes():
         one = attribute(name)
         assert one.source
-        assert any(construction(each).supports(one) for each in constructions())
+        assert any(construction(each).supports(one) for each in constructions()) or "round-trip" in one.without
 
 
 @pytest.mark.parametrize("one", methodologies().versions, ids=lambda one: one.version)

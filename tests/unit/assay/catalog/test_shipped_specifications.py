@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import pytest
 
+from assay.catalog import attributes
 from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.catalog.labour import occupations
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
@@ -80,9 +81,11 @@ class TestEvery:
             shipped_words(other, name, "gender")
 
 
-def test_every_specification_has_a_file():
+def test_every_specification_has_a_file_or_is_the_contrast_of_its_attribute():
     found = {entry.name.removesuffix(".toml") for entry in files("assay.catalog").joinpath("words").iterdir()}
-    assert found - {"controls", "stereotypes"} == set(specifications())
+    contrasts = {name for name, one in specifications().items() if name == f"{one.words.attribute}-{one.kind}"}
+    assert found - {"controls", "stereotypes"} == set(specifications()) - contrasts
+    assert {name.rpartition("-")[0] for name in contrasts} <= set(attributes())
 
 
 def test_the_gender_cue_pairs_equal_those_of_liang_and_acuna():

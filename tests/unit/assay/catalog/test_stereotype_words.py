@@ -14,7 +14,7 @@ from assay.errors import SpecificationError, UnknownName
 
 DATA = Path(__file__).resolve().parents[5] / "shared" / "data" / "biastestgpt"
 PREDEFINED = DATA / "bias_specs_with_glove_and_thesaurus.json"
-SHIPPED = [name for name, one in specifications().items() if one.kind == "stereotype"]
+SHIPPED = [name for name, one in specifications().items() if one.kind == "stereotype" and name.startswith("p4-")]
 AMBIGUOUS = {"him", "his", "her", "hers"}
 
 WORDS = StereotypeWords("gender", "men", "women", (("man", "woman"),), ("math",), ("art",), ("tea",), ("his",))
