@@ -110,7 +110,9 @@ class AssociationWords(Bounded):
         if not self.human and not self.neutral:
             raise SpecificationError("control words are needed: human, neutral or both", "neutral")
         if twice := repeated(word for words in self.protected.values() for word in words):
-            raise SpecificationError(f"{twice[0]!r} belongs to two groups; it may have one", "protected")
+            raise SpecificationError(
+                f"{twice[0]!r} belongs to two groups; a word may belong to one group only", "protected"
+            )
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:

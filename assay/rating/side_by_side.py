@@ -42,7 +42,7 @@ def side_by_side_document(
         rating has a part that is named in `without`.
     """
     if len(ratings) < 2:
-        raise SpecificationError("it takes two ratings or more to set services side by side")
+        raise SpecificationError("at least two ratings are needed to show services side by side")
     for field in ALIKE:
         if len(values := {str(getattr(rating, field)) for rating in ratings}) > 1:
             raise SpecificationError(f"the ratings are of different {field}s: {', '.join(sorted(values))}")

@@ -31,8 +31,10 @@ TOLD_ROWS = 250_000
 
 def method_of_audit(options: Audited) -> AnyMethod:
     """Return the method without the file; raise `SpecificationError` for fields that do not fit."""
-    own = ("file", "tool", "encoding", "decimal", "seed", "others", "intersection", "exclude")
-    experiment = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in own}
+    command_options = ("file", "tool", "encoding", "decimal", "seed", "others", "intersection", "exclude")
+    experiment = {
+        field.name: getattr(options, field.name) for field in fields(options) if field.name not in command_options
+    }
     experiment |= {name: experiment[name] or () for name in ("unfavourable", "truth_unfavourable", "unknown")}
     experiment |= {
         "method": METHOD,
@@ -44,13 +46,13 @@ def method_of_audit(options: Audited) -> AnyMethod:
     return parse_method({**experiment, **dict(pairs(options.others, "--set"))})
 
 
-def counted_file(options: Audited, named: NamedDecisions) -> dict[str, Any]:
+def counted_file(options: Audited, columns: NamedDecisions) -> dict[str, Any]:
     """Read the file, and count its people; errors name the file."""
     media_type = PARQUET if options.file.suffix.lower() == ".parquet" else CSV
     reading: dict[str, Any] = {"encoding": options.encoding, "decimal": options.decimal} if media_type == CSV else {}
     try:
         with options.file.open("rb") as content:
-            return read_decisions(content, media_type, **asdict(named), **reading, on_rows=_tell)
+            return read_decisions(content, media_type, **asdict(columns), **reading, on_rows=_tell)
     except OSError as wrong:
         raise SpecificationError(f"{options.file} cannot be read: {wrong.strerror}", "file") from None
     except SpecificationError as refused:
@@ -61,10 +63,10 @@ def audit_here(options: Audited, settings: Settings, display: Shown) -> Exit:
     """Audit a file: name its columns and values, rate it, print the report, and return the exit code."""
     display.check()
     method = method_of_audit(options)
-    named = method.references().decisions
-    if named is None:
+    columns = method.references().decisions
+    if columns is None:
         raise SpecificationError(f"{METHOD} has its table already; leave it out", "table")
-    counted = counted_file(options, named)
+    counted = counted_file(options, columns)
     table = DecisionTable.read(counted)
     for line in named_back(options, table):
         notes.print(line, markup=False, soft_wrap=True)
@@ -100,9 +102,9 @@ def named_back(options: Audited, table: DecisionTable) -> Iterator[str]:
         for name in columns:
             yield f"  {part} {name}: {table.named_back(name)}"
     if options.score:
-        known = [score for score in table.scores if score is not None]
+        known_scores = [score for score in table.scores if score is not None]
         missing = sum(count for score, count in zip(table.scores, table.counts, strict=True) if score is None)
-        span = f"{min(known):g} to {max(known):g}" if known else "no numbers"
+        span = f"{min(known_scores):g} to {max(known_scores):g}" if known_scores else "no numbers"
         yield f"  score {options.score}: {span}" + (f", not given ({missing:,})" if missing else "")
     if options.cluster:
         yield f"  cluster {options.cluster}: {table.clusters:,} clusters"
@@ -116,11 +118,11 @@ def _listed(names: str) -> list[str]:
 
 def _exclusion(text: str) -> dict[str, str]:
     """Read ``race=Other: why`` as an exclusion."""
-    by, separator, rest = text.partition("=")
-    group, colon, why = rest.partition(":")
+    by, separator, group_and_reason = text.partition("=")
+    group, colon, reason = group_and_reason.partition(":")
     if not separator or not colon:
         raise SpecificationError(f"--exclude takes column=group: reason, not {text!r}", "exclude")
-    return {"by": by.strip(), "group": group.strip(), "why": why.strip()}
+    return {"by": by.strip(), "group": group.strip(), "why": reason.strip()}
 
 
 def _tell(rows: int) -> None:

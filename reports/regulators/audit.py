@@ -27,7 +27,7 @@ class Audit:
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was audited, from which data, and by which rating: label and text."""
         document, rows = self.rating.document, self.data.rows
-        named = {
+        text_by_label = {
             "Tool": self.rating.target,
             "Period of the data": self.data.period,
             "Rows of the file": "" if rows is None else f"{rows:,}",
@@ -37,7 +37,7 @@ class Audit:
             "Audited on": (document.rated_at or "")[:10],
             "Methodology": document.methodology.version,
         }
-        return tuple((label, text) for label, text in named.items() if text)
+        return tuple((label, text) for label, text in text_by_label.items() if text)
 
 
 def read_audit(document: Json) -> Audit:

@@ -73,8 +73,8 @@ def _interval(effect: EffectDocument) -> str:
 
 def _odds(row: GroupOutcome) -> str:
     gaps = [row.disparities[name].difference for name in ("tpr", "fpr") if name in row.disparities]
-    known = [abs(gap) for gap in gaps if gap is not None]
-    return f"largest difference {100 * max(known):.1f} points" if len(known) == 2 else cells.ABSENT
+    gap_sizes = [abs(gap) for gap in gaps if gap is not None]
+    return f"largest difference {100 * max(gap_sizes):.1f} points" if len(gap_sizes) == 2 else cells.ABSENT
 
 
 def _matrix(row: GroupOutcome) -> str:

@@ -78,8 +78,8 @@ def _sections(audit: Audit, regime: Regime, columns: Sequence[Column]) -> Iterat
     blanks = tuple(plain_cells(blank.what, f"{TO_BE_SUPPLIED} {blank.by}", blank.source) for blank in regime.blanks)
     yield Section("Not in this audit", (), Grid(("What", "Value", "Asked for by"), blanks))
     signature = tuple(
-        plain_cells(what, f"{TO_BE_SUPPLIED} the person who is responsible")
-        for what in ("Name", "Role", "Date", "Signature")
+        plain_cells(signature_field, f"{TO_BE_SUPPLIED} the person who is responsible")
+        for signature_field in ("Name", "Role", "Date", "Signature")
     )
     yield Section("Signature", (), Grid(("What", "Value"), signature))
     yield Section(

@@ -129,8 +129,8 @@ def _open(file: BinaryIO, media_type: str, encoding: str | None) -> CsvRows | Pa
 class _Coding:
     """The cells of a column as codes of their texts; code 0 is an empty cell."""
 
-    def __init__(self, name: str, index: int, most: int | None) -> None:
-        self.name, self.index, self._most = name, index, most
+    def __init__(self, name: str, index: int, max_values: int | None) -> None:
+        self.name, self.index, self._max_values = name, index, max_values
         self.texts: list[str] = [""]
         self.codes = array("i")
         self._code_of = {"": 0}
@@ -146,8 +146,10 @@ class _Coding:
         if code is None:
             code = self._code_of[text] = len(self.texts)
             self.texts.append(text)
-            if self._most is not None and code > self._most:
-                message = f"more than {self._most:,} different values; name a column of groups, not of single people"
+            if self._max_values is not None and code > self._max_values:
+                message = (
+                    f"more than {self._max_values:,} different values; name a column of groups, not of single people"
+                )
                 raise Unreadable(message, line=line, column=self.name)
         if isinstance(cell, str):
             self._code_of[cell] = code
@@ -214,5 +216,5 @@ def _refuse(file: BinaryIO, media_type: str, encoding: str | None, coding: _Codi
     file.seek(0)
     for line, row in _open(file, media_type, encoding):
         if as_text(row[coding.index]) == text:
-            seen = shown(text) if text else "an empty cell"
-            raise Unreadable(f"{seen} is not {expected}", line=line, column=coding.name)
+            cell_text = shown(text) if text else "an empty cell"
+            raise Unreadable(f"{cell_text} is not {expected}", line=line, column=coding.name)

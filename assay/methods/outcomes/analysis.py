@@ -60,10 +60,10 @@ MOST_STRATA = 12
 """Maximum number of strata within which groups are compared by themselves: the largest."""
 
 LARGEST_ERROR = 2 / 3
-"""Largest standard error of a group's outcome, in tolerances, with which an undeclared letter leads."""
+"""Largest standard error of a group's outcome, in tolerances, up to which an undeclared rating has a leading letter."""
 
 CLASSES = ((1.0, "all proved right"), (0.0, "all proved wrong"))
-"""Kinds of truth, with what people of a kind have in common."""
+"""Values of the truth, each with a description of the people who have it."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
 
 @dataclass(frozen=True)
 class _Family:
-    """Outcomes of groups that a step compares: as people came, of people with the same truth, or within strata."""
+    """Outcomes of groups that a step compares: of all people, of people with the same truth, or within strata."""
 
     alike: str
     means: Floats
@@ -203,10 +203,10 @@ class _Comparison:
         """Return the component with its tables, and with its letter if both steps can be measured."""
         task, output = self.task, self.output
         tables, first, second, third = rng.spawn(4)
-        known = self._known
+        known_cells = self._known
         measurement = Measurement(
             self.name,
-            Counts(int(task.table.people[known].sum()), int(task.table.people[~known].sum())),
+            Counts(int(task.table.people[known_cells].sum()), int(task.table.people[~known_cells].sum())),
             Tolerance.around(output.delta, self.confidence),
             self._tables(tables),
             units=(),
@@ -217,7 +217,7 @@ class _Comparison:
         measurement.units = [Units("sufficiently large group", len(compared), 2)]
         if len(compared) < 2:
             return measurement.give_up(*measurement.too_few)
-        sample = self._sample(output.values, known, binary=output.binary)
+        sample = self._sample(output.values, known_cells, binary=output.binary)
         if sample.bundles is not None:
             measurement.units = [
                 *measurement.units,
@@ -339,7 +339,7 @@ class _Comparison:
 
     # ------------------------------------------------------------------------ effects
     def _alike(self, rng: np.random.Generator) -> list[_Family]:
-        """Draw the differences among people alike: with the same truth, and within the declared strata."""
+        """Draw the differences among comparable people: with the same truth, and within the declared strata."""
         families, output, task = [], self.output, self.task
         if task.truth is not None:
             for truth, alike in CLASSES:
@@ -362,7 +362,7 @@ class _Comparison:
         sample = self._sample(self.output.values, selected, binary=self.output.binary)
         strata = task.strata[selected & (self._narrowed.codes >= 0)]
         names = [f"{task.strata_by}: {name}" for name in task.strata_names]
-        limits = {"least": LEAST_PEOPLE, "most": MOST_STRATA}
+        limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA}
         return within_strata(sample, strata, names, self._labels, self.output.delta, rng, **limits)
 
     def _largest(self, family: _Family, rng: np.random.Generator) -> Floats:

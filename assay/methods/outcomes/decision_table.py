@@ -256,13 +256,13 @@ class DecisionTable(Bounded):
         of_code = np.array([reading.get(value, np.nan) for value in column.values] + [np.nan])  # -1 reads the last
         return np.asarray(of_code[np.array(column.codes, dtype=np.int64)])
 
-    def named_back(self, name: str, most: int = 12) -> str:
+    def named_back(self, name: str, limit: int = 12) -> str:
         """Write the values of a column with their counts, most frequent first."""
         column = self.column(name)
         totals = np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int)
         order = np.argsort(-totals[1:], kind="stable")
-        parts = [f"{column.values[index]} ({totals[index + 1]:,})" for index in order[:most]]
-        parts += [f"{len(order) - most} more values"] if len(order) > most else []
+        parts = [f"{column.values[index]} ({totals[index + 1]:,})" for index in order[:limit]]
+        parts += [f"{len(order) - limit} more values"] if len(order) > limit else []
         return ", ".join([*parts, *([f"not given ({totals[0]:,})"] if totals[0] else [])])
 
 
@@ -283,14 +283,14 @@ def _exact(scores: Floats) -> tuple[Integers, Floats]:
 
 def _in_classes(scores: Floats, count: int, cuts: Sequence[float]) -> tuple[Integers, Floats]:
     """Return the quantile class of each score, and the mean score of each class."""
-    known = ~np.isnan(scores)
+    is_known = ~np.isnan(scores)
     shares = np.linspace(0, 1, count + 1)
     # both neighbours of a quantile are ends, so that a median or decile between two scores is exact too
-    quantiles = [np.quantile(scores[known], shares, method=method) for method in ("lower", "higher")]
+    quantiles = [np.quantile(scores[is_known], shares, method=method) for method in ("lower", "higher")]
     ends = np.unique(np.concatenate([*quantiles, cuts]))
-    place = np.searchsorted(ends, scores, side="left")
-    at_end = ends[np.minimum(place, len(ends) - 1)] == scores
-    codes = np.where(known, 2 * place + at_end, 2 * len(ends) + 1)
+    end_index = np.searchsorted(ends, scores, side="left")
+    at_end = ends[np.minimum(end_index, len(ends) - 1)] == scores
+    codes = np.where(is_known, 2 * end_index + at_end, 2 * len(ends) + 1)
     codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
     return codes, np.bincount(codes, scores) / np.bincount(codes)
 

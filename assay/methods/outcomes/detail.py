@@ -87,14 +87,14 @@ class OutcomesComponent(ComponentDocument):
     groups: tuple[GroupOutcome, ...] = NO_ITEMS
     reference: str | None = None
     unknown: GroupOutcome = NO_GROUP
-    """People whose group is not known: counted, and in no comparison."""
+    """People whose group is not known: they are counted, but not compared."""
     even_flagged: float | None = None
     """Probability that an even service with these numbers of people would be flagged by the four-fifths rule."""
     median: float | None = None
     at_median: int | None = None
     """People whose score is the median; they do not count as above it."""
     conditional: str | None = None
-    """What people have in common whom step 1 compares."""
+    """Condition under which step 1 compares people, such as the same truth or the same stratum."""
     clusters: int | None = None
 
 
@@ -114,6 +114,6 @@ NO_DATA = DataDocument()
 
 @dataclass(frozen=True)
 class OutcomesAggregation(AggregationDocument):
-    """What the rating says of the file as a whole."""
+    """Part of the rating that concerns the whole file."""
 
     data: DataDocument = NO_DATA

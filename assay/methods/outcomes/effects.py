@@ -114,9 +114,9 @@ class Sample:
     def _bundled(self, rng: np.random.Generator, draws: int) -> Floats:
         assert self.bundles is not None  # noqa: S101  called for clusters only
         count = int(self.bundles.max(initial=0)) + 1
-        place, shape = self.bundles * self.size + self.groups, (count, self.size)
+        cell_index, shape = self.bundles * self.size + self.groups, (count, self.size)
         tops, bottoms = (
-            np.bincount(place, numbers, count * self.size).reshape(shape)
+            np.bincount(cell_index, numbers, count * self.size).reshape(shape)
             for numbers in (self.mass * self.values, self.mass)
         )
         weights = rng.standard_gamma(1.0, (draws, count))
@@ -179,9 +179,9 @@ def stratified_means(sample: Sample, strata: Integers, rng: np.random.Generator,
     """
     count, strata_count = sample.size, int(strata.max(initial=0)) + 1
     shape = (strata_count, count)
-    place = strata * count + sample.groups
-    mass = np.bincount(place, sample.mass, strata_count * count).reshape(shape)
-    tops = np.bincount(place, sample.mass * sample.values, strata_count * count).reshape(shape)
+    cell_index = strata * count + sample.groups
+    mass = np.bincount(cell_index, sample.mass, strata_count * count).reshape(shape)
+    tops = np.bincount(cell_index, sample.mass * sample.values, strata_count * count).reshape(shape)
     totals = np.maximum(mass.sum(axis=1), 1e-300)
     shares, stratum_means = mass / totals[:, None], tops.sum(axis=1) / totals
     information = np.diag(mass.sum(axis=0)) - shares.T @ mass
@@ -221,7 +221,7 @@ def within_strata(
     rng: np.random.Generator,
     *,
     least: int,
-    most: int,
+    max_strata: int,
 ) -> tuple[HiddenEffect, ...]:
     """Draw the difference between groups within each large stratum, with a joint fit of the strata of a pair.
 
@@ -233,12 +233,12 @@ def within_strata(
         Names of the groups.
     scale : float
         Scale of the prior of the spread between strata, in the unit of the outcome.
-    least, most : int
+    least, max_strata : int
         Minimum number of people of each group in a stratum, and maximum number of strata: the largest.
     """
     per_stratum = np.bincount(strata, sample.people, len(names))
     samples: dict[int, tuple[Floats, NDArray[np.bool_]]] = {}
-    for stratum in np.argsort(-per_stratum, kind="stable")[:most].tolist():
+    for stratum in np.argsort(-per_stratum, kind="stable")[:max_strata].tolist():
         inside = sample.where(strata == stratum)
         enough = inside.per_group(inside.people) >= least
         if enough.sum() >= 2:
@@ -262,10 +262,10 @@ def within_strata(
         (a, b, common), gaps = pairs[index], drawn_pairs[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
         fitted = varying_effect(estimates, errors**2, scale, rng).strata
-        for place, stratum in enumerate(common):
-            significant = abs(estimates[place]) > critical * errors[place]
+        for stratum_index, stratum in enumerate(common):
+            significant = abs(estimates[stratum_index]) > critical * errors[stratum_index]
             name = f"{names[stratum]}, {labels[a]} to {labels[b]}"
-            effects.append(HiddenEffect("stratum", name, np.abs(fitted[:, place]), bound=not significant))
+            effects.append(HiddenEffect("stratum", name, np.abs(fitted[:, stratum_index]), bound=not significant))
     return tuple(effects)
 
 
@@ -300,6 +300,6 @@ class Missing:
     def largest_change(self, yes: Floats, people: Floats) -> float:
         """Return the largest change of a difference between two groups that the missing values can make."""
         rate = yes / people
-        most = (yes + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
-        least = yes / (people + self.undecided + self.unfavourable)
-        return float((most - rate).max() + (rate - least).max())
+        highest = (yes + self.undecided + self.favourable) / (people + self.undecided + self.favourable)
+        lowest = yes / (people + self.undecided + self.unfavourable)
+        return float((highest - rate).max() + (rate - lowest).max())

@@ -178,8 +178,8 @@ class _Counted:
 
     def sample(self) -> Sample:
         """Return the known outcomes of people with a known group."""
-        known = ~np.isnan(self.outcomes.favourable) & (self.grouping.codes >= 0)
-        return sample_of(self.table, self.grouping, self.outcomes.favourable, known, binary=True)
+        known_cells = ~np.isnan(self.outcomes.favourable) & (self.grouping.codes >= 0)
+        return sample_of(self.table, self.grouping, self.outcomes.favourable, known_cells, binary=True)
 
     def effective(self, means: Floats) -> Floats:
         """Return the effective number of people of each group, with weights or clusters."""
@@ -193,30 +193,30 @@ class _Counted:
     def row(self, code: int) -> GroupOutcome:
         """Return the row of a group without comparisons; -1 stands for the people whose group is unknown."""
         mine, outcomes, table = self.grouping.codes == code, self.outcomes, self.table
-        known = mine & ~np.isnan(outcomes.favourable)
+        known_cells = mine & ~np.isnan(outcomes.favourable)
         label = self.grouping.labels[code] if code >= 0 else None
         row = GroupOutcome(
             group=label,
-            people=int(table.people[known].sum()),
-            undecided=int(table.people[mine & ~known].sum()),
-            favourable=float((table.mass[known] * outcomes.favourable[known]).sum()),
+            people=int(table.people[known_cells].sum()),
+            undecided=int(table.people[mine & ~known_cells].sum()),
+            favourable=float((table.mass[known_cells] * outcomes.favourable[known_cells]).sum()),
         )
         if not row.people:
             return replace(row, rate=NO_PEOPLE)
-        row = replace(row, rate=self._rate(known, outcomes.favourable))
+        row = replace(row, rate=self._rate(known_cells, outcomes.favourable))
         if code < 0:
             return row
         if outcomes.scores is not None:
             scored = mine & ~np.isnan(outcomes.scores)
             if scored.any():
                 row = replace(row, mean_score=self._mean(scored, outcomes.scores))
-        return row if outcomes.truth is None else self._with_errors(row, mine, known, outcomes.truth)
+        return row if outcomes.truth is None else self._with_errors(row, mine, known_cells, outcomes.truth)
 
     def _with_errors(
-        self, row: GroupOutcome, mine: NDArray[np.bool_], known: NDArray[np.bool_], truth: Floats
+        self, row: GroupOutcome, mine: NDArray[np.bool_], known_cells: NDArray[np.bool_], truth: Floats
     ) -> GroupOutcome:
         table, favourable = self.table, self.outcomes.favourable
-        proved = known & ~np.isnan(truth)
+        proved = known_cells & ~np.isnan(truth)
         matrix = {
             name: float(table.mass[proved & (favourable == decision) & (truth == right)].sum())
             for name, decision, right in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0))
@@ -287,8 +287,8 @@ class Tenths:
 
 def tenths_of(table: DecisionTable, scores: Floats) -> Tenths:
     """Split all people at the deciles of their score; equal scores are in one tenth, and empty tenths are left out."""
-    known = ~np.isnan(scores)
-    cuts = [quantile(scores[known], table.people[known], tenth / 10) for tenth in range(1, 10)]
+    is_known = ~np.isnan(scores)
+    cuts = [quantile(scores[is_known], table.people[is_known], tenth / 10) for tenth in range(1, 10)]
     ends = np.unique(cuts)
-    codes = np.searchsorted(ends, np.where(known, scores, np.inf), side="left").astype(np.int64)
+    codes = np.searchsorted(ends, np.where(is_known, scores, np.inf), side="left").astype(np.int64)
     return Tenths((None, *ends.tolist()), codes)

@@ -176,9 +176,9 @@ def auc(scores: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> float | None
     ``None`` if one of the classes is empty. `mass` is the number of people (or sum of weights) of each score.
     """
     points, weights, positives = np.asarray(scores, float), np.asarray(mass, float), np.asarray(positive, dtype=bool)
-    distinct, place = np.unique(points, return_inverse=True)
-    above = np.bincount(place, weights * positives, distinct.size)
-    below = np.bincount(place, weights * ~positives, distinct.size)
+    distinct, distinct_index = np.unique(points, return_inverse=True)
+    above = np.bincount(distinct_index, weights * positives, distinct.size)
+    below = np.bincount(distinct_index, weights * ~positives, distinct.size)
     if not above.sum() or not below.sum():
         return None
     won = above * (np.cumsum(below) - below / 2)

@@ -68,7 +68,7 @@ def sign_flip_test(
     parts = sample if clusters is None else _sums(sample, np.asarray(clusters))
     parts = parts[parts != 0]  # changing the sign of a zero changes nothing, so zeros are left out
     if draws < 1:
-        raise OutOfBounds(f"there must be one draw at least, not {draws}")
+        raise OutOfBounds(f"there must be at least one draw, not {draws}")
     total, pairs = float(parts.sum()), parts.size
     least = abs(total) / sample.size - TIE_SLACK * (float(np.abs(parts).sum()) / sample.size)
 
