@@ -98,9 +98,9 @@ def rate(
     A service on this machine needs no further option; other private networks need --egress-allow.
     """
     with imports():
-        from cli.rating.rate import Shown, rate_here
+        from cli.rating.rate import OutputOptions, rate_here
 
-    display = Shown(
+    display = OutputOptions(
         format="json" if as_json else output,
         full=full,
         report=report,
@@ -137,9 +137,11 @@ def audit(
     """
     with imports():
         from cli.rating.audit import audit_here
-        from cli.rating.rate import Shown
+        from cli.rating.rate import OutputOptions
 
-    display = Shown(format="json" if as_json else output, full=True, report=report, export=export, at_least=at_least)
+    display = OutputOptions(
+        format="json" if as_json else output, full=True, report=report, export=export, at_least=at_least
+    )
     raise typer.Exit(audit_here(options, settings_from(), display))
 
 

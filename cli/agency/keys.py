@@ -56,7 +56,7 @@ def revoke(settings: Settings, key_id: str, tenant: str) -> None:
 def show_signing(settings: Settings, *, as_jwks: bool) -> None:
     """Print every signing key, retired ones included, as a table or as a JSON Web Key Set."""
     with _migrated(settings) as database, database.read() as connection:
-        signing_keys = signing.every(connection)
+        signing_keys = signing.all_keys(connection)
     if as_jwks:
         print_json({"keys": [key.as_jwk() for key in signing_keys]})
         return

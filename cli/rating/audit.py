@@ -13,7 +13,7 @@ from assay.model import Kind
 from assay.references import Found, NamedDecisions
 from cli.exits import Exit
 from cli.rating.local_job import notes
-from cli.rating.rate import Shown, rate_request
+from cli.rating.rate import OutputOptions, rate_request
 from cli.request.audited import Audited
 from cli.request.request import pairs
 from store.core.columns import random_seed
@@ -59,7 +59,7 @@ def counted_file(options: Audited, columns: NamedDecisions) -> dict[str, Any]:
         raise SpecificationError(f"{options.file.name}: {refused}", "file") from None
 
 
-def audit_here(options: Audited, settings: Settings, display: Shown) -> Exit:
+def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> Exit:
     """Audit a file: name its columns and values, rate it, print the report, and return the exit code."""
     display.check()
     method = method_of_audit(options)

@@ -30,7 +30,7 @@ FORMATS = ("text", "json", "markdown", *ci_formats.FORMATS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class OutputOptions:
     """Output options of `assay rate`.
 
     Attributes
@@ -72,13 +72,15 @@ class Shown:
                 raise SpecificationError(f"the folder {file.parent} of the {purpose} does not exist; create it first")
 
 
-def rate_here(options: RatingOptions, settings: Settings, display: Shown) -> Exit:
-    """Rate a service, print the report, and return the exit code (`Shown.at_least`)."""
+def rate_here(options: RatingOptions, settings: Settings, display: OutputOptions) -> Exit:
+    """Rate a service, print the report, and return the exit code (`OutputOptions.at_least`)."""
     display.check()
     return rate_request(read_request(options), settings, display, options.file)
 
 
-def rate_request(request: Mapping[str, Any], settings: Settings, display: Shown, file: Path | None = None) -> Exit:
+def rate_request(
+    request: Mapping[str, Any], settings: Settings, display: OutputOptions, file: Path | None = None
+) -> Exit:
     """Rate the service of a request, which came from a `file`, print the report, and return the exit code."""
     configure_logs(settings.model_copy(update={"log_level": "error"}))
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
@@ -99,7 +101,7 @@ def rate_request(request: Mapping[str, Any], settings: Settings, display: Shown,
     return Verdict.of(document, display.at_least).exit
 
 
-def _show(document: Mapping[str, Any], small: Mapping[str, str], file: Path | None, display: Shown) -> None:
+def _show(document: Mapping[str, Any], small: Mapping[str, str], file: Path | None, display: OutputOptions) -> None:
     """Print a rating, and write the files that were asked for."""
     if display.format == "text":
         columns = min(terminal.COLUMNS, shutil.get_terminal_size().columns)

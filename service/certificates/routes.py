@@ -127,7 +127,7 @@ async def rotate_signing_key(service: ServiceDependency, repeat: Repeat) -> Resp
 
     def rotate(c: Connection) -> Answer:
         new = signing.rotate(c, service.vault)
-        key = next(public_key for public_key in signing.every(c) if public_key.id == new.id)
+        key = next(public_key for public_key in signing.all_keys(c) if public_key.id == new.id)
         return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})
 
     return await answer_once(service, repeat, rotate)

@@ -152,7 +152,7 @@ async def signing_key(service: Service) -> SigningKey:
 
 async def published_keys(service: Service) -> list[PublicKey]:
     """Return all signing keys, retired ones included."""
-    return await service.database.read(signing.every)
+    return await service.database.read(signing.all_keys)
 
 
 @contextmanager

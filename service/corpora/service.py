@@ -222,7 +222,7 @@ def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> int:
     """Copy the sentences of a corpus that follow the rules of another corpus; return the number of copies."""
     words = None if corpus.rules is None else words_of(corpus.rules)
     new = []
-    for item in items.every(c, source):
+    for item in items.all_items(c, source):
         how = {**item.provenance, "taken_from": {"corpus": source, "item": item.id}}
         copied = NewItem(item.text, item.group_term, item.attribute_term, item.counterpart, source=item.source)
         with suppress(SpecificationError):
@@ -277,7 +277,7 @@ async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, met
         )
     if corpus.kind != reference.kind:
         raise SpecificationError(f"{corpus_id} holds {corpus.kind}; {method} asks about {reference.kind}", "corpus")
-    sentences = tuple(map(corpus_item, await service.database.read(items.every, corpus.id)))
+    sentences = tuple(map(corpus_item, await service.database.read(items.all_items, corpus.id)))
     if reference.items_given + len(sentences) > reference.max_items:
         raise OutOfBounds(
             f"there are {reference.items_given} {reference.field} in addition to the {len(sentences)} of {corpus.id}; "

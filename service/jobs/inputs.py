@@ -27,7 +27,7 @@ from assay.references import Found, FoundWords, HeldBack, NamedRows, NamedWords
 from service.container import Service
 from service.corpora.service import check_images, find_corpus
 from service.http.json import located
-from service.uploads.service import UPLOADED, decisions_of, found, rows_of, trials_of
+from service.uploads.service import UPLOADED, decisions_of, find_upload, rows_of, trials_of
 from store.corpora import materials, specifications, uploads
 
 
@@ -47,7 +47,7 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
             return await _with_trials(service, tenant, method, target)
     if names.decisions is not None:
         with located("target"):
-            upload = await found(service, tenant, target["settings"]["upload"], "table", field="settings.upload")
+            upload = await find_upload(service, tenant, target["settings"]["upload"], "table", field="settings.upload")
         with located("experiment"):
             counted = await decisions_of(service, upload, names.decisions)
             return await asyncio.to_thread(method.with_references, Found(decisions=counted))

@@ -136,7 +136,7 @@ def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeat
 
 def _known(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
     digests = {order.new.request_digest for _, order in plan.orders}
-    return suites.known(c, tenant, digests, plan.orders[0][1].age_s)
+    return suites.reusable_work(c, tenant, digests, plan.orders[0][1].age_s)
 
 
 def _settle(plan: Plan, known_jobs: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:

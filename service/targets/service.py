@@ -19,7 +19,7 @@ from service.container import Service
 from service.http.authentication import Caller
 from service.http.json import located
 from service.targets.schemas import TargetDescription, TargetReference
-from service.uploads.service import UPLOADED, found
+from service.uploads.service import UPLOADED, find_upload
 from store.targets import targets
 from store.targets.domains import host_of
 from store.targets.targets import StoredTarget, descriptor
@@ -109,7 +109,7 @@ async def check_target(service: Service, target: ResolvedTarget) -> None:
 async def check_uploaded(service: Service, tenant: str, target: Mapping[str, Any]) -> None:
     """Refuse a target of uploaded vectors if the tenant lacks the upload; the error names ``settings.upload``."""
     if target["kind"] == Kind.EMBEDDER and target["protocol"] == UPLOADED:
-        await found(service, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
+        await find_upload(service, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
 
 
 def check_language_model(author: ResolvedTarget) -> None:

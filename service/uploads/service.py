@@ -143,7 +143,7 @@ async def rows_of(
 
     `rng` has the job's seed, so that the sample is repeatable. The error for an unknown table names ``upload``.
     """
-    upload = await found(service, tenant, reference, "table")
+    upload = await find_upload(service, tenant, reference, "table")
     sample = sample_of(upload.summary, limit, rng)
     source = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
     rows = await _with_content(service, upload, "rows", **source)
@@ -152,7 +152,7 @@ async def rows_of(
 
 async def trials_of(service: Service, tenant: str, reference: str, *, field: str = "upload") -> list[dict[str, Any]]:
     """Read uploaded trials for a job (`store.formats.choice_rows.read_trials`)."""
-    upload = await found(service, tenant, reference, "trials", field=field)
+    upload = await find_upload(service, tenant, reference, "trials", field=field)
     rows: list[dict[str, Any]] = await _with_content(service, upload, "trials")
     return rows
 
@@ -168,7 +168,9 @@ async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDec
     return counted
 
 
-async def found(service: Service, tenant: str, reference: str, purpose: str, *, field: str = "upload") -> StoredUpload:
+async def find_upload(
+    service: Service, tenant: str, reference: str, purpose: str, *, field: str = "upload"
+) -> StoredUpload:
     """Return the tenant's upload with an id or digest for a purpose; the error for an unknown upload names `field`."""
     upload = await service.database.read(uploads.find, reference, tenant, purpose)
     if upload is None:

@@ -196,7 +196,7 @@ async def redeliver(
 # ---------------------------------------------------------------------------- views
 def _public_key(c: Connection) -> PublicKey | None:
     """Return the current signing key; ``None`` before the first key is created."""
-    return next((key for key in signing.every(c) if key.retired_at is None), None)
+    return next((key for key in signing.all_keys(c) if key.retired_at is None), None)
 
 
 def _base_url(service: Service) -> str:

@@ -169,7 +169,7 @@ def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
     return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]
 
 
-def every(c: Connection, corpus_id: str) -> list[StoredItem]:
+def all_items(c: Connection, corpus_id: str) -> list[StoredItem]:
     """List all items of a corpus, at most `MOST_ITEMS`."""
     return page(c, corpus_id, 0, MOST_ITEMS)
 

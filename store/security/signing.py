@@ -3,7 +3,7 @@
 By default a key is created on first use and stored encrypted. If the settings name a key outside the database
 (`store.security.outside_key`), only its public part is stored, so that it is published like other keys.
 
-`current` returns the key for new signatures. Verification needs all keys (`every`), because signatures of
+`current` returns the key for new signatures. Verification needs all keys (`all_keys`), because signatures of
 retired keys stay valid.
 """
 
@@ -27,7 +27,7 @@ from store.security.outside_key import SigningKey, is_signature
 from store.security.secrets import Vault
 from store.security.tables import signing_keys
 
-__all__ = ["PublicKey", "SigningKey", "current", "every", "find", "is_signature", "rotate"]
+__all__ = ["PublicKey", "SigningKey", "all_keys", "current", "find", "is_signature", "rotate"]
 
 TENANT = ""
 """Tenant name with which signing keys are encrypted; they belong to no tenant."""
@@ -108,7 +108,7 @@ def rotate(c: Connection, vault: Vault) -> SigningKey:
     return _create(c, vault)
 
 
-def every(c: Connection) -> list[PublicKey]:
+def all_keys(c: Connection) -> list[PublicKey]:
     """List all keys, including retired ones, newest first."""
     columns = ("id", "public_key", "created_at", "retired_at")
     query = select(*(signing_keys.c[name] for name in columns))

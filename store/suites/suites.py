@@ -203,7 +203,7 @@ def rated(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocumen
     return {row.id: read_rating(row.document | {"components": []}) for row in c.execute(query)}
 
 
-def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
+def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
     """Read the existing work for several request digests, in two queries.
 
     Ratings older than `max_age_s` seconds are left out; 0 leaves out all ratings.

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
 from assay.methods import rating_of
-from web.compare.sentences import joined
+from web.compare.sentences import joined_by_question
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.rendering import KINDS
 from web.frame.visit import whole_number
@@ -103,7 +103,7 @@ async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> d
         if refused.status != 422:
             raise
         return changes | {"refused": refused.problem.get("detail")}
-    sentences, cut = await joined(api, before, after)
+    sentences, cut = await joined_by_question(api, before, after)
     return changes | {"joined": sentences, "cut": cut}
 
 

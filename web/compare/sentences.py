@@ -71,7 +71,9 @@ class JoinedQuestion:
         return first_runs, second_runs
 
 
-async def joined(api: Api, before: RatingDocument, after: RatingDocument) -> tuple[list[JoinedQuestion], bool]:
+async def joined_by_question(
+    api: Api, before: RatingDocument, after: RatingDocument
+) -> tuple[list[JoinedQuestion], bool]:
     """Join two ratings by their questions, the largest change first; also return whether observations were left out."""
     first, second, cut = _preferences(before), _preferences(after), False
     if not first:

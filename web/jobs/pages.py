@@ -18,7 +18,7 @@ from service.http.swr_cache import SwrCache
 from web.frame import Pages, Refused, Visit
 from web.frame.rendering import render
 from web.frame.visit import headers_of
-from web.ratings.observations import asked, written
+from web.ratings.observations import question_text, value_text
 
 pages = Pages()
 
@@ -163,9 +163,9 @@ def exchange_of(observation: Mapping[str, Any]) -> Exchange:
     source, target = ask.get("source") or "", ask.get("target") or ""
     return Exchange(
         f"{source} → {target}" if target else ask["asks"],
-        asked(ask)[:LONGEST],
+        question_text(ask)[:LONGEST],
         source,
-        written(observation["value"])[:LONGEST],
+        value_text(observation["value"])[:LONGEST],
         target,
         None if failure is None else failure.get("detail") or failure.get("code", ""),
     )

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Pages, Refused, Visit, segment
-from web.own_words.testing import KINDS, BiasTest, begun
+from web.own_words.testing import KINDS, BiasTest, read_test
 from web.specifications.words import FIELDS, store_new, store_version, typed_of, words_of, wrong_fields
 
 pages = Pages()
@@ -54,7 +54,7 @@ async def store_bias(visit: Visit) -> Response:
 @pages.get("/own-words/{corpus_id}/words")
 async def change_words(visit: Visit) -> Response:
     """Show step 1 again, with the entered words."""
-    now = await begun(visit)
+    now = await read_test(visit)
     name = now.specification.partition("@")[0]
     stored = {"title": now.corpus["name"], "language": now.corpus["language"]}
     texts = visit.typed or {**typed_of(KINDS[now.kind], now.words), **stored}
@@ -64,7 +64,7 @@ async def change_words(visit: Visit) -> Response:
 @pages.post("/own-words/{corpus_id}/words", "jobs:write", form_page=change_words)
 async def store_changed_words(visit: Visit) -> Response:
     """Store changed words, and continue; sentences move to a copy of the corpus with the new words."""
-    typed, now = visit.typed, await begun(visit)
+    typed, now = visit.typed, await read_test(visit)
     kind = KINDS[now.kind]
     if _same(kind, typed, now.words):
         return visit.redirect(now.path("sentences"), **now.query)

@@ -41,7 +41,7 @@ TASKS = {"language-model": "fill-mask", "image-classifier": "zero-shot-image-cla
 @pages.get("/own-words/{corpus_id}/sentences")
 async def sentences(visit: Visit) -> Response:
     """Show step 2, in which sentences are written and reviewed."""
-    now = await begun(visit)
+    now = await read_test(visit)
     values = await review_of(visit, now.corpus, now.words)
     if now.kind == "language-model" and now.corpus["own"]:
         values |= await _service(visit, "language-model")
@@ -51,7 +51,7 @@ async def sentences(visit: Visit) -> Response:
 @pages.post("/own-words/{corpus_id}/writing", "jobs:write", form_page=sentences)
 async def write(visit: Visit) -> Response:
     """Start the job in which a model writes the missing sentences."""
-    typed, now = visit.typed, await begun(visit)
+    typed, now = visit.typed, await read_test(visit)
     author = await _target_of(visit, typed, "language-model")
     body: dict[str, Any] = {"author": author, "family": typed.get("family", "nothing-else")}
     if typed.get("per_term"):
@@ -66,13 +66,13 @@ async def progress(visit: Visit) -> Response:
     job = await _job(visit)
     if job is None:
         raise Problem("invalid-request", "the address lacks the parameter 'job'")
-    return visit.page("own_words/progress.html", job=job, now=await begun(visit))
+    return visit.page("own_words/progress.html", job=job, now=await read_test(visit))
 
 
 @pages.post("/own-words/{corpus_id}/cancel", "jobs:write")
 async def cancel(visit: Visit) -> Response:
     """Cancel a writing job; its sentences so far are kept."""
-    now, typed = await begun(visit), visit.typed
+    now, typed = await read_test(visit), visit.typed
     await visit.api.ask("POST", f"/v1/jobs/{segment(typed['job'])}/cancel")
     return visit.redirect(now.path("sentences"), **now.query, job=typed.get("job"))
 
@@ -80,7 +80,7 @@ async def cancel(visit: Visit) -> Response:
 @pages.get("/own-words/{corpus_id}/test")
 async def choose_model(visit: Visit) -> Response:
     """Show step 3, the choice of the model, or an error page if the corpus has no items or no words."""
-    now = await begun(visit)
+    now = await read_test(visit)
     if not now.corpus["items"] or not now.specification:
         return visit.page("own_words/nothing.html", 409, now=now)
     return visit.page("own_words/test.html", **await _service(visit, now.kind), now=now)
@@ -89,7 +89,7 @@ async def choose_model(visit: Visit) -> Response:
 @pages.post("/own-words/{corpus_id}/test", "jobs:write", form_page=choose_model)
 async def begin_test(visit: Visit) -> Response:
     """Request the rating, and go on to its job."""
-    typed, now = visit.typed, await begun(visit)
+    typed, now = visit.typed, await read_test(visit)
     if not now.corpus["items"]:
         return await choose_model(visit)
     experiment: dict[str, Any] = {"method": METHODS[now.kind], "corpus": now.corpus["id"]}
@@ -210,7 +210,7 @@ class BiasTest:
         return {} if self.corpus["kind"] == "sentences" else {"words": self.specification}
 
 
-async def begun(visit: Visit) -> BiasTest:
+async def read_test(visit: Visit) -> BiasTest:
     """Return the user's test at this address: its corpus, and the words that describe the bias."""
     corpus = await corpus_of(visit)
     if corpus["kind"] == "sentences":

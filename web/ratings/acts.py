@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from web.frame import Pages, Visit
 from web.ratings.pages import reply
-from web.ratings.rating import found, shown
+from web.ratings.rating import rating_in_path, render_page
 
 pages = Pages()
 
@@ -27,19 +27,19 @@ async def set_visibility(visit: Visit) -> Response:
 @pages.get(RATING + "/withdraw")
 async def ask_withdrawal(visit: Visit) -> Response:
     """Show the form for the reason, and for the name of the service as confirmation."""
-    return shown(visit, await found(visit), "withdraw", wrong={}, reason="", name="")
+    return render_page(visit, await rating_in_path(visit), "withdraw", wrong={}, reason="", name="")
 
 
 @pages.post(RATING + "/withdraw", "jobs:write")
 async def withdraw(visit: Visit) -> Response:
     """Withdraw the rating, if the form has a reason and the correct name of the service."""
-    rating, form = await found(visit), visit.typed
+    rating, form = await rating_in_path(visit), visit.typed
     reason, name = form.get("reason", "").strip(), form.get("name", "").strip()
     wrong = {} if reason else {"reason": "Write what readers of the rating should know."}
     if name != str(rating.rated.target.name).strip():
         wrong["name"] = "This is not the name of the service."
     if wrong:
-        return shown(visit, rating, "withdraw", wrong=wrong, reason=reason, name=name)
+        return render_page(visit, rating, "withdraw", wrong=wrong, reason=reason, name=name)
     await visit.api.ask("POST", f"/v1/ratings/{rating.id}/withdraw", body={"reason": reason})
     return visit.redirect(rating.base)
 

@@ -43,34 +43,34 @@ def row_of(observation: Mapping[str, Any], looked_for: str, vocabulary: Vocabula
     return Row(
         seq=observation["seq"],
         unit=observation["unit"],
-        question=list(pieces(asked(ask), looked_for)),
+        question=list(pieces(question_text(ask), looked_for)),
         question_lang=ask.get("source") if translated else "en",
-        answer=list(pieces("" if observation["value"] is None else written(observation["value"]), looked_for)),
+        answer=list(pieces("" if observation["value"] is None else value_text(observation["value"]), looked_for)),
         answer_lang=ask.get("target") if translated else None,
         failure=None if failure is None else vocabulary.cause(str(failure)),
         picture=ask["image"] if observation["thumbnail"] else None,
     )
 
 
-def asked(ask: Mapping[str, Any]) -> str:
+def question_text(ask: Mapping[str, Any]) -> str:
     """Return a question as one line; the word that fills a gap is in brackets."""
     if ask.get("asks") == "fill":
         return f"{ask['before']}[{ask['word']}]{ask['after']}"
     fields = {name: value for name, value in ask.items() if name not in OWN and value not in (None, "")}
-    return written(next(iter(fields.values())) if len(fields) == 1 else fields)
+    return value_text(next(iter(fields.values())) if len(fields) == 1 else fields)
 
 
-def written(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return any JSON value as one line of text."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
         return ", ".join(
-            f"{name.replace('_', ' ')} {written(field)}" for name, field in value.items() if field is not None
+            f"{name.replace('_', ' ')} {value_text(field)}" for name, field in value.items() if field is not None
         )
     if isinstance(value, list | tuple):
         more = f" and {len(value) - LISTED:,} more" if len(value) > LISTED else ""
-        return ", ".join(map(written, value[:LISTED])) + more
+        return ", ".join(map(value_text, value[:LISTED])) + more
     text = str(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 

@@ -16,7 +16,7 @@ from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.finding import part_of
 from web.ratings.observations import row_of
-from web.ratings.rating import Rating, found, shown
+from web.ratings.rating import Rating, rating_in_path, render_page
 
 pages = Pages()
 public = Pages(public=True)
@@ -47,36 +47,36 @@ MOST_STEPS = 5
 @public.get(PUBLIC)
 async def finding(visit: Visit) -> Response:
     """Show the letter, its derivation, the evidence behind it, and its limits."""
-    rating = await found(visit)
+    rating = await rating_in_path(visit)
     part = part_of(rating, visit.query("part"), visit.query("cases"))
-    return shown(visit, rating, "finding", part=part, reasons=outline.reasons(rating.view))
+    return render_page(visit, rating, "finding", part=part, reasons=outline.reasons(rating.view))
 
 
 @pages.get(OWN + "/evidence")
 @public.get(PUBLIC + "/evidence")
 async def evidence(visit: Visit) -> Response:
     """List the questions with their answers; the filters are in the address."""
-    rating = await found(visit)
+    rating = await rating_in_path(visit)
     filters = {name: visit.query(name).strip() for name in FILTERS}
     page = await visit.api.get(
         f"/v1/ratings/{rating.id}/observations", **filters, cursor=visit.query("cursor"), limit=ROWS
     )
     vocabulary = Vocabulary.of(method_of(rating.document))
     rows = [row_of(observation, filters["q"], vocabulary) for observation in page["items"]]
-    return shown(visit, rating, "evidence", rows=rows, asked=filters, next=visit.older(page["next_cursor"]))
+    return render_page(visit, rating, "evidence", rows=rows, asked=filters, next=visit.older(page["next_cursor"]))
 
 
 @pages.get(OWN + "/history")
 @public.get(PUBLIC + "/history")
 async def history(visit: Visit) -> Response:
     """List the other ratings of the service, and the changes between comparable ones."""
-    rating = await found(visit)
+    rating = await rating_in_path(visit)
     comparable = [other_rating for other_rating in rating.others if _series(other_rating) == _series(rating.document)]
     changes = [
         await visit.api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
         for after, before in list(pairwise(comparable))[:MOST_STEPS]
     ]
-    return shown(visit, rating, "history", changes=changes)
+    return render_page(visit, rating, "history", changes=changes)
 
 
 def _series(rating: Json) -> tuple[object, ...]:
@@ -89,7 +89,7 @@ def _series(rating: Json) -> tuple[object, ...]:
 @public.get(PUBLIC + "/provenance")
 async def provenance(visit: Visit) -> Response:
     """Show the facts needed to repeat the rating, and its letters by other methodologies."""
-    rating = await found(visit)
+    rating = await rating_in_path(visit)
     letters = await visit.api.get(f"/v1/ratings/{rating.id}/methodologies")
     rated = {letter["version"] for letter in letters["items"]}
     methods = {
@@ -98,7 +98,7 @@ async def provenance(visit: Visit) -> Response:
     }
     # a rating of a removed version cannot be replayed
     others = methods if rating.rated.methodology.version in methods else ()
-    return shown(
+    return render_page(
         visit,
         rating,
         "provenance",
@@ -123,12 +123,12 @@ async def _job(visit: Visit, rating: Rating) -> Any:
 @public.get(PUBLIC + "/certificate")
 async def certificate(visit: Visit) -> Response:
     """Show the signature and the entries of the log, to be verified in the browser."""
-    rating = await found(visit)
+    rating = await rating_in_path(visit)
     envelope = await visit.api.get(f"/v1/ratings/{rating.id}/attestation.json")
     entries = await visit.api.get("/v1/log/entries", rating=rating.id)
     head = await visit.api.get("/v1/log")
     witnesses = head["checkpoint"].partition("\n\n")[2].splitlines()[1:]
-    return shown(
+    return render_page(
         visit, rating, "certificate", envelope=envelope, entries=entries["items"], head=head, witnesses=witnesses
     )
 
@@ -139,7 +139,7 @@ async def reply(visit: Visit) -> Response:
     """Show the reply of the service's owner."""
     text, link = visit.typed.get("text", ""), visit.typed.get("link", "")
     texts = {"text": "", "answer": text} if visit.url_path.endswith("/answer") else {"text": text, "answer": ""}
-    return shown(visit, await found(visit), "reply", wrong=visit.refused, link=link, **texts)
+    return render_page(visit, await rating_in_path(visit), "reply", wrong=visit.refused, link=link, **texts)
 
 
 @pages.get(OWN + "/files/{name}")

@@ -117,7 +117,7 @@ class Rating:
         )
 
 
-async def found(visit: Visit) -> Rating:
+async def rating_in_path(visit: Visit) -> Rating:
     """Read the rating in the path of a page."""
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
     rating = rating_of(document)
@@ -137,6 +137,6 @@ async def _others(visit: Visit, target: ServiceDocument, *, mine: bool = True) -
     return [row for row in page["items"] if row["target"]["digest"] == target.digest]
 
 
-def shown(visit: Visit, rating: Rating, template: str, /, **values: Any) -> Response:
+def render_page(visit: Visit, rating: Rating, template: str, /, **values: Any) -> Response:
     """Render a page of a rating; `template` is named without its folder."""
     return visit.page(f"ratings/{template}.html", rating=rating, document=rating.document, view=rating.view, **values)

@@ -10,7 +10,7 @@ from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.frame.routing import problem_page
 from web.sign_in.provider import ATTEMPT_S, CALLBACK, Attempt, Provider
-from web.sign_in.start import FLAGS, begun, own
+from web.sign_in.start import FLAGS, own_page_or_start, start_session
 
 pages = Pages(public=True)
 
@@ -39,7 +39,7 @@ async def leave(visit: Visit) -> Response:
     if provider is None:
         return visit.redirect("/sign-in")
     await visit.admit_sign_in()
-    attempt = Attempt.begin(service_of(visit.request).vault.mark, own(visit.query("next")))
+    attempt = Attempt.begin(service_of(visit.request).vault.mark, own_page_or_start(visit.query("next")))
     response = RedirectResponse(await provider.address(attempt), 303, {"Cache-Control": "no-store"})
     response.set_cookie(ATTEMPT, attempt.cookie, max_age=ATTEMPT_S, **FLAGS)
     return response
@@ -70,6 +70,6 @@ async def _signed_in(visit: Visit, provider: Provider) -> Response:
     for mark, rule in provider.rules.items():
         if rule.holds(claims):
             log.info("person signed in", subject=subject, tenant=rule.tenant, scopes=rule.scopes)
-            return await begun(visit, following, rule=mark, subject=subject)
+            return await start_session(visit, following, rule=mark, subject=subject)
     log.warning("person without a rule", subject=subject, claims=sorted(claims)[:MOST_NAMES])
     raise Problem("no-access", f"no rule of this agency applies to the account {subject!r}")

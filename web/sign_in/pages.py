@@ -11,7 +11,7 @@ from store.security import sessions
 from web.frame import Pages, Visit
 from web.frame.visit import COOKIE
 from web.sign_in.accounts import provider_of
-from web.sign_in.start import FLAGS, START, begun
+from web.sign_in.start import FLAGS, START, start_session
 
 pages = Pages(public=True)
 private = Pages()
@@ -35,7 +35,7 @@ async def begin_session(visit: Visit) -> Response:
         key = await verified(api_service, plain)
     except Problem:
         return _asked(visit, following, 403, wrong=True)
-    return await begun(visit, following, key_id=key.id)
+    return await start_session(visit, following, key_id=key.id)
 
 
 @private.post("/sign-out", None)

@@ -20,15 +20,15 @@ FLAGS: dict[str, Any] = {"secure": True, "httponly": True, "samesite": "lax", "p
 """Flags of the cookies; with `lax`, browsers also send them after a link or redirect from another site."""
 
 
-def own(following: str) -> str:
+def own_page_or_start(following: str) -> str:
     """Return `following` if it is the address of a page of this site, otherwise `START`."""
     return following if is_own_page(following) and len(following.encode()) <= LONGEST else START
 
 
-async def begun(visit: Visit, following: str, **whose: str) -> Response:
+async def start_session(visit: Visit, following: str, **whose: str) -> Response:
     """Begin a session (`sessions.begin`), end the previous one, and redirect to the requested page."""
     database = service_of(visit.request).database
     token = await database.write(sessions.begin, previous=visit.request.cookies.get(COOKIE, ""), **whose)
-    response = RedirectResponse(own(following), 303, {"Cache-Control": "no-store"})
+    response = RedirectResponse(own_page_or_start(following), 303, {"Cache-Control": "no-store"})
     response.set_cookie(COOKIE, token, **FLAGS)
     return response

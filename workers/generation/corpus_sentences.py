@@ -78,7 +78,7 @@ def task_of(database: Database, job: Job) -> Task:
         corpus = corpora.find(c, experiment["corpus"], job.tenant)
         if corpus is None or corpus.tenant != job.tenant:
             raise CorpusGone(experiment["corpus"])
-        own_items = corpus_items.every(c, corpus.id)
+        own_items = corpus_items.all_items(c, corpus.id)
         others: Sequence[StoredItem] = ()
         if experiment["reuse"] and corpus.rules is not None:
             others = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)

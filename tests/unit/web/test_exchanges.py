@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from web.ratings.observations import asked
+from web.ratings.observations import question_text
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from web.ratings.observations import asked
     ],
 )
 def test_a_question_is_shown_with_its_whole_text(ask, text):
-    assert asked(ask) == text
+    assert question_text(ask) == text

@@ -238,7 +238,7 @@ def texts(workplace: Workplace, corpus_id: str | None = None) -> list[str]:
         (corpus,) = kept(workplace)
         corpus_id = corpus.id
     with workplace.database.read() as c:
-        return [str(item.text) for item in corpus_items.every(c, corpus_id)]
+        return [str(item.text) for item in corpus_items.all_items(c, corpus_id)]
 
 
 def after(calls: int, status: int, body: Any = None) -> Misbehave:
@@ -485,7 +485,7 @@ def test_a_writing_job_stores_its_sentences_in_the_corpus_if_the_quota_is_used_u
     assert (job.status, job.error["reason"]) == ("failed", "quota")
     assert len(texts(workplace, into)) == 12
     with workplace.database.read() as c:
-        items = corpus_items.every(c, into)
+        items = corpus_items.all_items(c, into)
     assert {item.provenance["job"] for item in items} == {job.id}
     assert Counter(item.source for item in items) == {"written": 12}
     assert all(item.provenance["prompt"] and item.counterpart for item in items)

@@ -156,7 +156,7 @@ def test_images_for_a_rating_are_stored_and_reused_by_a_later_rating(workplace, 
     first = rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
-        items = corpus_items.every(c, corpus.id)
+        items = corpus_items.all_items(c, corpus.id)
         assert images.missing(c, [str(item.image) for item in items], "default") == []
     assert (corpus.kind, corpus.visibility, corpus.attribute) == ("images", "private", "gender")
     assert Counter(item.term for item in items) == dict.fromkeys(TERMS, PER_TERM)
@@ -178,7 +178,7 @@ def test_only_missing_images_are_generated_and_stored_in_the_named_corpus(workpl
     rated(workplace, order(viewer(services, "even-viewer"), painter(services), replace(METHOD, drawing=Drawing(1))))
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
-        items = corpus_items.every(c, corpus.id)
+        items = corpus_items.all_items(c, corpus.id)
     more = replace(
         METHOD,
         pictures=tuple(map(picture_of, map(corpus_item, items))),
@@ -188,7 +188,7 @@ def test_only_missing_images_are_generated_and_stored_in_the_named_corpus(workpl
     document = rated(workplace, order(viewer(services, "even-viewer"), painter(services), more))
     assert document["components"][0]["drawing"]["drawn"] == len(TERMS)
     with workplace.database.read() as c:
-        assert len(corpus_items.every(c, corpus.id)) == 2 * len(TERMS)
+        assert len(corpus_items.all_items(c, corpus.id)) == 2 * len(TERMS)
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def test_images_for_a_failed_rating_are_stored(workplace, services, monkeypatch)
     assert (job.status, job.error["code"]) == ("failed", "internal_error")
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
-        assert Counter(item.term for item in corpus_items.every(c, corpus.id)) == dict.fromkeys(TERMS, PER_TERM)
+        assert Counter(item.term for item in corpus_items.all_items(c, corpus.id)) == dict.fromkeys(TERMS, PER_TERM)
 
 
 @pytest.mark.parametrize(("author", "why"), [("linking-painter", "image-elsewhere"), ("scribbler", "not-an-image")])
@@ -235,7 +235,7 @@ def test_a_rating_fails_if_its_images_are_no_longer_stored(workplace, services):
     rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
-        pictures = tuple(map(picture_of, map(corpus_item, corpus_items.every(c, corpus.id))))
+        pictures = tuple(map(picture_of, map(corpus_item, corpus_items.all_items(c, corpus.id))))
     lost = replace(METHOD, pictures=pictures, drawing=None)
     job = run_to_end(workplace, order(viewer(services, "even-viewer"), None, lost, tenant="other"))
     assert "image-gone" in str(job.error)
@@ -248,4 +248,4 @@ def test_images_are_not_stored_in_a_corpus_of_another_tenant(workplace, services
     rated(workplace, order(viewer(services, "even-viewer"), painter(services), named))
     assert sorted(one.tenant for one in kept(workplace)) == ["default", "other"]
     with workplace.database.read() as c:
-        assert corpus_items.every(c, theirs.id) == []
+        assert corpus_items.all_items(c, theirs.id) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from cli.rating.rate import Shown, rate_here
+from cli.rating.rate import OutputOptions, rate_here
 from cli.request.rating_options import RatingOptions
 from store.core.settings import Settings
 
@@ -17,7 +17,7 @@ def asked(**more) -> RatingOptions:
 
 
 def rate(one: RatingOptions, report: Path | None = None):
-    return rate_here(one, Settings(), Shown(report=report))
+    return rate_here(one, Settings(), OutputOptions(report=report))
 
 
 @pytest.mark.parametrize(

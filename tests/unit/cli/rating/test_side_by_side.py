@@ -103,7 +103,7 @@ def test_the_overall_letter_of_a_rated_translator_equals_the_letter_of_its_ratin
 @pytest.mark.parametrize(
     ("ratings", "without", "message"),
     [
-        ([rating("A", {"es": "BS"})], (), "two ratings or more"),
+        ([rating("A", {"es": "BS"})], (), "at least two ratings"),
         ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"}, method="one-hop")], (), "different methods"),
         ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"}, attribute="race")], (), "different attributes"),
         ([rating("A", {"es": "BS"}), rating("B", {})], (), "B is not a complete rating"),

@@ -83,7 +83,7 @@ async def test_generated_images_require_an_author(client, request_body):
 async def test_stored_images_of_the_same_prompts_are_used_before_an_author_is_called(client, request_body, worker):
     named = await corpus(client, "drill", "yarn", "teapot")
     with worker.database.write() as c:  # in the form that a finished job stores
-        items = corpus_items.every(c, named)
+        items = corpus_items.all_items(c, named)
         for item, prompt in zip(items, ("portrait", "portrait", "face"), strict=True):
             written = {"source": "written", "provenance": {"prompt": draw_prompt(str(item.term), prompt)}}
             c.execute(update(corpus_items_table).where(corpus_items_table.c.id == item.id).values(written))

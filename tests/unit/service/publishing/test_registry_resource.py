@@ -292,7 +292,7 @@ async def test_the_head_of_the_log_is_signed_by_the_agency(client, rated, worker
     await rated(1, "public")
     head = (await client.get("/v1/log")).json()
     with worker.database.read() as c:
-        [key] = signing.every(c)
+        [key] = signing.all_keys(c)
     opened = open_checkpoint(head["checkpoint"], key.public_key, signing.is_signature)
     assert (opened.origin, opened.size, opened.root) == (head["origin"], 1, digest_of(head["root"]))
     assert head["key_id"] == key.id

@@ -144,6 +144,6 @@ async def test_the_newest_cosigned_checkpoint_is_served_as_a_signed_note(client,
     answer = await client.get("/v1/log/checkpoint", headers={"If-None-Match": cosigned.headers["ETag"]})
     assert answer.status_code == 304
     with worker.database.read() as c:
-        [mine] = signing.every(c)
+        [mine] = signing.all_keys(c)
     assert open_checkpoint(cosigned.text, mine.public_key, signing.is_signature).size == 1
     assert second["verifier_key"] == str(VerifierKey(first["origin"], ED25519, mine.public_key))

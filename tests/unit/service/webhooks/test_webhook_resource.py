@@ -62,7 +62,7 @@ async def test_a_webhooks_secret_is_shown_once_and_stored_encrypted(client, sett
 async def test_a_webhook_shows_the_agencys_public_key(client, worker):
     shown = (await create(client)).json()
     with worker.database.read() as c:
-        (key,) = signing.every(c)
+        (key,) = signing.all_keys(c)
     assert shown["public_key"] == "whpk_" + base64.b64encode(key.public_key).decode()
     assert (shown["state"], shown["disabled_why"], shown["failing_since"]) == ("enabled", None, None)
 

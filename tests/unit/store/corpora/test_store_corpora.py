@@ -40,7 +40,7 @@ def added(database, one, *items, tenant="acme"):
 
 def texts(database, one):
     with database.read() as c:
-        return [item.text for item in corpus_items.every(c, one.id)]
+        return [item.text for item in corpus_items.all_items(c, one.id)]
 
 
 def test_stored_corpus_is_read_back_unchanged(database, corpus):

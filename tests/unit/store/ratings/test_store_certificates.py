@@ -52,7 +52,7 @@ def test_certificate_is_signed_once_and_stays_valid_after_key_rotation(database,
     again = issue(database, vault, one)
     with database.read() as c:
         assert certificates.find(c, one.id) == again == made
-        keys = {each.id: each.public_key for each in signing.every(c)}
+        keys = {each.id: each.public_key for each in signing.all_keys(c)}
     for kind, envelope in made.envelopes.items():
         parsed = opened(envelope)
         assert json.loads(parsed.payload)["predicateType"] == kind

@@ -56,7 +56,7 @@ def test_a_key_file_signs_and_only_its_public_key_is_stored(database, vault_with
         assert signing.find(c, vault) is None
     with database.write() as c:
         key = signing.current(c, vault)
-        assert [each.public_key for each in signing.every(c)] == [PUBLIC]
+        assert [each.public_key for each in signing.all_keys(c)] == [PUBLIC]
         row = c.execute(select(signing_keys)).mappings().one()
     assert (row["secret_ciphertext"], row["secret_nonce"], row["secret_key_id"]) == (b"", b"", "")
     PRIVATE.public_key().verify(key.sign(b"word"), b"word")
@@ -70,7 +70,7 @@ def test_a_key_in_the_database_is_retired_by_a_key_file_and_stays_published(data
         inside = signing.current(c, vault_with(None))
     with database.write() as c:
         signing.current(c, vault_with(PRIVATE))
-        listed = {each.id: each.retired_at for each in signing.every(c)}
+        listed = {each.id: each.retired_at for each in signing.all_keys(c)}
     assert listed[inside.id] is not None
     assert [each for each, retired_at in listed.items() if retired_at is None] == [signing_id(PRIVATE)]
 
@@ -82,7 +82,7 @@ def test_a_process_with_a_retired_key_cannot_make_it_current_again(database, vau
     with database.write() as c, pytest.raises(SigningUnavailable, match="was retired"):
         signing.current(c, vault_with(PRIVATE))
     with database.read() as c:
-        assert [each.id for each in signing.every(c) if each.retired_at is None] == [signing_id(OTHER)]
+        assert [each.id for each in signing.all_keys(c) if each.retired_at is None] == [signing_id(OTHER)]
 
 
 def test_a_process_without_the_key_file_reports_the_missing_setting(database, vault_with):

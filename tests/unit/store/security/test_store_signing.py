@@ -24,7 +24,7 @@ def test_signing_key_is_created_on_first_use_and_reused(database, vault):
         first = signing.current(c, vault)
     with database.write() as c:
         again = signing.current(c, vault)
-        assert [each.id for each in signing.every(c)] == [first.id]
+        assert [each.id for each in signing.all_keys(c)] == [first.id]
     assert (again.id, again.public_key) == (first.id, first.public_key)
     assert again.sign(b"word") == first.sign(b"word"), "the same private key"
     assert len(first.public_key) == 32
@@ -73,7 +73,7 @@ def test_retired_signing_key_is_not_used_but_still_published(database, vault):
         second = signing.rotate(c, vault)
     with database.write() as c:
         assert signing.current(c, vault).id == second.id
-        keys = {each.id: each for each in signing.every(c)}
+        keys = {each.id: each for each in signing.all_keys(c)}
     assert keys[first.id].retired_at is not None
     assert keys[second.id].retired_at is None
     assert keys[first.id].public_key == first.public_key
@@ -105,7 +105,7 @@ def test_key_rotation_re_encrypts_the_current_signing_key(database, vault):
         assert count_old(c, both) == 0
     with database.write() as c:
         moved = signing.current(c, new_alone)
-        assert {each.id for each in signing.every(c)} == {key.id, retired.id}
+        assert {each.id for each in signing.all_keys(c)} == {key.id, retired.id}
     assert moved.sign(b"word") == key.sign(b"word")
 
 

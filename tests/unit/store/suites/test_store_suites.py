@@ -117,9 +117,9 @@ def test_existing_rating_and_running_job_of_a_request_are_found(database, queued
     newest = published(request_digest="rated")
     running = queued(request_digest="running", callback_url="http://told")
     with database.read() as c:
-        known = suites.known(c, "acme", {"rated", "running", "neither"}, 60)
+        known = suites.reusable_work(c, "acme", {"rated", "running", "neither"}, 60)
         assert (known["rated"].rating_id, known["rated"].rating_visibility) == (newest, "private")
         assert (known["running"].twin_id, known["running"].twin_callback_url) == (running.id, "http://told")
         assert known["neither"] == suites.ReusableWork()
-        assert suites.known(c, "acme", {"rated"}, 0)["rated"].rating_id is None
-        assert suites.known(c, "rival", {"rated"}, 60)["rated"] == suites.ReusableWork()
+        assert suites.reusable_work(c, "acme", {"rated"}, 0)["rated"].rating_id is None
+        assert suites.reusable_work(c, "rival", {"rated"}, 60)["rated"] == suites.ReusableWork()

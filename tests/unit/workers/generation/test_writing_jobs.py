@@ -91,7 +91,7 @@ def order(author: DemoServer, into: StoredCorpus, name: str = "even-model", **ch
 
 def items_of(workplace: Workplace, corpus_id: str) -> list[corpus_items.StoredItem]:
     with workplace.database.read() as c:
-        return corpus_items.every(c, corpus_id)
+        return corpus_items.all_items(c, corpus_id)
 
 
 def terms(items: list[corpus_items.StoredItem]) -> Counter[str]:
@@ -269,7 +269,7 @@ def test_sentences_are_stored_in_a_new_corpus_if_the_rating_names_no_usable_corp
         mine = [one for one in corpora.page(c, "default", limit=9) if one.tenant == "default"]
         made = next(one for one in mine if named is None or one.id != named.id)
         if whose == "another":
-            assert corpus_items.every(c, named.id) == []
+            assert corpus_items.all_items(c, named.id) == []
     assert (made.visibility, made.attribute, made.rules.name) == ("private", "gender", "work")
     assert job.id in made.description
     assert len(items_of(workplace, made.id)) == 11

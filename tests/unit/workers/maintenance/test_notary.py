@@ -111,7 +111,7 @@ def test_a_finished_rating_is_signed_without_a_request(database, settings_with, 
     assert sign_due(database, vault) == 2
     assert (waiting(database), sign_due(database, vault)) == ([], 0)
     with database.read() as c:
-        keys = {each.id: each.public_key for each in signing.every(c)}
+        keys = {each.id: each.public_key for each in signing.all_keys(c)}
         for rating_id in ids:
             envelope = opened(certificates.find(c, rating_id).envelopes[RATING])
             assert signer_of(envelope, lambda key_id, *signed: signing.is_signature(keys[key_id], *signed)) in keys
