@@ -85,7 +85,7 @@ BOUNDS = {
     "web/jobs/pages.py now": OWN,
     "web/jobs/pages.py _pace": OWN,
     "web/public/methodology.py changed_lines": f"{OWN}; rate of the address",
-    "web/ratings/rating.py found": OWN,
+    "web/ratings/rating.py rating_in_path": OWN,
     "web/sign_in/provider.py Attempt.check": f"{HEADER}; signed by the agency",
     "web/sign_in/provider.py Provider._decoded": f"provider {OPERATOR}; 256 KiB",
     "web/sign_in/provider.py Provider._read_keys": f"provider {OPERATOR}; 256 KiB",
