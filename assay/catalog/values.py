@@ -12,6 +12,7 @@ from itertools import product
 
 from assay.catalog.answer_text import normalise_answer
 from assay.catalog.inclusive_forms import InclusiveForms, marked_within
+from assay.catalog.person_grammar import PersonGrammar, grammars
 from assay.catalog.tables import read_table
 from assay.catalog.terms import GAP
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
@@ -49,6 +50,10 @@ class Lexicon:
         """Yield the begin and the end of each matching word in a text in lower case, and the name it refers to."""
         for match in self._pattern.finditer(text):
             yield match.start(), match.end(), self._name_of[_key(match.group())]
+
+    def without(self, text: str) -> str:
+        """Return a text in lower case without the matching words."""
+        return self._pattern.sub(" ", text)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -128,6 +133,8 @@ class Attribute:
     """By method that cannot test the attribute, the reason."""
     parts: tuple[Attribute, ...] = ()
     """For an intersection, the attributes whose values are combined; otherwise empty."""
+    grammar: Mapping[str, PersonGrammar] = field(default_factory=dict)
+    """By language, how nouns, adjectives and verbs show the value of a person."""
 
     @cached_property
     def value_names(self) -> tuple[str, ...]:
@@ -141,8 +148,8 @@ class Attribute:
 
     @property
     def one_hop_languages(self) -> tuple[str, ...]:
-        """Languages whose articles or pronouns `read_one_hop` can read."""
-        return tuple(self.one_hop)
+        """Languages that `read_one_hop` can read: by articles and pronouns, or by a grammar."""
+        return tuple(dict.fromkeys((*self.one_hop, *self.grammar)))
 
     def read(self, sentence: str, language: str = "en") -> str:
         """Return the value that a sentence mentions.
@@ -169,11 +176,15 @@ class Attribute:
         mentioned = set(lexicon.mentions(marked_within(normalise_answer(sentence))))
         return mentioned.pop() if len(mentioned) == 1 else self.residual
 
-    def read_one_hop(self, sentence: str, language: str) -> str | None:
+    def read_one_hop(
+        self, sentence: str, language: str, person: str | None = None, *, by_grammar: bool = False
+    ) -> str | None:
         """Return the value that the first article or pronoun of a translated sentence marks.
 
         Only the first article or pronoun counts: later ones may belong to another noun. The ending of a
-        noun is not read, so "L'infirmière" cannot be read.
+        noun is not read, so "L'infirmière" cannot be read. In a language without such articles, and for a `person`
+        (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's grammar is read: nouns,
+        articles, adjectives and verbs.
 
         Returns
         -------
@@ -187,6 +198,9 @@ class Attribute:
         UnknownName
             If the language is not one of `one_hop_languages`.
         """
+        code = language.partition("-")[0].lower()
+        if code in self.grammar and (by_grammar or person is not None or code not in self.one_hop):
+            return self.grammar[code].read(sentence, person)
         lexicon, forms = _lexicon(self.one_hop, self.name, language), _of_language(self.inclusive, language)
         text = plain(marked_within(normalise_answer(sentence)))
         marks = list(lexicon.places(text))
@@ -204,7 +218,8 @@ class Attribute:
 
     def elides(self, sentence: str, language: str) -> bool:
         """Return whether the first article of a translated sentence is elided ("L'"), so that it shows no value."""
-        return next(_lexicon(self.one_hop, self.name, language).mentions(sentence), None) == "elided"
+        lexicon = self.one_hop.get(language.partition("-")[0].lower())
+        return lexicon is not None and next(lexicon.mentions(sentence), None) == "elided"
 
 
 @cache
@@ -244,6 +259,7 @@ def _attribute(name: str) -> Attribute:
         residual=table["residual"],
         lexicons={language: Lexicon(words) for language, words in table.get("lexicon", {}).items()},
         one_hop={language: Lexicon(words) for language, words in table.get("one_hop", {}).items()},
+        grammar=grammars() if table.get("grammar") else {},
         inclusive={language: InclusiveForms(**forms) for language, forms in table.get("inclusive", {}).items()},
         persons=tuple(table.get("persons", ())),
         without=table.get("without", {}),

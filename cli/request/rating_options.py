@@ -48,6 +48,10 @@ class RatingOptions:
     languages: Annotated[
         list[str] | None, typer.Option("--language", help="Middle or target language. Repeatable.")
     ] = None
+    source: Annotated[
+        str | None,
+        typer.Option(help="Language that a translator translates from: en, es, fr, de, it, pt. [default: en]"),
+    ] = None
     templates: Annotated[
         list[str] | None, typer.Option("--template", help="Sentence construction, or 'all'. Repeatable.")
     ] = None

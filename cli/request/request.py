@@ -114,6 +114,8 @@ def _experiment(options: RatingOptions, experiment: dict[str, Any], kind: Any) -
         experiment["specification"] = options.specification
     if options.languages:
         experiment["languages"] = list(options.languages)
+    if options.source:
+        experiment["source"] = options.source
     if options.templates:
         experiment["templates"] = _templates(options.templates, experiment.get("attribute", "gender"))
     return experiment

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from assay.catalog import attribute as attribute_named
+from assay.catalog import languages as languages_by_code
 from assay.document import ComponentDocument, RatingDocument
 from assay.errors import AssayError
 from assay.explain import listed
@@ -60,7 +61,8 @@ def _in_words(
     yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT)
     through = [component.language_name or component.name for component in document.components]
     languages = listed(list(dict.fromkeys(filter(None, through))))
-    yield tested(document, part, f"short English sentences about occupations, {way[0]} {languages}{way[1]}")
+    source = languages_by_code().get(str(document.experiment.get("source", "en")), "English")
+    yield tested(document, part, f"short {source} sentences about occupations, {way[0]} {languages}{way[1]}")
 
 
 def _room(method: type[TranslationMethod], document: RatingDocument, part: ComponentDocument) -> Room | None:
@@ -71,8 +73,9 @@ def _room(method: type[TranslationMethod], document: RatingDocument, part: Compo
         return None
     try:
         attribute = attribute_named(experiment["attribute"])
+        source = experiment.get("source", "en")
         blocks = declare_blocks(attribute, tuple(experiment["unbiased"]), tuple(experiment["biased"]))
-        remaining = max(0, method.texts_of(attribute, str(part.template), blocks) - sent)
+        remaining = max(0, method.texts_of(attribute, str(part.template), blocks, source) - sent)
     except (AssayError, KeyError, TypeError):
         return None  # a document without its experiment, or with an attribute that the catalog no longer has
     field = "max_texts_per_block" if experiment.get("stop_early") else "texts_per_block"

@@ -16,10 +16,11 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
 from assay.bounds import Bounded, refuse_repeats
-from assay.catalog import Attribute, languages, occupations
+from assay.catalog import Attribute, Occupation, languages, occupations
 from assay.catalog import attribute as attribute_named
+from assay.catalog.source_languages import SourceLanguage, source_language
 from assay.document import AggregationDocument, ComponentDocument, ContentDocument, LookDocument
-from assay.errors import OutOfBounds
+from assay.errors import OutOfBounds, SpecificationError
 from assay.experiment import Looks, Method
 from assay.methods.translation import words
 from assay.methods.translation.blocks import BlockSpec, Text, declare_blocks, default_biased, default_unbiased
@@ -101,6 +102,8 @@ class TranslationMethod(Bounded, Method):
         Largest difference between the values' shares of lost texts that still counts as none. ``None``: not judged.
     look_growth : float
         Factor by which the number of texts grows from look to look.
+    source : str
+        Language of the texts (ISO 639-1): English, or one that the catalog has texts in.
     """
 
     attribute: str
@@ -118,6 +121,7 @@ class TranslationMethod(Bounded, Method):
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
     look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.33
+    source: str = "en"
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     probes_each: ClassVar[int]
@@ -137,6 +141,16 @@ class TranslationMethod(Bounded, Method):
             self, "biased", tuple(dict(shares) for shares in self.biased) or default_biased(tested_attribute)
         )
         refuse_repeats("languages", self.languages)
+        for index, language in enumerate(self.languages):
+            if self.source_texts is not None and language.partition("-")[0].lower() == self.source:
+                raise SpecificationError(f"{language} is the source language already", f"languages.{index}")
+
+    @property
+    def source_texts(self) -> SourceLanguage | None:
+        """The texts of the source language; ``None`` for English."""
+        if self.source == "en":
+            return None
+        return source_language(self.source, self.attribute, neutral=self.probes_each == 1)
 
     @property
     def catalog_attribute(self) -> Attribute:
@@ -169,7 +183,7 @@ class TranslationMethod(Bounded, Method):
 
     @staticmethod
     @abstractmethod
-    def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:
+    def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec], source: str = "en") -> int:
         """Count the texts per block that can be written without repeating a sentence."""
 
     @property
@@ -184,7 +198,14 @@ class TranslationMethod(Bounded, Method):
     def planned_looks(self) -> Looks:
         """Count the sentences of all blocks at each look, because the effect comes from their pooled transitions."""
         per_text = 1 if self.probes_each == 1 else len(self.catalog_attribute.value_names)
-        return Looks(tuple(size * len(self.blocks) * per_text for size in self.sizes), len(occupations()))
+        return Looks(tuple(size * len(self.blocks) * per_text for size in self.sizes), len(self.occupations))
+
+    @property
+    def occupations(self) -> Sequence[Occupation]:
+        """The occupations that texts are about."""
+        if (texts := self.source_texts) is None:
+            return occupations()
+        return texts.open_occupations if self.probes_each == 1 else texts.occupations
 
     def two_step_test(self, components: int, content_delta: float | None = None, **rules: Any) -> TwoStepTest:
         """Build the test of one of several components; `rules` are the published rules to show first.

@@ -18,6 +18,7 @@ from itertools import count, cycle, zip_longest
 import numpy as np
 
 from assay.catalog import Attribute, Construction, Frame, Occupation, construction, occupations
+from assay.catalog.source_languages import SourceLanguage
 from assay.errors import BadDistribution, OutOfBounds, SpecificationError
 
 BIASED_SHARE = 0.9
@@ -173,18 +174,31 @@ class Content:
         return f"{self.occupation.name}/{self.frame.name}"
 
 
-def capacity(attribute: Attribute, construction: Construction, specs: Sequence[BlockSpec]) -> int:
+def capacity(
+    attribute: Attribute,
+    construction: Construction,
+    specs: Sequence[BlockSpec],
+    pool: Sequence[Occupation] | None = None,
+) -> int:
     """Count the texts per block that a `BlockWriter` can write before it would repeat a sentence."""
-    contents = len(occupations()) * len(construction.frames_for(attribute))
+    contents = len(occupations() if pool is None else pool) * len(construction.frames_for(attribute))
     names = attribute.value_names
     return _capacity(_shares(specs, names), len(names), (contents,) * len(names))
 
 
-def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec]) -> int:
+def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec], source: SourceLanguage | None = None) -> int:
     """Count the texts per block that a `NeutralWriter` can write before it would repeat a sentence."""
-    frames = len(construction("neutral").frames)
+    pool, neutral = _neutral_material(source)
     names = attribute.value_names
-    return _capacity(_shares(specs, names), 1, tuple(len(_on_side(name)) * frames for name in names))
+    contents = tuple(len(_on_side(name, pool)) * len(neutral.frames) for name in names)
+    return _capacity(_shares(specs, names), 1, contents)
+
+
+def _neutral_material(source: SourceLanguage | None) -> tuple[Sequence[Occupation], Construction]:
+    """Return the occupations and the frames of sentences that name no value, in English or another language."""
+    if source is None:
+        return occupations(), construction("neutral")
+    return source.open_occupations, source.neutral
 
 
 class _Writer(ABC):
@@ -265,11 +279,12 @@ class BlockWriter(_Writer):
         construction: Construction,
         specs: Sequence[BlockSpec],
         rng: np.random.Generator,
+        pool: Sequence[Occupation] | None = None,
     ) -> None:
         if not construction.supports(attribute):
             raise SpecificationError(f"the construction {construction.name!r} has no slot for {attribute.name}")
         frames = construction.frames_for(attribute)
-        deck = _balanced_contents(frames, rng)
+        deck = _balanced_contents(frames, rng, occupations() if pool is None else pool)
         self._values = {value.name: value for value in attribute.values}
         self._people = {
             value.name: cycle([value.people[index] for index in rng.permutation(len(value.people))])
@@ -290,21 +305,28 @@ class NeutralWriter(_Writer):
     side of some value: no attribute but gender has labour sides.
     """
 
-    def __init__(self, attribute: Attribute, specs: Sequence[BlockSpec], rng: np.random.Generator) -> None:
-        frames = construction("neutral").frames
+    def __init__(
+        self,
+        attribute: Attribute,
+        specs: Sequence[BlockSpec],
+        rng: np.random.Generator,
+        source: SourceLanguage | None = None,
+    ) -> None:
+        pool, neutral = _neutral_material(source)
+        frames = neutral.frames
         for name in attribute.value_names:
-            if not _on_side(name):
+            if not _on_side(name, pool):
                 raise SpecificationError(f"the catalogue has no occupation held mostly by {name!r}", "attribute")
-        decks = {name: _shuffled_contents(_on_side(name), frames, rng) for name in attribute.value_names}
+        decks = {name: _shuffled_contents(_on_side(name, pool), frames, rng) for name in attribute.value_names}
         super().__init__(specs, decks, 1, rng)
 
     def _write(self, content: Content, value: str) -> str:  # noqa: ARG002 - a neutral sentence names no value
         return content.frame.write(content.occupation)
 
 
-def _on_side(side: str | None) -> tuple[Occupation, ...]:
+def _on_side(side: str | None, pool: Sequence[Occupation]) -> tuple[Occupation, ...]:
     """Return the occupations in which the gender of the pronoun `side` is more frequent; ``None``: all others."""
-    return tuple(occupation for occupation in occupations() if occupation.side == side)
+    return tuple(occupation for occupation in pool if occupation.side == side)
 
 
 def _shuffled_contents(
@@ -323,14 +345,14 @@ def _shuffled_contents(
     ]
 
 
-def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator) -> list[Content]:
+def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator, pool: Sequence[Occupation]) -> list[Content]:
     """Shuffle the occupations of each side, and take one of each side in turn, with the next frame of that side.
 
     So every part of the list holds all sides and frames equally often, until a side has no content left.
     """
     decks = []
-    for side in dict.fromkeys(occupation.side for occupation in occupations()):
-        group, first = _on_side(side), rng.integers(len(frames))
+    for side in dict.fromkeys(occupation.side for occupation in pool):
+        group, first = _on_side(side, pool), rng.integers(len(frames))
         positions = list(enumerate(rng.permutation(len(group)), start=int(first)))
         turns = [
             (frame_index + turn, occupation_index)

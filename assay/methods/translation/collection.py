@@ -17,6 +17,7 @@ import numpy as np
 
 from assay.catalog import Attribute, split_sentences
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
+from assay.catalog.source_languages import SourceLanguage
 from assay.document import NO_ITEMS, BlockDocument, ComponentDocument, EffectDocument, ExampleDocument, always
 from assay.methods.shared.answers.tally import Tally
 from assay.methods.translation.blocks import BlockSpec, Text
@@ -99,16 +100,19 @@ def align(text: str, sentences: int) -> Sequence[str] | None:
     return pieces if len(pieces) == sentences else None
 
 
-def read_text(returned: str, sentences: int, attribute: Attribute) -> Reading:
-    """Read the attribute's value in each sentence of a returned English text.
+def read_text(returned: str, sentences: int, attribute: Attribute, source: SourceLanguage | None = None) -> Reading:
+    """Read the attribute's value in each sentence of a returned text, in English or another source language.
 
-    A text without any common English word is no English: that a value is not mentioned in it says nothing.
+    A text without any common word of the language is not in it: that a value is not mentioned in it says nothing.
     """
     pieces = align(returned, sentences)
     if pieces is None:
         return Reading(unusable="sentence-count")
-    if not any(ENGLISH & set(_WORD.findall(piece.casefold())) for piece in pieces):
-        return Reading(unusable="not-english")
+    common_words = ENGLISH if source is None else source.common_words
+    if not any(common_words & set(_WORD.findall(piece.casefold())) for piece in pieces):
+        return Reading(unusable="not-english" if source is None else "not-source-language")
+    if source is not None:
+        return Reading(values=tuple(source.read(piece, attribute.residual) for piece in pieces))
     return Reading(values=tuple(attribute.read(piece) for piece in pieces))
 
 

@@ -21,6 +21,7 @@ from annotated_types import Ge, Le
 from assay.catalog import Attribute, construction, occupations
 from assay.catalog.answer_text import normalise_answer
 from assay.catalog.inclusive_forms import without_dots
+from assay.catalog.source_languages import source_language
 from assay.catalog.values import NEUTRAL
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
@@ -72,16 +73,22 @@ class OneHop(TranslationMethod):
             if language not in attribute.one_hop_languages:
                 supported = sorted(attribute.one_hop_languages)
                 raise UnknownName("language one-hop can read", language, supported, f"languages.{index}")
-        self.refuse_oversize(neutral_capacity(attribute, self.blocks), "neutral sentences")
+        self.refuse_oversize(neutral_capacity(attribute, self.blocks, self.source_texts), "neutral sentences")
 
     @staticmethod
-    def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:  # noqa: ARG004
+    def texts_of(
+        attribute: Attribute,
+        template: str,  # noqa: ARG004 - there is one construction
+        blocks: Sequence[BlockSpec],
+        source: str = "en",
+    ) -> int:
         """Count the texts per block that can be written without repeating a sentence."""
-        return neutral_capacity(attribute, blocks)
+        texts = None if source == "en" else source_language(source, attribute.name, neutral=True)
+        return neutral_capacity(attribute, blocks, texts)
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
-        """List the direction from English into every language."""
-        return [("en", language) for language in self.languages]
+        """List the direction from the source into every language."""
+        return [(self.source, language) for language in self.languages]
 
     def expected_probes(self) -> int:
         """Count the probes of a job that is decided at the first look."""
@@ -92,7 +99,7 @@ class OneHop(TranslationMethod):
         attribute = self.catalog_attribute
         words, numbers = rng.spawn(2)
         # cached, so that every language gets the same texts
-        texts = cache(NeutralWriter(attribute, self.blocks, words).more)
+        texts = cache(NeutralWriter(attribute, self.blocks, words, self.source_texts).more)
         test = self.two_step_test(len(self.languages))
         components: list[Component] = []
         for language, component_rng in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
@@ -108,18 +115,23 @@ class OneHop(TranslationMethod):
             components.append((yield from test.measure(translations, texts, self._show, component_rng)))
         return self.adjusted_finding(components)
 
+    def _read(self, returned: str, text: Text, language: str) -> Reading:
+        return read_marks(returned, text, language, self.catalog_attribute, by_grammar=self.source != "en")
+
     def _show(self, texts: Sequence[Text], translations: Translations) -> Asking:
         """Translate texts, and count the values that their translations mark.
 
         A text whose article came back elided ("L'") is asked once more with the indefinite article, which is not.
         """
-        attribute, language = self.catalog_attribute, translations.facts["language"]
+        language = translations.facts["language"]
         for chunk in chunks(texts, BATCH):
-            replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in chunk]
+            replies = yield [
+                Probe(f"{language}/{text.name}", Translate(text.text, self.source, language)) for text in chunk
+            ]
             retry_texts: list[Text] = []
             for text, reply in zip(chunk, replies, strict=True):
-                reading = read_hop(text.text, reply) or read_marks(str(reply.value), text, language, attribute)
-                if reading.unusable == ELIDED:
+                reading = read_hop(text.text, reply) or self._read(str(reply.value), text, language)
+                if reading.unusable == ELIDED and self.source == "en":
                     retry_texts.append(with_indefinite_article(text))
                 else:
                     translations.count(text, reading, returned=reply.value)
@@ -127,7 +139,7 @@ class OneHop(TranslationMethod):
                 Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in retry_texts
             ]
             for text, reply in zip(retry_texts, replies, strict=True):
-                reading = read_hop(text.text, reply) or read_marks(str(reply.value), text, language, attribute)
+                reading = read_hop(text.text, reply) or self._read(str(reply.value), text, language)
                 translations.count(text, reading, returned=reply.value)
 
 
@@ -142,12 +154,15 @@ def with_indefinite_article(text: Text) -> Text:
     return Text(f"{text.name}/indefinite", text.block, sentence_text, (new_sentence,))
 
 
-def read_marks(returned: str, text: Text, language: str, attribute: Attribute) -> Reading:
-    """Read the attribute's mark in each sentence of a text in the target language."""
+def read_marks(returned: str, text: Text, language: str, attribute: Attribute, *, by_grammar: bool = False) -> Reading:
+    """Read the attribute's mark in each sentence of a text in the target language.
+
+    Sentences without an article ("Ich bin Zahnärztin") are read `by_grammar`.
+    """
     pieces = align(without_dots(normalise_answer(returned)), len(text.sentences))
     if pieces is None:
         return Reading(unusable="sentence-count")
-    marks = [attribute.read_one_hop(piece, language) for piece in pieces]
+    marks = [attribute.read_one_hop(piece, language, by_grammar=by_grammar) for piece in pieces]
     if any(mark is None for mark in marks):
         elided = any(attribute.elides(piece, language) for piece in pieces)
         return Reading(unusable=ELIDED if elided else "no-mark-found")

@@ -16,12 +16,13 @@ from annotated_types import Gt, Lt, MaxLen
 
 from assay.bounds import refuse_repeats
 from assay.catalog import Attribute, Construction, Frame, check_language, construction
+from assay.catalog.source_languages import source_language
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.held_back import check_statements
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, capacity, halves
-from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
+from assay.methods.translation.collection import Reading, Translations, chunks, read_hop, read_text
 from assay.model import Component, Probe, Translate
 from assay.references import HeldBack
 from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
@@ -73,9 +74,11 @@ class RoundTrip(TranslationMethod):
         refuse_repeats("templates", self.templates)
         for index, language in enumerate(self.languages):
             check_language(language, f"languages.{index}")
-            if language.split("-")[0].lower() == "en":
+            if self.source == "en" and language.split("-")[0].lower() == "en":
                 raise SpecificationError("English cannot be its own middle language", f"languages.{index}")
         for index, template in enumerate(self.templates):
+            if self.source != "en" and template != BASE:
+                raise SpecificationError(f"texts in {self.source} have the template 'base' only", f"templates.{index}")
             if not construction(template, f"templates.{index}").supports(attribute):
                 raise SpecificationError(
                     f"the template {template!r} has no slot for {self.attribute}; 'base' has", f"templates.{index}"
@@ -83,7 +86,7 @@ class RoundTrip(TranslationMethod):
         if self.held_back:
             check_statements(self.held_back, "held_back")
         for template in self.templates:
-            max_texts = capacity(attribute, self._construction(template), self.blocks)
+            max_texts = capacity(self._worded_attribute, self._construction(template), self.blocks, self.occupations)
             self.refuse_oversize(max_texts, f"sentences of the template {template!r}")
 
     @property
@@ -92,21 +95,33 @@ class RoundTrip(TranslationMethod):
         return tuple((language, template) for language in self.languages for template in self.templates)
 
     @staticmethod
-    def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:
+    def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec], source: str = "en") -> int:
         """Count the texts per block that can be written without repeating a sentence."""
+        if source != "en":
+            texts = source_language(source, attribute.name)
+            return capacity(texts.attribute(attribute), texts.base, blocks, texts.occupations)
         return capacity(attribute, construction(template), blocks)
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
-        """List the direction from English into every language, then the directions back."""
-        return [("en", language) for language in self.languages] + [(language, "en") for language in self.languages]
+        """List the direction from the source into every language, then the directions back."""
+        there = [(self.source, language) for language in self.languages]
+        return there + [(language, source) for source, language in there]
 
     def with_held_back(self, material: HeldBack) -> RoundTrip:
         """Return the method with further frames of ``base``, if it is measured, that the attribute's values fit."""
         attribute = self.catalog_attribute
         fitting = tuple(statement for statement in material.statements if Frame("", statement).fits(attribute))
-        return replace(self, held_back=fitting if BASE in self.templates else ())
+        return replace(self, held_back=fitting if BASE in self.templates and self.source == "en" else ())
+
+    @property
+    def _worded_attribute(self) -> Attribute:
+        """The attribute in the words of the source language."""
+        texts = self.source_texts
+        return self.catalog_attribute if texts is None else texts.attribute(self.catalog_attribute)
 
     def _construction(self, template: str) -> Construction:
+        if (texts := self.source_texts) is not None:
+            return texts.base
         shipped = construction(template)
         if template != BASE or not self.held_back:
             return shipped
@@ -124,7 +139,7 @@ class RoundTrip(TranslationMethod):
         words, numbers = rng.spawn(2)
         attribute = self.catalog_attribute
         writers = (  # written once, so that all languages are compared on the same texts
-            BlockWriter(attribute, self._construction(template), self.blocks, writer_rng)
+            BlockWriter(self._worded_attribute, self._construction(template), self.blocks, writer_rng, self.occupations)
             for template, writer_rng in zip(self.templates, words.spawn(len(self.templates)), strict=True)
         )
         texts = {template: cache(writer.more) for template, writer in zip(self.templates, writers, strict=True)}
@@ -142,15 +157,18 @@ class RoundTrip(TranslationMethod):
             components.append((yield from test.measure(translations, texts[template], self._show, component_rng)))
         return self.adjusted_finding(components)
 
+    def _read(self, returned: str, text: Text) -> Reading:
+        return read_text(returned, len(text.sentences), self.catalog_attribute, self.source_texts)
+
     def _show(self, texts: Sequence[Text], translations: Translations) -> Asking:
         """Translate texts there and back, and count the values that return."""
-        attribute, language = self.catalog_attribute, translations.facts["language"]
+        language = translations.facts["language"]
         # two parts, so that no two versions of a sentence come close together
         for chunk in (batch for part in halves(texts) for batch in chunks(part, BATCH)):
             out = yield [
                 Probe(
                     f"{translations.name}/{text.name}/out",
-                    Translate(text.text, "en", language),
+                    Translate(text.text, self.source, language),
                     text.versions_of("out"),
                 )
                 for text in chunk
@@ -163,10 +181,12 @@ class RoundTrip(TranslationMethod):
                     there.append((text, str(reply.value)))
             back = yield [
                 Probe(
-                    f"{translations.name}/{text.name}/back", Translate(middle, language, "en"), text.versions_of("back")
+                    f"{translations.name}/{text.name}/back",
+                    Translate(middle, language, self.source),
+                    text.versions_of("back"),
                 )
                 for text, middle in there
             ]
             for (text, middle), reply in zip(there, back, strict=True):
-                reading = read_hop(middle, reply) or read_text(str(reply.value), len(text.sentences), attribute)
+                reading = read_hop(middle, reply) or self._read(str(reply.value), text)
                 translations.count(text, reading, middle=middle, returned=reply.value)

@@ -43,6 +43,7 @@ PHRASES: Mapping[str, str] = {
     "error-marks": "the engine marked most words as unknown",
     "empty": "the answer was empty",
     "not-english": "what came back was not English",
+    "not-source-language": "what came back was not in the source language",
     "elided-article": "the article was elided, so that it showed no gender",
     "no-mark-found": "no article or pronoun showed a gender",
     "same-answer": "the same answer was given to many different texts",

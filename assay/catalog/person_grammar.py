@@ -1,0 +1,289 @@
+"""Gender of a person in a sentence of another language, read from nouns, articles, adjectives and verbs.
+
+The rules are data: one file a language in ``assay/catalog/grammar`` (docs/extending.md). Each kind of word is one
+reading. If two readings conflict, or none is possible, there is no result.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+from assay.catalog.answer_text import normalise_answer
+from assay.catalog.tables import read_table
+
+GENDERS = ("he", "she")
+
+MOST_BEFORE = 2
+"""Maximum number of words from a determiner to its noun, with one adjective between them."""
+
+_WORD = re.compile(r"[^\s.,;:!?()\[\]\"“”„«»…।؟،؛/|*–—-]+")
+_CLAUSE_END = re.compile(r"[.,;:!?()…।؟،؛–—]")
+_BOTH_FORMS = re.compile(r"[^\W\d_]\s?[/(*_·:][-\s]?[^\W\d_]|[^\W\d_]\s-[^\W\d_]{1,4}\b")
+_ARABIC_MARKS = re.compile(r"[\u064b-\u0652\u0640\u0591-\u05c7]")
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A form of a noun for a person; `gender` is ``None`` if it fits both."""
+
+    gender: str | None
+    person: str
+    """English noun that it translates."""
+    base: bool
+    """Whether it is the form of the dictionary: the subject's."""
+    paired: bool
+    """Whether the language has another form for the other gender."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a sentence, in lower case, with its begin and end."""
+
+    text: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class PersonGrammar:
+    """How a language shows the gender of a person.
+
+    Attributes
+    ----------
+    people : mapping of str to str
+        Words for each English noun, separated by blanks: ``"enfermero/enfermera"`` (he and she), ``"dentista"`` (both),
+        ``"fontanero/"`` (only he), ``"/comadrona"`` (only she). An underscore is a blank.
+    inflections : mapping of str to sequence of (str, str)
+        For each gender, endings of nouns with all endings that replace them; the first ending that fits counts.
+    determiners : mapping of str to sequence of str
+        Words before a noun that show its gender.
+    attributes : mapping of str to str
+        Pattern of an adjective before the noun, by gender.
+    predicates : mapping of str to str
+        Pattern of a verb or adjective that is said of the subject, by gender.
+    phrases : mapping of str to str
+        Pattern of a determiner with a noun that fits both genders, where only the two together show it: German cases.
+    pronouns : mapping of str to str
+        Pattern of pronouns that conflict with a noun of the other gender. Where a noun for men is used of women as
+        well, no pronoun conflicts with it.
+    referring : str
+        Pattern of a sentence whose pronoun makes a person in a noun for men a woman, if no other woman is in it.
+    endings : mapping of str to str
+        Pattern of nouns for persons that `people` does not list, by gender.
+    prefixes : sequence of str
+        Particles that are written together with a noun.
+    blocked_by : sequence of str
+        Words after a subject with which its verb does not agree: the Hindi ergative.
+    clause : sequence of str
+        Words that begin another clause.
+    forms_open : bool
+        Whether a noun that fits both genders leaves the gender open (Dutch), because nothing else would show it.
+    """
+
+    people: Mapping[str, str]
+    inflections: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    determiners: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    predicates: Mapping[str, str] = field(default_factory=dict)
+    phrases: Mapping[str, str] = field(default_factory=dict)
+    pronouns: Mapping[str, str] = field(default_factory=dict)
+    endings: Mapping[str, str] = field(default_factory=dict)
+    prefixes: Sequence[str] = ()
+    blocked_by: Sequence[str] = ()
+    clause: Sequence[str] = ()
+    forms_open: bool = False
+    referring: str = ""
+
+    def read(self, sentence: str, person: str | None = None) -> str | None:
+        """Return the gender that a sentence gives to a person.
+
+        Parameters
+        ----------
+        sentence : str
+            One sentence of this language.
+        person : str, optional
+            English noun of the person, to whom the sentence's pronoun refers; left out, the first person is read.
+
+        Returns
+        -------
+        str or None
+            ``"he"``, ``"she"``, ``"neutral"`` if the form fits both in a language where nothing else shows the gender,
+            or ``None`` if nothing was understood or two readings conflict.
+        """
+        text = _simple(sentence)
+        if person is None and _BOTH_FORMS.search(text):
+            return None
+        words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
+        results = [self._at(text, words, *hit) for hit in self._nouns(words, person)]
+        if person is None:
+            results = results[:1]
+        if results:
+            if len(set(results)) > 1:
+                return None
+            if not self._contradicted(text, results[0]):
+                return results[0]
+            women = any(noun.gender == "she" for *_, nouns in self._nouns(words, None) for noun in nouns)
+            decided = self.referring and not women and person and re.fullmatch(self.referring, text)
+            return "she" if decided and results[0] == "he" else None
+        if person is not None:
+            return None
+        return self._without_noun(text, words)
+
+    def _contradicted(self, text: str, gender: str | None) -> bool:
+        """Return whether all pronouns of a sentence that can conflict with a noun have the other gender."""
+        referred = {name for name, its in self.pronouns.items() if re.search(rf"(?<!\w)(?:{its})(?!\w)", text)}
+        return gender in GENDERS and bool(referred) and gender not in referred
+
+    def _nouns(self, words: Sequence[Word], person: str | None) -> Iterator[tuple[int, int, Sequence[Noun]]]:
+        """Yield the first and the last index of each noun for the person, with its possible meanings."""
+        index = 0
+        while index < len(words):
+            for length in range(self._longest, 0, -1):
+                phrase = " ".join(word.text for word in words[index : index + length])
+                nouns = self._lookup(phrase) if index + length <= len(words) else ()
+                if nouns:
+                    fitting = [noun for noun in nouns if person is None or noun.person == person]
+                    if fitting:
+                        yield index, index + length - 1, fitting
+                    index += length - 1
+                    break
+            index += 1
+
+    def _lookup(self, phrase: str) -> Sequence[Noun]:
+        if nouns := self._forms.get(phrase, ()):
+            return nouns
+        for prefix in self.prefixes:
+            if phrase.startswith(prefix) and (nouns := self._forms.get(phrase.removeprefix(prefix), ())):
+                return nouns
+        return ()
+
+    def _at(self, text: str, words: Sequence[Word], first: int, last: int, nouns: Sequence[Noun]) -> str | None:
+        """Combine the readings of one noun and of the words that agree with it."""
+        genders = {noun.gender for noun in nouns}
+        own = genders.pop() if len(genders) == 1 else None
+        determined = self._determiner(text, words, first)
+        if own is None and first and self.phrases:
+            determined = _matching(self.phrases, f"{words[first - 1].text} {words[last].text}") or determined
+        readings = {reading for reading in (own, determined) if reading}
+        if len(readings) > 1:
+            # "la juez": the noun has no form for women; "un ama": it has no form for men
+            return None if any(noun.paired for noun in nouns) else "she"
+        subject = any(noun.base for noun in nouns) and first <= MOST_BEFORE
+        if subject and (said := self._predicate(text, words, first, last)):
+            if readings and said not in readings:
+                return said if own and not determined and not any(noun.paired for noun in nouns) else None
+            return said
+        if readings:
+            return readings.pop()
+        return "neutral" if self.forms_open and None in {noun.gender for noun in nouns} else None
+
+    def _determiner(self, text: str, words: Sequence[Word], first: int) -> str | None:
+        """Return the gender of the determiner or adjective before a noun."""
+        for index in range(first - 1, max(-1, first - 1 - MOST_BEFORE), -1):
+            if _CLAUSE_END.search(text[words[index].end : words[first].begin]) or self._lookup(words[index].text):
+                return None
+            if index == first - 1 and (gender := _matching(self.attributes, words[index].text)):
+                return gender
+            if words[index].text in self._determined:
+                return self._determined[words[index].text]
+        return None
+
+    def _predicate(self, text: str, words: Sequence[Word], first: int, last: int) -> str | None:
+        """Return the gender of the verbs of the subject's clause, or ``None`` if they differ or show none."""
+        clause = [word for word in words[:first] if not _CLAUSE_END.search(text[word.end : words[first].begin])]
+        for word in words[last + 1 :]:
+            between = text[words[last].end : word.begin]
+            another = self._lookup(word.text) and not _matching(self.predicates, word.text)
+            if another or word.text in self.clause or _CLAUSE_END.search(between):
+                break
+            if word.text in self.blocked_by:
+                return None
+            clause.append(word)
+        genders = {gender for word in clause if (gender := _matching(self.predicates, word.text))}
+        return genders.pop() if len(genders) == 1 else None
+
+    def _without_noun(self, text: str, words: Sequence[Word]) -> str | None:
+        """Read a sentence whose noun is not listed: by the ending of the noun and by the verb."""
+        for index, word in enumerate(words):
+            nouns = [
+                candidate for candidate in GENDERS if (ends := self.endings.get(candidate)) and _ends(ends, word.text)
+            ]
+            if len(nouns) == 1:
+                noun = Noun(nouns[0], "", base=True, paired=nouns[0] == "she")
+                return self._at(text, words, index, index, [noun])
+        if any(word.text in self.blocked_by for word in words):
+            return None
+        genders = {gender for word in words if (gender := _matching(self.predicates, word.text))}
+        return genders.pop() if len(genders) == 1 else None
+
+    @cached_property
+    def _determined(self) -> Mapping[str, str | None]:
+        """The gender of each determiner; ``None`` for those of both."""
+        genders: dict[str, str | None] = {}
+        for name, determiners in self.determiners.items():
+            for word in determiners:
+                genders[word] = None if word in genders or name not in GENDERS else name
+        return genders
+
+    @cached_property
+    def _forms(self) -> Mapping[str, Sequence[Noun]]:
+        """All inflected forms of the listed nouns."""
+        forms: dict[str, list[Noun]] = {}
+        for person, listed in self.people.items():
+            for entry in listed.split():
+                he, slash, she = entry.partition("/")
+                pair = [(he, "he"), (she, "she")] if slash else [(he, None)]
+                for word, gender in pair:
+                    for number, form in enumerate(self._inflected(word.replace("_", " "), gender)):
+                        noun = Noun(
+                            gender, person.replace("-", " "), base=number == 0, paired=bool(slash and he and she)
+                        )
+                        forms.setdefault(_simple(form), []).append(noun)
+        return forms
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(form.count(" ") for form in self._forms) + 1
+
+    def _inflected(self, word: str, gender: str | None) -> Sequence[str]:
+        if not word:
+            return ()
+        for ending, replacements in self.inflections.get(gender or "both", self.inflections.get("he", ())):
+            if word.endswith(ending):
+                stem = word.removesuffix(ending)
+                return tuple(dict.fromkeys((word, *(stem + new.strip("-") for new in replacements.split()))))
+        return (word,)
+
+
+def _simple(text: str) -> str:
+    """Return a text in lower case, composed, with apostrophes that end their word, and without vowel marks."""
+    lower = unicodedata.normalize("NFC", normalise_answer(text).casefold())
+    return _ARABIC_MARKS.sub("", lower.replace("ё", "е").replace("' ", "'").replace("'", "' "))
+
+
+def _ends(pattern: str, word: str) -> bool:
+    return re.search(rf"(?:{pattern})$", word) is not None
+
+
+def _matching(patterns: Mapping[str, str], word: str) -> str | None:
+    """Return the only gender whose pattern fits a whole word."""
+    genders = [gender for gender, pattern in patterns.items() if re.fullmatch(pattern, word)]
+    return genders[0] if len(genders) == 1 else None
+
+
+@cache
+def grammars() -> Mapping[str, PersonGrammar]:
+    """Return the grammar of every language that has a file, by the language's code."""
+    names = sorted(entry.name.removesuffix(".toml") for entry in files("assay.catalog").joinpath("grammar").iterdir())
+    return {name: _grammar(name) for name in names if not name.startswith("_")}
+
+
+def _grammar(language: str) -> PersonGrammar:
+    table: dict[str, Any] = dict(read_table(f"grammar/{language}"))
+    return PersonGrammar(**{name: table[name] for name in PersonGrammar.__dataclass_fields__ if name in table})
