@@ -183,8 +183,8 @@ class Attribute:
 
         Only the first article or pronoun counts: later ones may belong to another noun. The ending of a
         noun is not read, so "L'infirmière" cannot be read. In a language without such articles, and for a `person`
-        (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's grammar is read: nouns,
-        articles, adjectives and verbs.
+        (an English noun, to whom the sentence's pronoun refers), or `by_grammar`, the language's grammar is read:
+        nouns, articles, adjectives and verbs.
 
         Returns
         -------

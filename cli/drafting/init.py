@@ -153,9 +153,8 @@ def _lines(draft: Draft, file: Path) -> Iterator[str]:
     yield f"# All fields: assay methods {method}; other methods: assay methods --kind {target['kind']}"
     yield f'method = "{method}"\nattribute = "gender"'
     if Kind(target["kind"]) is Kind.TRANSLATOR:
-        yield '# Languages to translate to and back.\nlanguages = ["es"]
-# Language of the texts: en, es, fr, de, it or pt.
-source = "en"'
+        yield '# Languages to translate to and back.\nlanguages = ["es"]'
+        yield '# Language of the texts: en, es, fr, de, it or pt.\nsource = "en"'
 
 
 def _toml(value: Any) -> str:
