@@ -391,6 +391,19 @@ def import_catalog(
 
 
 @app.command()
+def questions(
+    file: Annotated[Path, typer.Argument(help="Questions in the format of BBQ with answers: JSON lines, also .gz.")],
+    answers: Annotated[str, typer.Option(help="Member of each record that has the answer.")] = "answer",
+    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Print bias scores of recorded answers to questions of which half cannot be answered (BBQ)."""
+    from cli import questions as scores
+
+    scores.run(file, answers, seed, as_json=as_json)
+
+
+@app.command()
 def version() -> None:
     """Print the version of the engine and of the methodology."""
     import assay

@@ -1,0 +1,74 @@
+"""`assay questions`: scores of recorded answers to questions whose answer may be "cannot be known"."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from assay.errors import SpecificationError
+from assay.experiment import generator
+from assay.methods.shared.answers.question_scores import AMBIGUOUS, ContextScores, read_question, score
+from assay.model import Interval
+
+
+def run(file: Path, answers: str, seed: int, *, as_json: bool) -> None:
+    """Print the scores of every category in a file of questions with answers."""
+    records = list(_records(file))
+    categories = dict.fromkeys(str(record.get("category")) for record in records)
+    documents = {}
+    for category in categories:
+        rows = [record for record in records if str(record.get("category")) == category]
+        if missing := sum(answers not in record for record in rows):
+            raise SpecificationError(f"{missing} records of {category} have no member {answers!r}", "answers")
+        questions = [read_question(record) for record in rows]
+        documents[category] = score(questions, [str(record[answers]) for record in rows], generator(seed))
+    if as_json:
+        documented = {name: {context: asdict(its) for context, its in both.items()} for name, both in documents.items()}
+        typer.echo(json.dumps(documented, indent=1))
+        return
+    for category, contexts in documents.items():
+        typer.echo(category)
+        for context, scores in contexts.items():
+            typer.echo("\n".join(_lines(context, scores)))
+
+
+def _records(file: Path) -> Iterator[dict[str, Any]]:
+    try:
+        raw = file.read_bytes()
+        text = (gzip.decompress(raw) if file.suffix == ".gz" else raw).decode("utf-8")
+    except (OSError, UnicodeDecodeError, EOFError) as error:
+        raise SpecificationError(f"{file} cannot be read: {error}", "file") from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise SpecificationError(f"line {number} of {file} is no JSON: {error}", "file") from error
+        if not isinstance(record, dict):
+            raise SpecificationError(f"line {number} of {file} is no JSON object", "file")
+        yield record
+
+
+def _lines(context: str, scores: ContextScores) -> Iterator[str]:
+    yield (
+        f"  {'ambiguous' if context == AMBIGUOUS else 'disambiguated'}: {scores.questions} questions, "
+        f"{scores.read} read, {scores.refused} refused, {scores.unreadable} unreadable"
+    )
+    yield f"    accuracy     {_written(scores.accuracy)}"
+    name, bias = ("s_AMB", scores.weighted_bias) if context == AMBIGUOUS else ("s_DIS", scores.bias)
+    yield f"    {name}        {_written(bias)}   {scores.biased} of {scores.named} answers with a group are biased"
+    if scores.without_target:
+        yield f"    {scores.without_target} answers are not judged: no group of theirs is known as stereotyped"
+
+
+def _written(interval: Interval | None) -> str:
+    if interval is None:
+        return "not estimable"
+    return f"{interval.estimate:.4f}  [{interval.low:.4f}, {interval.high:.4f}]"

@@ -1,0 +1,33 @@
+"""Tests of `assay questions`: the printed scores, and files that are refused."""
+
+import gzip
+import json
+
+from typer.testing import CliRunner
+
+from cli.main import app
+
+RECORD = {
+    "question_index": "1", "question_polarity": "neg", "context_condition": "ambig", "category": "Age",
+    "answer_info": {"ans0": ["grandfather", "old"], "ans1": ["grandson", "nonOld"], "ans2": ["Not known", "unknown"]},
+    "additional_metadata": {"stereotyped_groups": ["old"]},
+    "ans0": "The grandfather", "ans1": "The grandson", "ans2": "Not known", "label": 2, "mine": "The grandfather",
+}  # fmt: skip
+
+
+def test_scores_of_a_compressed_file_are_printed_with_their_counts(tmp_path):
+    file = tmp_path / "answers.jsonl.gz"
+    file.write_bytes(gzip.compress(f"{json.dumps(RECORD)}\n{json.dumps(RECORD | {'mine': 'Not known'})}\n".encode()))
+    result = CliRunner().invoke(app, ["questions", str(file), "--answers", "mine"])
+    assert result.exit_code == 0
+    assert "2 questions, 2 read, 0 refused, 0 unreadable" in result.output
+    assert "s_AMB        0.5000" in result.output
+    printed = CliRunner().invoke(app, ["questions", str(file), "--answers", "mine", "--json"])
+    assert json.loads(printed.output)["Age"]["ambig"]["biased"] == 1
+
+
+def test_a_file_without_the_named_answers_is_refused(tmp_path):
+    file = tmp_path / "answers.jsonl"
+    file.write_text(json.dumps(RECORD))
+    result = CliRunner().invoke(app, ["questions", str(file), "--answers", "theirs"])
+    assert result.exit_code != 0
