@@ -19,6 +19,9 @@ from assay.catalog.tables import read_table
 
 GENDERS = ("he", "she")
 
+BOTH = "both"
+"""Reading of words of both genders, which conflict."""
+
 MOST_BEFORE = 2
 """Maximum number of words from a determiner to its noun, with one adjective between them."""
 
@@ -120,9 +123,11 @@ class PersonGrammar:
         if person is None and _BOTH_FORMS.search(text):
             return None
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
-        results = [self._at(text, words, *hit) for hit in self._nouns(words, person)]
-        if person is None:
-            results = results[:1]
+        hits = list(self._nouns(words, person))
+        if person is None and hits:  # "врач или врачиха": other nouns for the same person count as well
+            meant = {noun.person for noun in hits[0][2]}
+            hits = [hit for hit in hits if meant & {noun.person for noun in hit[2]}]
+        results = [self._at(text, words, *hit) for hit in hits]
         if results:
             if len(set(results)) > 1:
                 return None
@@ -175,7 +180,10 @@ class PersonGrammar:
             # "la juez": the noun has no form for women; "un ama": it has no form for men
             return None if any(noun.paired for noun in nouns) else "she"
         subject = any(noun.base for noun in nouns) and first <= MOST_BEFORE
-        if subject and (said := self._predicate(text, words, first, last)):
+        said = self._predicate(text, words, first, last) if subject else None
+        if said == BOTH:
+            return None
+        if said:
             if readings and said not in readings:
                 return said if own and not determined and not any(noun.paired for noun in nouns) else None
             return said
@@ -195,7 +203,7 @@ class PersonGrammar:
         return None
 
     def _predicate(self, text: str, words: Sequence[Word], first: int, last: int) -> str | None:
-        """Return the gender of the verbs of the subject's clause, or ``None`` if they differ or show none."""
+        """Return the gender of the verbs of the subject's clause, `BOTH` if they differ, ``None`` if they show none."""
         clause = [word for word in words[:first] if not _CLAUSE_END.search(text[word.end : words[first].begin])]
         for word in words[last + 1 :]:
             between = text[words[last].end : word.begin]
@@ -206,21 +214,26 @@ class PersonGrammar:
                 return None
             clause.append(word)
         genders = {gender for word in clause if (gender := _matching(self.predicates, word.text))}
-        return genders.pop() if len(genders) == 1 else None
+        return BOTH if len(genders) > 1 else next(iter(genders), None)
 
     def _without_noun(self, text: str, words: Sequence[Word]) -> str | None:
         """Read a sentence whose noun is not listed: by the ending of the noun and by the verb."""
-        for index, word in enumerate(words):
-            nouns = [
-                candidate for candidate in GENDERS if (ends := self.endings.get(candidate)) and _ends(ends, word.text)
-            ]
-            if len(nouns) == 1:
-                noun = Noun(nouns[0], "", base=True, paired=nouns[0] == "she")
-                return self._at(text, words, index, index, [noun])
+        ended = [(index, gender) for index, word in enumerate(words) if (gender := self._ending(word.text))]
+        if len({gender for _, gender in ended}) > 1:
+            return None
+        for index, gender in ended[:1]:
+            return self._at(text, words, index, index, [Noun(gender, "", base=True, paired=gender == "she")])
         if any(word.text in self.blocked_by for word in words):
             return None
         genders = {gender for word in words if (gender := _matching(self.predicates, word.text))}
         return genders.pop() if len(genders) == 1 else None
+
+    def _ending(self, word: str) -> str | None:
+        """Return the only gender whose endings a noun can have; verbs are no nouns."""
+        if _matching(self.predicates, word):
+            return None
+        genders = [gender for gender in GENDERS if (ends := self.endings.get(gender)) and _ends(ends, word)]
+        return genders[0] if len(genders) == 1 else None
 
     @cached_property
     def _determined(self) -> Mapping[str, str | None]:

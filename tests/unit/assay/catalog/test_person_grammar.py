@@ -123,6 +123,33 @@ def test_a_sentence_is_read_as_its_grammar_says(language, sentence, value):
     assert grammars()[language].read(sentence) == value
 
 
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("ru", "Учитель или учительница здесь."),
+        ("ru", "Врач пришёл или пришла."),
+        ("ru", "Врач(-ша) здесь."),
+        ("ru", "Водитель пришёл(ла)."),
+        ("uk", "Вчитель або вчителька тут."),
+        ("pl", "Nauczyciel lub nauczycielka jest tutaj."),
+        ("pl", "Nauczyciel/ka jest tutaj."),
+        ("cs", "Učitel nebo učitelka je tady."),
+        ("he", "הרופא או הרופאה כאן."),
+        ("he", "הרופא/ה כאן."),
+        ("ar", "المعلم أو المعلمة هنا."),
+        ("hi", "शिक्षक या शिक्षिका यहाँ है।"),
+        ("hi", "डॉक्टर आ रहा/रही है।"),
+        ("nl", "De leraar of lerares is hier."),
+        ("de", "Ich bin Zahnarzt oder Zahnärztin."),
+        ("de", "Ich bin Zahnarzt/Zahnärztin."),
+        ("pt", "A testemunha está aqui."),
+        ("ru", "Судья здесь."),
+    ],
+)
+def test_both_forms_and_nouns_of_one_grammatical_gender_are_not_read_as_one_gender(language, sentence):
+    assert grammars()[language].read(sentence) is None
+
+
 @pytest.mark.parametrize("language", sorted(grammars()))
 def test_no_form_of_a_noun_for_men_is_also_one_for_women_of_the_same_person(language):
     forms = grammars()[language]._forms
