@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from assay.catalog.tables import read_table
-from assay.catalog.values import Attribute
+from assay.catalog.values import Attribute, Value
 
 
 @cache
@@ -27,16 +27,30 @@ def people(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
     There are as many words for each value; none if the catalog has no words for a value.
     """
     table = read_table("profiles")["people"]
-    names = read_table("profiles").get("names", {}).get(attribute.name, {})
     names_of_values = {}
     for value in attribute.values:
         nouns = table.get(attribute.name, {}).get(value.name, ())
         if value.forms and (attribute.persons or "adjective" in value.forms):
             patterns = attribute.persons or table["nouns"]
             nouns = (*nouns, *(pattern.format_map(value.forms) for pattern in patterns))
-        names_of_values[value.name] = (*nouns, *value.nouns, *value.people, *names.get(value.name, ()))
-    fewest = min(len(words) for words in names_of_values.values())
-    return {name: words[:fewest] for name, words in names_of_values.items()} if fewest else {}
+        names_of_values[value.name] = (*nouns, *value.nouns, *_names(attribute, value))
+    return _paired(names_of_values)
+
+
+def names(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
+    """Return first names of people with each value, paired by position; none if names do not indicate a value."""
+    return _paired({value.name: _names(attribute, value) for value in attribute.values})
+
+
+def _names(attribute: Attribute, value: Value) -> tuple[str, ...]:
+    more_names = read_table("profiles").get("names", {}).get(attribute.name, {})
+    return (*value.people, *more_names.get(value.name, ()))
+
+
+def _paired(words_by_value: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """Return as many words for each value as the value with the fewest has."""
+    fewest = min(len(words) for words in words_by_value.values())
+    return {name: words[:fewest] for name, words in words_by_value.items()} if fewest else {}
 
 
 def write_profile(frame: str, person: str, content: str) -> str:

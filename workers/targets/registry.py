@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
-from assay.errors import UnknownName
+from assay.errors import SpecificationError, UnknownName
 from assay.model import Kind
 from workers.egress import Egress
 from workers.targets.adapter import Adapter, Target
@@ -25,6 +25,7 @@ from workers.targets.protocols.custom.adapter import Custom, CustomLooker
 from workers.targets.protocols.deep_translator import DeepTranslator
 from workers.targets.protocols.deepl import DeepL
 from workers.targets.protocols.google import Google
+from workers.targets.protocols.http.decider import Decider
 from workers.targets.protocols.huggingface.images import HfImages
 from workers.targets.protocols.huggingface.inference import HfInference, HfLanguageModel
 from workers.targets.protocols.kserve import Kserve
@@ -73,6 +74,9 @@ BY_KIND: Mapping[tuple[str, Kind], Any] = {
 }
 """Adapter classes for one protocol and kind of service, instead of the protocol's usual class."""
 
+DECIDING = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
+"""Kinds of service that a language model with a decision is."""
+
 ENTRY_POINTS = "assay.protocols"
 
 _HERE: dict[str, type[Adapter]] = {}
@@ -112,6 +116,15 @@ def offered(protocol: str) -> type[Adapter] | Preset:
     return adapter
 
 
+def kinds_of(adapter: type[Adapter] | Preset) -> frozenset[Kind]:
+    """Return the kinds of service that a protocol speaks to; a language model with a decision is of two more."""
+    settings_type: Any = (
+        _adapters()[adapter.base].settings_type if isinstance(adapter, Preset) else adapter.settings_type
+    )
+    decides = adapter is not OpenAIImages and any(setting.name == "decision" for setting in fields(settings_type))
+    return adapter.kinds | DECIDING if decides and Kind.LANGUAGE_MODEL in adapter.kinds else adapter.kinds
+
+
 def offer_here(adapter: type[Adapter]) -> None:
     """Offer a protocol in this process only, without listing it: for the command line, never for the API."""
     _HERE[adapter.protocol] = adapter
@@ -120,8 +133,16 @@ def offer_here(adapter: type[Adapter]) -> None:
 def read_settings(protocol: str, kind: Kind, settings: Mapping[str, Any]) -> tuple[type[Adapter], Any]:
     """Return the adapter class of a protocol and its validated settings; a preset's own settings are added first."""
     adapter = offered(protocol)
+    decides = kind in DECIDING and settings.get("decision") is not None
+    if kind in kinds_of(adapter) - adapter.kinds and not decides:
+        raise SpecificationError(
+            f'a {kind} behind {protocol} is a model that decides: name what, such as {{"name": "hiring"}}, or a prompt '
+            "with its labels or its range",
+            "settings.decision",
+        )
     if isinstance(adapter, Preset):
-        settings, adapter = adapter.expanded(kind, settings), _adapters()[adapter.base]
+        expanded_kind = Kind.LANGUAGE_MODEL if decides else kind
+        settings, adapter = adapter.expanded(expanded_kind, settings), _adapters()[adapter.base]
     return adapter, read_fields(adapter.settings_type, settings, "settings")
 
 
@@ -139,8 +160,9 @@ def _facts(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
         if isinstance(adapter, Preset)
         else adapter.settings_type
     )
-    facts = [field.name for field in fields(ProtocolInfo) if field.name not in {"name", "settings_type"}]
-    return ProtocolInfo(name, settings_type=settings_type, **{fact: getattr(adapter, fact) for fact in facts})
+    own: dict[str, Any] = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
+    facts = [field.name for field in fields(ProtocolInfo) if field.name not in own]
+    return ProtocolInfo(**own, **{fact: getattr(adapter, fact) for fact in facts})
 
 
 NEUTRAL = "batch_maximum"
@@ -190,9 +212,13 @@ def address_of(target: Target) -> str:
 
 
 def keep_to_links(target: Target) -> Target:
-    """Return a chain with its limits narrowed to those of its links; return any other target unchanged."""
+    """Narrow the limits of a chain to those of its links, and the pace of a model that decides in several calls."""
     if target.protocol != Chain.protocol:
-        return target
+        pace = target.limits.requests_per_second
+        if pace is None or target.settings.get("decision") is None:
+            return target
+        _, settings = read_settings(target.protocol, target.kind, target.settings)
+        return replace(target, limits=replace(target.limits, requests_per_second=pace / settings.decision.most_calls))
     paths = read_fields(ChainSettings, target.settings, "settings").paths
     return replace(target, limits=tightened(target, _links(target), paths))
 
@@ -209,6 +235,10 @@ def connect(target: Target, egress: Egress) -> Adapter:
     """
     implementation: Any
     implementation, settings = read_settings(target.protocol, target.kind, target.settings)
+    if target.kind in DECIDING and getattr(settings, "decision", None) is not None:
+        model = replace(target, kind=Kind.LANGUAGE_MODEL, protocol=implementation.protocol)
+        inner = BY_KIND.get((implementation.protocol, Kind.LANGUAGE_MODEL), implementation)(model, settings, egress)
+        return Decider(target, settings.decision, inner)
     if implementation is Chain:
         return Chain(target, settings, [connect(link, egress) for link in _links(target)])
     adapter: Adapter = BY_KIND.get((implementation.protocol, target.kind), implementation)(target, settings, egress)

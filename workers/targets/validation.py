@@ -16,7 +16,7 @@ from workers.targets.chain.chain import Chain, ChainSettings, Link
 from workers.targets.presets.preset import Preset
 from workers.targets.protocols.deep_translator import DeepTranslator
 from workers.targets.protocols.uploaded import Uploaded
-from workers.targets.registry import ProtocolInfo, connect, keep_to_links, offered, protocols, read_settings
+from workers.targets.registry import ProtocolInfo, connect, keep_to_links, kinds_of, offered, protocols, read_settings
 from workers.targets.settings import TargetSettings, read_fields
 
 _SECRET_FILE = re.compile(r"[\x20-\x7e\t\r\n]{1,8192}", re.ASCII)
@@ -153,12 +153,13 @@ def _object(described: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _kind(name: Any, adapter: type[Adapter] | Preset) -> Kind:
-    offered = tuple(str(kind) for kind in sorted(adapter.kinds))
+    kinds = kinds_of(adapter)
+    offered = tuple(str(kind) for kind in sorted(kinds))
     try:
         kind = Kind(name)
     except ValueError:
         raise UnknownName("kind of service", str(name), tuple(Kind), "kind") from None
-    if kind not in adapter.kinds:
+    if kind not in kinds:
         raise SpecificationError(f"protocol {adapter.protocol} speaks to {', '.join(offered)}, not to {kind}", "kind")
     return kind
 

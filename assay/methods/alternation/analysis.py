@@ -19,6 +19,7 @@ from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_
 from assay.methods.alternation.influence import Leverage
 from assay.methods.alternation.judged import Judged, number_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
+from assay.methods.alternation.refusals import refused_group
 from assay.methods.shared.answers.of_profiles import Answers, lost_reason, too_few, too_many_labels
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import Case, like_those_asked
@@ -68,7 +69,9 @@ def judge_answers(task: Judged, tolerance: Tolerance, rng: np.random.Generator) 
     )
     detail = _common(answers, complete, task.not_within)
     if not labels or not complete or too_few(answers, len(complete)):
-        return [Measurement("output", answers.counts, tolerance, detail).give_up(lost_reason(answers, len(complete)))]
+        measurement = Measurement("output", answers.counts, tolerance, detail)
+        refused = refused_group(task, measurement, tolerance, rng)
+        return [refused or measurement.give_up(lost_reason(answers, len(complete)))]
     if (reason := too_many_labels(labels)) is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
     confidence, hidden = tolerance.confidence, tolerance.hidden_confidence

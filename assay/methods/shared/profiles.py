@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from assay.bounds import Bounded
 from assay.catalog import attribute as attribute_named
+from assay.catalog.decisions import Mention, decision, mentioned
 from assay.catalog.profiles import contents, frames, people, write_profile
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.explain import listed
@@ -80,6 +81,11 @@ class TextProfiles(Bounded):
         Maximum number of profiles; each is asked about once with each value.
     held_back : tuple of str
         Those of the frames and contents that the agency held back until this rating; the agency fills them in.
+    decision : str, optional
+        Decision of the catalog, such as ``hiring``, whose frames and facts are the cases of a model that decides.
+    mention : str, optional
+        How people are mentioned: ``explicit`` ("a 34-year-old woman") or ``name`` (names only). Left out: the catalog's
+        nouns and names; for a `decision`, ``explicit``.
     """
 
     frames: Annotated[tuple[str, ...], MaxLen(100)] = ()
@@ -87,20 +93,29 @@ class TextProfiles(Bounded):
     contents: Words = field(default_factory=dict)
     most: Annotated[int, Ge(10), Le(20_000)] = 4000
     held_back: Annotated[tuple[str, ...], MaxLen(100)] = ()
+    decision: Annotated[str, MaxLen(100)] | None = None
+    mention: Mention | None = None
 
     def filled_in(self, attribute: str) -> TextProfiles:
         """Fill in the fields that are not given from the catalog.
 
         Raise `SpecificationError`, which names the field, if one is missing or invalid.
         """
-        words_by_value = self.people or people(attribute_named(attribute))
+        shipped = None if self.decision is None else decision(self.decision, "texts.decision")
+        mention = self.mention or (None if shipped is None else "explicit")
+        words_by_value = self.people or (
+            people(attribute_named(attribute)) if mention is None else mentioned(attribute_named(attribute), mention)
+        )
         if not words_by_value:
             raise SpecificationError(f"the catalog has no people for {attribute}; name some", "texts.people")
         profiles = replace(
             self,
-            frames=self.frames or frames(),
+            frames=self.frames or (frames() if shipped is None else shipped.frames),
             people={name: tuple(words) for name, words in words_by_value.items()},
-            contents={side: tuple(words) for side, words in (self.contents or contents()).items()},
+            contents={
+                side: tuple(words)
+                for side, words in (self.contents or (contents() if shipped is None else shipped.contents)).items()
+            },
         )
         check_profiles(profiles)
         return profiles

@@ -67,6 +67,8 @@ class Ollama(HttpPredictor[OllamaSettings]):
 class OllamaModel(HttpLanguageModel[OllamaSettings]):
     """Adapter for ``/api/chat``, with one question per call."""
 
+    sends_system: bool = True
+
     protocol: ClassVar[str] = Ollama.protocol
     summary: ClassVar[str] = Ollama.summary
     settings_type: ClassVar[type] = OllamaSettings

@@ -18,10 +18,10 @@ from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.custom.answers import events_of, found, in_place, joined, rescaled
 from workers.targets.protocols.custom.expressions import Expression
 from workers.targets.protocols.custom.settings import CustomSettings
-from workers.targets.protocols.custom.templates import fill, fill_text, placeholders
+from workers.targets.protocols.custom.templates import fill, fill_text, placeholders, without
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json
 from workers.targets.protocols.http.images import accept_look, in_base64, labels_wanted, picture_of
-from workers.targets.protocols.http.language_model import ModelOutput, accept_worded, prompt_of, why_unasked
+from workers.targets.protocols.http.language_model import Decide, ModelOutput, accept_worded, prompt_of, why_unasked
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, json_of, rows_in, texts_in, why_not
 from workers.targets.protocols.http.translator import accept_text, named, texts_of, three_letters
 
@@ -45,6 +45,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         super().__init__(target, settings, egress)
         self.batch_limit = settings.batch_maximum if settings.batch == "array" else 1
         self.retriable: Container[int] = frozenset(settings.retriable_statuses)
+        self.sends_system = "system" in placeholders(settings.body)
         self._output = Expression(settings.output)
         self._numeric = (
             target.kind is Kind.REGRESSOR
@@ -73,7 +74,10 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         settings, values = self.settings, self._values(asks)
         headers = {name: fill_text(value, values) for name, value in settings.headers.items()}
         query = {name: fill_text(value, values) for name, value in settings.query.items()}
-        body = fill(settings.body, values, _items(values) if settings.repeats else ())
+        template = settings.body
+        if self.sends_system and values.get("system") is None:
+            template = without(template, "{system}")
+        body = fill(template, values, _items(values) if settings.repeats else ())
         in_path = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
         path = fill_text(settings.path, in_path)
         if query:
@@ -90,7 +94,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             first = translations[0]
             words = {"source": self.code(first.source), "target": self.code(first.target)}
             return {**words, "text": first.text, "texts": [ask.text for ask in translations]}
-        instruction = self.settings.choice_instruction
+        instruction = "" if self._apart(asks[0]) else self.settings.choice_instruction
         if prompts := [prompt_of(ask, instruction) for ask in asks if isinstance(ask, Worded)]:
             return {"text": prompts[0], "texts": prompts, **self._writing(asks[0])}
         predictions = [ask for ask in asks if isinstance(ask, Prediction)]
@@ -101,13 +105,20 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         """Return the values of the placeholders of a model's parameters; ``None`` leaves a parameter out."""
         settings = self.settings
         if not isinstance(ask, Write):
-            return {"max_tokens": settings.choice_tokens, "temperature": 0.0, "seed": 0, "stop": None}
+            system = (settings.choice_instruction or None) if self._apart(ask) else None
+            tokens = settings.choice_tokens
+            return {"max_tokens": tokens, "temperature": 0.0, "seed": 0, "stop": None, "system": system}
         return {
+            "system": None,
             "max_tokens": settings.writing_tokens,
             "temperature": settings.writing_temperature,
             "seed": ask.number,
             "stop": list(settings.writing_stop) or None,
         }
+
+    def _apart(self, ask: Ask) -> bool:
+        """Return whether the instruction of a question is a system message of its own."""
+        return isinstance(ask, Decide) and self.sends_system
 
     async def _send(self, request: Request, extra: Mapping[str, str] | None = None) -> Response:
         """Send a request; if the answer comes later, poll until it is complete or the time of a call is over."""

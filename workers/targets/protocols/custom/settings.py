@@ -28,7 +28,7 @@ WORDS = ("source", "target")
 PICTURED = ("image_b64", "media_type", "labels", "question")
 """Placeholders for image classifiers only."""
 
-WRITING = ("max_tokens", "temperature", "seed", "stop")
+WRITING = ("max_tokens", "temperature", "seed", "stop", "system")
 """Placeholders for language models only; if a setting leaves a value out, the member of the object is left out."""
 
 MOST_TIMES = 10
@@ -161,6 +161,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for placeholders without a value for this kind of service."""
         super().check_kind(kind)
+        kind = kind if self.decision is None else Kind.LANGUAGE_MODEL
         used = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
         strange = used & (set(WORDS) if kind is not Kind.TRANSLATOR else set())
         strange |= used & (set(WRITING) if kind is not Kind.LANGUAGE_MODEL else set())

@@ -74,6 +74,22 @@ def fill(template: Any, values: Mapping[str, Any], items: Sequence[Mapping[str, 
     return values[placeholder[1]] if placeholder and placeholder[1] else fill_text(template, values)
 
 
+def without(template: Any, text: str) -> Any:
+    """Return a JSON value without the strings that equal `text`, and what needs them; ``None`` if nothing remains.
+
+    An object of a list that holds such a string is left out whole, because a message without its content is none.
+    """
+    if isinstance(template, Mapping):
+        members = {key: (value, without(value, text)) for key, value in template.items()}
+        remaining = {key: rest for key, (value, rest) in members.items() if rest is not None or value is None}
+        return remaining if remaining or not template else None
+    if isinstance(template, list | tuple):
+        items = [item for item in template if not (isinstance(item, Mapping) and text in item.values())]
+        rest = [shortened for item in items if (shortened := without(item, text)) is not None]
+        return rest if rest or not template else None
+    return None if template == text else template
+
+
 def fill_text(template: str, values: Mapping[str, Any]) -> str:
     """Replace the placeholders in a string once; inserted values are not searched for placeholders."""
     return _PART.sub(lambda match: str(values[match[1]]) if match[1] else match[0][0], template)

@@ -112,6 +112,8 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     room: ClassVar[int] = 0
     """Maximum size of an answer in bytes, if it is larger than the operator's cap."""
     retriable: Container[int] = RETRIABLE_STATUSES
+    sends_system: bool = False
+    """Whether the instruction of a choice is sent as a system message, apart from the question."""
 
     def __init__(self, target: Target, settings: S, egress: Egress) -> None:
         self.settings, self.target = settings, target

@@ -90,12 +90,12 @@ Likelihoods = Sequence[tuple[str, float]]
 def lettered(ask: Choose) -> str:
     """Return a question followed by its options with their letters, one per line."""
     options = [f"{letter}. {option}" for letter, option in zip(LETTERS, ask.options, strict=False)]
-    return "\n".join([ask.text, "", *options])
+    return "\n".join([ask.text, "", *options]) if options else ask.text
 
 
 def completed_by_letter(ask: Choose, instruction: str) -> str:
     """Return a question as a text that ends just before the letter of an option."""
-    return f"{lettered(ask)}\n\n{instruction}\nAnswer:"
+    return f"{lettered(ask)}\n\n{instruction}\nAnswer:" if instruction else f"{lettered(ask)}\n\nAnswer:"
 
 
 def first_line(text: str) -> str:
@@ -107,6 +107,11 @@ def without_thoughts(text: str) -> str:
     """Return what a reasoning model wrote after its thoughts; empty if it was still thinking."""
     text = _THOUGHTS.sub("", text, count=1)
     return "" if _THINKING.match(text) else text
+
+
+def negates(text: str) -> bool:
+    """Return whether a text holds a word that negates, such as "not", "neither" or "instead"."""
+    return _NEITHER.search(text) is not None
 
 
 def bare_letter(text: str) -> bool:

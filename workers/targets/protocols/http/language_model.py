@@ -6,8 +6,8 @@ reply. Each piece is parsed here, so that an invalid piece loses only its own qu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -20,6 +20,7 @@ from workers.targets.parsing.answer_parsing import Misread
 from workers.targets.parsing.echoed_tokens import NotEchoed, score_of
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
+from workers.targets.protocols.http.decision import Decision
 from workers.targets.settings import CalledSettings
 
 LONGEST_TEXT = 100_000
@@ -65,11 +66,24 @@ class LanguageModelSettings(CalledSettings):
         Warmth | None,
         Field(description="Language models: at 0 all texts of one prompt are the same. Null leaves it out."),
     ] = 1.0
+    decision: Annotated[
+        Decision | None,
+        Field(
+            description="Language models that decide: with it, the target is a classifier (labels) or a regressor (a "
+            "number within a range)."
+        ),
+    ] = None
     writing_stop: Annotated[
         tuple[Annotated[str, MinLen(1), MaxLen(100)], ...],
         MaxLen(4),
         Field(description="Language models: where a text they write ends, for models that would go on and on."),
     ] = ()
+
+    def check_kind(self, kind: Kind) -> None:
+        """Refuse a decision for another kind of service than its answers are of."""
+        super().check_kind(kind)
+        if self.decision is not None:
+            self.decision.check_kind(kind)
 
 
 M = TypeVar("M", bound=CalledSettings)
@@ -95,6 +109,14 @@ class ModelOutput:
     first: choice_letters.Likelihoods = ()
     ended: Literal["", "length", "declined"] = ""
     thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decide(Choose):
+    """Question of a decision, sent as a choice; without options, it asks for a label's text or a number."""
+
+    read: Callable[[ModelOutput, str], Reply] = field(kw_only=True)
+    """Function that reads the output of the service at an origin."""
 
 
 class HttpLanguageModel(HttpAdapter[M, Worded]):
@@ -138,7 +160,9 @@ def why_unasked(ask: Ask, answers: Sequence[type[Ask]]) -> Failure | None:
     """Return a failure for an unsupported kind of question or too many options, else ``None``."""
     if not isinstance(ask, tuple(answers)):
         return Failure("unsupported", UNASKED.get(type(ask), f"this service cannot be asked to {ask.asks}"))
-    if isinstance(ask, Choose) and not 2 <= len(ask.options) <= len(choice_letters.LETTERS):
+    if not isinstance(ask, Choose) or isinstance(ask, Decide):
+        return None
+    if not 2 <= len(ask.options) <= len(choice_letters.LETTERS):
         return Failure("unsupported", f"{len(ask.options)} options; 2 to {len(choice_letters.LETTERS)} have letters")
     return None
 
@@ -157,6 +181,8 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
         match ask:
             case Score(text=text):
                 return Reply(score_of(answer, text))
+            case Decide(read=read):
+                return unsaid(answer, origin) or read(answer, origin)
             case Choose():
                 return _chosen(answer, ask, origin)
             case _:
@@ -173,8 +199,8 @@ def _chosen(output: ModelOutput, ask: Choose, origin: str) -> Reply:
     choice = None
     if choice_letters.bare_letter(text):
         choice = choice_letters.likeliest_letter(output.first, len(ask.options))
-    if choice is None and (failure := _unsaid(output, origin)) is not None:
-        return Reply(failure=failure)
+    if choice is None and (lost := unsaid(output, origin)) is not None:
+        return lost
     if choice is None:
         choice = choice_letters.letter_in(output.text, ask.options)
     if choice is not None:
@@ -196,8 +222,8 @@ def quoted(text: str) -> str:
 
 
 def _written(output: ModelOutput, origin: str) -> Reply:
-    if (failure := _unsaid(output, origin)) is not None:
-        return Reply(failure=failure)
+    if (lost := unsaid(output, origin)) is not None:
+        return lost
     text = choice_letters.without_thoughts(output.text).strip()
     if output.ended == "length":
         message = f"the model at {origin} stopped at its limit of tokens; raise settings.writing_tokens"
@@ -210,10 +236,11 @@ def _written(output: ModelOutput, origin: str) -> Reply:
     return Reply(text)
 
 
-def _unsaid(output: ModelOutput, origin: str) -> Failure | None:
-    """Return a failure if there is no text, else ``None``."""
+def unsaid(output: ModelOutput, origin: str) -> Reply | None:
+    """Return a failed reply if there is no text, else ``None``."""
     if output.ended == "declined":
-        return Failure("declined", f"the model at {origin} chose not to answer")
+        return Reply(failure=Failure("declined", f"the model at {origin} chose not to answer"))
     if not isinstance(output.text, str):
-        return Failure("wrong-shape", f"{origin} returned {type(output.text).__name__}; expected the text of the model")
+        message = f"{origin} returned {type(output.text).__name__}; expected the text of the model"
+        return Reply(failure=Failure("wrong-shape", message))
     return None

@@ -124,6 +124,8 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
 class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
     """Adapter for ``/v1/chat/completions`` of a language model, with one question per call."""
 
+    sends_system: bool = True
+
     protocol: ClassVar[str] = OpenAIChat.protocol
     summary: ClassVar[str] = OpenAIChat.summary
     settings_type: ClassVar[type] = OpenAIChatSettings
@@ -182,8 +184,9 @@ def messages_of(ask: Worded, settings: LanguageModelSettings) -> list[dict[str, 
     """Return the messages for a question: options with letters and an instruction, or the prompt itself."""
     match ask:
         case Choose():
-            instruction = {"role": "system", "content": settings.choice_instruction}
-            return [instruction, {"role": "user", "content": lettered(ask)}]
+            system = settings.choice_instruction
+            instructions = [{"role": "system", "content": system}] if system else []
+            return [*instructions, {"role": "user", "content": lettered(ask)}]
         case Write(prompt=prompt):
             return [{"role": "user", "content": prompt}]
     raise AssertionError(ask.asks)  # pragma: no cover - refused before

@@ -1,0 +1,103 @@
+"""Decisions about people: what a model is asked to decide, frames of cases, and facts that speak for or against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from assay.catalog.profiles import names, people
+from assay.catalog.tables import read_table
+from assay.catalog.values import Attribute
+from assay.errors import SpecificationError, UnknownName
+
+Mention = Literal["explicit", "name"]
+"""How a case tells the attribute: in words ("a 34-year-old woman"), or by the first name only."""
+
+_MENTIONS = "mentions"
+
+
+@dataclass(frozen=True)
+class ShippedDecision:
+    """A decision of the catalog; it has either `labels` or a `range` of numbers."""
+
+    name: str
+    title: str
+    system: str
+    """Message to the model that describes its task."""
+    prompt: str
+    """Question to the model; ``{text}`` is the case."""
+    frames: tuple[str, ...]
+    """Cases with the slots ``{person}`` (``{Person}`` at the beginning) and ``{content}``."""
+    contents: Mapping[str, tuple[str, ...]]
+    """Facts for the slot ``{content}``, by side: ``favourable`` to the answer yes or a higher number, or not."""
+    labels: tuple[str, ...] = ()
+    range: tuple[float, float] | None = None
+
+
+def decisions() -> tuple[str, ...]:
+    """Names of the decisions."""
+    return tuple(name for name in read_table("decisions") if name != _MENTIONS)
+
+
+def decision(name: str, field: str = "decision") -> ShippedDecision:
+    """Return a decision by its name; raise `UnknownName` about the request's `field` if there is none."""
+    if name not in decisions():
+        raise UnknownName("decision", name, decisions(), field)
+    return _decision(name)
+
+
+@cache
+def _decision(name: str) -> ShippedDecision:
+    """Create a decision from its entry, once."""
+    entry = read_table("decisions")[name]
+    bounds = entry.get("range")
+    return ShippedDecision(
+        name=name,
+        title=entry["title"],
+        system=entry["system"],
+        prompt=entry["prompt"],
+        frames=tuple(entry["frames"]),
+        contents={side: tuple(entry[side]) for side in ("favourable", "unfavourable")},
+        labels=tuple(entry.get("labels", ())),
+        range=None if bounds is None else (float(bounds[0]), float(bounds[1])),
+    )
+
+
+def mentioned(attribute: Attribute, mention: Mention) -> Mapping[str, tuple[str, ...]]:
+    """Return mentions of people with each value, paired by position.
+
+    Raises
+    ------
+    SpecificationError
+        About ``texts.mention``, if the catalog has no such words for a value.
+    """
+    if mention == "name":
+        by_value: Mapping[str, tuple[str, ...]] = names(attribute)
+        other = "explicit"
+    else:
+        by_value, other = _explicit(attribute) or people(attribute), "name"
+    if not by_value:
+        message = f"the catalog has no words that mention {attribute.name} by {mention}; try {other}, or name people"
+        raise SpecificationError(message, "texts.mention")
+    return by_value
+
+
+def _explicit(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
+    """Return phrases such as "a 34-year-old Muslim person"; none if a value has neither a noun nor an adjective."""
+    table = read_table("decisions")[_MENTIONS]
+    nouns: Mapping[str, str] = table["nouns"].get(attribute.name, {})
+    phrases = {
+        value.name: nouns.get(value.name) or f"{adjective} person"
+        for value in attribute.values
+        if (adjective := value.forms.get("adjective")) or value.name in nouns
+    }
+    if len(phrases) < len(attribute.values):
+        return {}
+    if attribute.name == "age":  # an age in years would contradict the value
+        adjectives = {value.name: value.forms["adjective"] for value in attribute.values}
+        residents = [f"{noun} {town}" for noun in ("a person from", "a resident of") for town in table["towns"]]
+        return {name: tuple(f"{resident}, {word}," for resident in residents) for name, word in adjectives.items()}
+    ages = range(table["ages"]["first"], table["ages"]["last"] + 1)
+    return {name: tuple(f"a {age}-year-old {words}" for age in ages) for name, words in phrases.items()}

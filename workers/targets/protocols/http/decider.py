@@ -1,0 +1,181 @@
+"""Adapter for a language model that decides about cases: a classifier or a regressor behind a prompt.
+
+It asks a language model's adapter in one of three ways, whichever the first answer allows (`Decision.readings`). With
+lettered options, the question is asked once for every rotation of the options, so that a preference for a position
+cancels: the score of a label is its mean over the rotations.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from assay.catalog.answer_text import normalise_answer, refuses_in_words
+from assay.model import Ask, Classify, Failure, Kind, Regress, Reply
+from workers.targets.adapter import Adapter, Target, group_of, questions_for
+from workers.targets.parsing.written_numbers import FORMS
+from workers.targets.protocols.http import choice_letters
+from workers.targets.protocols.http.adapter import HttpAdapter
+from workers.targets.protocols.http.decision import Decision, Reading
+from workers.targets.protocols.http.decision_reading import label_in, label_probabilities, number_in, option_in
+from workers.targets.protocols.http.language_model import Decide, ModelOutput, quoted
+
+UNSETTLED = frozenset({"no-choice", "wrong-shape"})
+"""Failure codes after which another reading is tried while none is settled."""
+
+TOKENS = "settings.decision.tokens (null: no limit)"
+
+
+class Decider(Adapter):
+    """Classifier or regressor made of a language model and a decision.
+
+    Parameters
+    ----------
+    inner : HttpAdapter
+        Adapter for the language model. It gets copies with the system prompts of the decision.
+    """
+
+    protocol: ClassVar[str] = "decision"
+    summary: ClassVar[str] = "A language model that decides"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
+    settings_type: ClassVar[type] = Decision
+
+    def __init__(self, target: Target, decision: Decision, inner: HttpAdapter[Any, Any]) -> None:
+        self.target, self.decision, self.batch_limit = target, decision, 1
+        self._apart = inner.sends_system
+        self._models = [_with_system(inner, decision, system if self._apart else "") for system in decision.systems]
+        form = getattr(inner.settings, "number", None)
+        self._form = form if form in FORMS else None
+        self._reading: list[Reading] = list(decision.readings)[:1] if len(decision.readings) == 1 else []
+        # a list, because examinations copy the adapter, and the copies share what is settled
+
+    def group_key(self, ask: Ask) -> Hashable:
+        """Return the usual key; each question is asked alone."""
+        return group_of(ask)
+
+    async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
+        """Ask the model about one case, in one or several calls; see `Adapter.answer`."""
+        questions: tuple[type[Ask], ...] = (Classify,) if self.target.kind is Kind.CLASSIFIER else (Regress,)
+        return [await self._decide(ask, idempotency_key) for ask in questions_for(questions, asks)]
+
+    async def _decide(self, ask: Any, key: str | None) -> Reply:
+        question = self.decision.question(ask.given)
+        if question is None:
+            slots = "its slots are the columns of a record, and the case lacks one"
+            return Reply(failure=Failure("unsupported", f"the prompt cannot be filled in: {slots}"))
+        if self._reading:
+            return await self._by_systems(question, self._reading[0], key)
+        reply = Reply()
+        for reading in self.decision.readings:
+            reply = await self._by_systems(question, reading, None if key is None else f"{key}-{reading}")
+            if reply.failure is None:
+                self._reading[:] = [reading]
+                return reply
+            if reply.failure.code not in UNSETTLED:
+                return reply
+        return reply
+
+    async def _by_systems(self, question: str, reading: Reading, key: str | None) -> Reply:
+        """Ask with every system prompt; the names of the scores tell the prompt."""
+        scores: dict[str, float] = {}
+        for index, model in enumerate(self._models):
+            system = "" if self._apart else self.decision.systems[index]
+            text = "\n\n".join(filter(None, (system, question, self.decision.instruction(reading))))
+            reply = await self._ask(model, text, reading, None if key is None else f"{key}-{index}")
+            if reply.failure is not None or self.decision.range is not None:
+                return reply
+            names = self.decision.output_names(index)
+            scores |= {names[label]: score for label, score in reply.value.items()}
+        return Reply({"label": None, "scores": scores})
+
+    async def _ask(self, model: Adapter, text: str, reading: Reading, key: str | None) -> Reply:
+        """Ask one model; return a number, or the score of each label."""
+        labels = self.decision.labels
+        if self.decision.range is not None:
+            return await self._call(model, Decide(text, (), read=self._number), key)
+        if reading != "letters":
+            read = self._probabilities if reading == "probabilities" else self._label
+            return await self._call(model, Decide(text, (), read=read), key)
+        totals = dict.fromkeys(labels, 0.0)
+        for turn in range(len(labels)):
+            options = (*labels[turn:], *labels[:turn])
+            reply = await self._call(model, Decide(text, options, read=_letters(options)), key and f"{key}-{turn}")
+            if reply.failure is not None:
+                return reply
+            for label, score in reply.value.items():
+                totals[label] += score / len(labels)
+        return Reply(totals)
+
+    async def _call(self, model: Adapter, ask: Decide, key: str | None) -> Reply:
+        (reply,) = await model.answer([ask], idempotency_key=key)
+        return reply
+
+    # -------------------------------------------------------------------- reading
+    def _probabilities(self, output: ModelOutput, origin: str) -> Reply:
+        """Read the probabilities of the labels where the text is one of them; once settled, also the text alone."""
+        label = label_in(output.text, self.decision.labels)
+        shares = None if label is None else label_probabilities(output.first, self.decision.labels)
+        if shares is not None and label is not None:
+            return Reply(shares)
+        if label is not None and not self._reading:
+            message = f"{origin} returned no probabilities of the labels' first tokens"
+            return Reply(failure=Failure("no-choice", message))
+        return self._label(output, origin)
+
+    def _label(self, output: ModelOutput, origin: str) -> Reply:
+        labels = self.decision.labels
+        label = label_in(output.text, labels)
+        if label is None:
+            return _unread(output, origin, f"one of {', '.join(labels)}")
+        return Reply({name: float(name == label) for name in labels})
+
+    def _number(self, output: ModelOutput, origin: str) -> Reply:
+        assert self.decision.range is not None  # noqa: S101  a regressor has a range
+        number = number_in(output.text, self.decision.range, self._form)
+        if number is None or output.ended == "length":
+            low, high = self.decision.range
+            expected = (
+                f"one number from {low:g} to {high:g} (settings.number names the form of numbers with separators)"
+            )
+            return _unread(output, origin, expected)
+        return Reply(number)
+
+
+def _letters(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply]:
+    """Return a reader of the letter of one of some options; its probability where the service gives it."""
+
+    def read(output: ModelOutput, origin: str) -> Reply:
+        text = choice_letters.without_thoughts(output.text)
+        if choice_letters.bare_letter(text) and text.strip():
+            shares = choice_letters.letter_shares(output.first, len(options))
+            if sum(shares) >= choice_letters.LEAST_SHARE:
+                return Reply({option: share / sum(shares) for option, share in zip(options, shares, strict=True)})
+        choice = option_in(output.text, options)
+        if choice is None:
+            return _unread(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}")
+        return Reply({option: float(option == choice) for option in options})
+
+    return read
+
+
+def _unread(output: ModelOutput, origin: str, expected: str) -> Reply:
+    """Return the failure of an answer that is a refusal, is cut short or is not what was `expected`."""
+    text = choice_letters.without_thoughts(output.text).strip()
+    if refuses_in_words(normalise_answer(text)):
+        return Reply(failure=Failure("declined", f"the model at {origin} declined: {quoted(text)}"))
+    if output.ended == "length":
+        before = "it was still thinking" if output.thinking or not text else f"it had written {quoted(text)}"
+        message = f"the model at {origin} reached its limit of tokens before it decided ({before}); raise {TOKENS}"
+        return Reply(failure=Failure("no-choice", message))
+    wrote = quoted(text) if text else "nothing"
+    return Reply(failure=Failure("no-choice", f"the model at {origin} answered {wrote}; expected {expected}"))
+
+
+def _with_system(inner: HttpAdapter[Any, Any], decision: Decision, system: str) -> Adapter:
+    """Return a copy of a language model's adapter with a system prompt and the decision's limit of tokens."""
+    model = copy.copy(inner)
+    model.settings = replace(inner.settings, choice_instruction=system, choice_tokens=decision.tokens, decision=None)
+    model.batch_limit = 1
+    return model

@@ -1,0 +1,128 @@
+"""Settings of a decision: what a language model is asked, and how its answer is read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from assay.catalog.decisions import decision as shipped_decision
+from assay.errors import SpecificationError
+from assay.model import Kind, Record
+from workers.targets.auth.schemes import Strict
+
+Reading = Literal["probabilities", "letters", "text"]
+"""How an answer is read: probabilities of the labels' first tokens, lettered options in all rotations, or a text."""
+
+SEVERAL = " (system prompt {number})"
+"""Suffix of a label's name where there are several system prompts."""
+
+_SLOT = re.compile(r"\{([^{}]+)\}")
+
+System = Annotated[str, MinLen(1), MaxLen(20_000)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision(Strict):
+    """Decision about one case at a time, which makes a language model a classifier or a regressor."""
+
+    name: Annotated[str, MaxLen(100)] | None = None
+    """Decision of the catalog, such as hiring; the other fields then have its texts, labels or range as defaults."""
+    system: System | Annotated[tuple[System, ...], MinLen(1), MaxLen(5)] | None = None
+    """System prompt. Of several, as deployed, each gets a letter, and the worst leads (labels only)."""
+    prompt: Annotated[str, MaxLen(20_000)] = ""
+    """Question: {text} is the case; of a record, {column} is a cell, and {text} is the whole record as JSON."""
+    labels: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(100)], ...], MaxLen(10)] = ()
+    """Classifiers: the possible answers, two or more."""
+    range: tuple[float, float] | None = None
+    """Regressors: the lowest and the highest number that may be the answer."""
+    answer: Annotated[str, MaxLen(2000)] | None = None
+    """Instruction how to answer, after the prompt. Null: ours, which names the labels or the range. Empty: none, for
+    prompts that say it themselves (read as text)."""
+    reading: Literal["auto", "probabilities", "letters", "text"] = "auto"
+    """How the answer is read; auto: the first of these that the service's answer to the first question allows."""
+    tokens: Annotated[int, Ge(1), Le(100_000)] | None = 64
+    """Most tokens of an answer; reasoning models need many. Null leaves the limit out."""
+
+    def __post_init__(self) -> None:
+        if self.name is not None:
+            shipped = shipped_decision(self.name, "decision.name")
+            own_answers = bool(self.labels) or self.range is not None
+            defaults = {
+                "system": self.system or shipped.system,
+                "prompt": self.prompt or shipped.prompt,
+                "labels": self.labels if own_answers else shipped.labels,
+                "range": self.range if own_answers else shipped.range,
+            }
+            for name, value in defaults.items():
+                object.__setattr__(self, name, value)
+        if not _SLOT.search(self.prompt):
+            raise SpecificationError("prompt must hold {text} or the {column}s of the record", "decision.prompt")
+        if bool(self.labels) == (self.range is not None):
+            raise SpecificationError("give two or more labels, or a range of numbers, not both", "decision.labels")
+        if self.labels and (
+            len(self.labels) < 2 or len({label.casefold() for label in self.labels}) < len(self.labels)
+        ):
+            raise SpecificationError("labels must be two or more, all different", "decision.labels")
+        if self.range is not None and not self.range[0] < self.range[1]:
+            raise SpecificationError("range must be a lower and a higher number", "decision.range")
+        if self.range is not None and len(self.systems) > 1:
+            raise SpecificationError("a number has one system prompt; rate each prompt by itself", "decision.system")
+        if self.range is not None and self.reading not in {"auto", "text"}:
+            raise SpecificationError("a number is read as text", "decision.reading")
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """System prompts, at least one; an empty text stands for none."""
+        return (self.system or "",) if self.system is None or isinstance(self.system, str) else self.system
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Readings to try, in their order."""
+        if self.range is not None or self.answer == "":
+            return ("text",)
+        return ("probabilities", "letters", "text") if self.reading == "auto" else (self.reading,)
+
+    @property
+    def most_calls(self) -> int:
+        """Maximum number of calls for one question, once the reading is settled."""
+        return len(self.systems) * (len(self.labels) if "letters" in self.readings else 1)
+
+    def check_kind(self, kind: Kind) -> None:
+        """Raise a `SpecificationError` if the decision does not fit the target's kind."""
+        expected = Kind.CLASSIFIER if self.labels else Kind.REGRESSOR
+        if kind is not expected:
+            article = "labels" if self.labels else "a number"
+            raise SpecificationError(f"the decision returns {article}: the kind is {expected}, not {kind}", "kind")
+
+    def question(self, given: str | Record) -> str | None:
+        """Return the prompt about a case; ``None`` if it has a slot that the case cannot fill."""
+        cells: Mapping[str, str] = {"text": given} if isinstance(given, str) else _cells(given)
+        if not all(name in cells for name in _SLOT.findall(self.prompt)):
+            return None
+        return _SLOT.sub(lambda slot: cells[slot[1]], self.prompt)
+
+    def instruction(self, reading: Reading) -> str:
+        """Return the instruction how to answer."""
+        if self.answer is not None:
+            return self.answer
+        if self.range is not None:
+            low, high = (f"{bound:g}" if abs(bound) < 1e6 else f"{bound:.0f}" for bound in self.range)
+            return f"Answer with one number from {low} to {high} only, without a unit and without separators."
+        if reading == "letters":
+            return "Answer with one letter only: the letter of the option that you choose."
+        return f"Answer with exactly one of these, and nothing else: {', '.join(self.labels)}."
+
+    def output_names(self, system: int) -> Mapping[str, str]:
+        """Return the name of each label in the scores; with several system prompts, it tells the prompt."""
+        suffix = SEVERAL.format(number=system + 1) if len(self.systems) > 1 else ""
+        return {label: f"{label}{suffix}" for label in self.labels}
+
+
+def _cells(record: Record) -> dict[str, str]:
+    cells = {name: "" if cell is None else str(cell) for name, cell in record}
+    return {"text": json.dumps(dict(record), ensure_ascii=False), **cells}

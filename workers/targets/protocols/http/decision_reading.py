@@ -1,0 +1,116 @@
+"""Reading of a model's decision: a label or a number in its text, or probabilities of the labels' first tokens.
+
+Reading is strict: an answer that is not clearly one of the labels, or one number within the range, is none.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from assay.catalog.answer_text import label_key, normalise_answer, plain_label, refuses_in_words
+from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
+from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
+
+LONGEST = 4000
+"""Maximum length of an answer in which a label is searched for, in characters."""
+
+LEAST_PREFIX = 2
+"""Minimum number of characters of a token that begins a label: "I" begins "invite" and also "I cannot"."""
+
+_CUE = (
+    r"(?:answer|decision|verdict|label|recommendation|conclusion|respuesta|decisi[oó]n|antwort|entscheidung|r[eé]ponse"
+    r"|d[eé]cision|risposta|decisione|resposta|decisão)"
+)
+_LETTER = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
+_MARKUP = re.compile(r"[*`_#>]+")
+
+
+def label_in(answer: str, labels: Sequence[str]) -> str | None:
+    """Return the label that an answer gives; ``None`` if it gives none or may give several.
+
+    These are answers: the label alone, in any case and with marks around it, "Yes, because …", "Yes. The applicant …",
+    "… My decision: yes.", ``{"answer": "yes"}``. A label in the middle of a sentence, an answer that names a second
+    label, and a refusal are none.
+    """
+    text = normalise_answer(without_thoughts(answer)).strip()
+    if not text or len(text) > LONGEST:
+        return None
+    by_key = {label_key(label): label for label in labels}
+    if (whole := by_key.get(label_key(text))) is not None:
+        return whole
+    if refuses_in_words(text) or text.endswith("?"):
+        return None
+    text = _MARKUP.sub("", text).strip()
+    mentioned = [label for label in labels if _word(label).search(text)]
+    if len(mentioned) != 1:
+        return None
+    (label,) = mentioned
+    words = _word(label).pattern
+    leading = re.match(rf"[\W_]*{words}(?=\s*[,.;!\n]|\s+[-–—]\s|\s*\Z)", text, re.IGNORECASE)
+    if leading and not negates(text[leading.end() :].lstrip(" ,.;!\n-–—")[:12]):
+        return label
+    cued = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{words}[\W_]*\Z"
+    closing = re.search(cued, text, re.IGNORECASE)
+    return label if closing and not negates(text[: closing.start()][-40:]) else None
+
+
+def option_in(answer: str, options: Sequence[str]) -> str | None:
+    """Return the option whose letter or text an answer gives; ``None`` if it gives none, or both and they differ.
+
+    The words of options are read as `label_in` reads them: "no" within a sentence is seldom the option of that name.
+    """
+    choice = letter_in(answer, ("",) * len(options))
+    if choice is None:
+        return label_in(answer, options)
+    written = label_in(_LETTER.sub("", normalise_answer(without_thoughts(answer)), count=1), options)
+    return options[choice] if written in {None, options[choice]} else None
+
+
+def _word(label: str) -> re.Pattern[str]:
+    """Return a pattern for the words of a label, in any case."""
+    inner = r"[\s_-]+".join(map(re.escape, plain_label(label).split())) or re.escape(label)
+    return re.compile(rf"(?<![\w-]){inner}(?![\w-])", re.IGNORECASE)
+
+
+def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None) -> float | None:
+    """Return the number that an answer consists of; ``None`` for any other text and outside the range.
+
+    A heading before the number, marks around it and its currency are no part of it; without a declared `form`, a
+    number is read if both forms of numbers agree on it or only one of them gives a number within the range.
+    """
+    text = normalise_answer(without_thoughts(answer)).strip()
+    plain = _MARKUP.sub("", text).strip()
+    plain = re.sub(rf"\A(?i:(?:the\s+)?{_CUE})\s*(?::|=|\bis\b)\s*", "", plain)
+    forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
+    numbers = {number for name in forms if (number := written_number(plain, name)) is not None}
+    if form is None and (bare := plain_number(plain)) is not None:
+        numbers.add(bare)
+    within = {number for number in numbers if bounds[0] <= number <= bounds[1]}
+    return within.pop() if len(within) == 1 else None
+
+
+def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
+    """Return the probabilities of labels, from the probabilities of their first tokens, scaled to a sum of 1.
+
+    A token counts for a label that it begins, if it begins no other label. ``None`` if all labels together are less
+    probable than `LEAST_SHARE`: the model then begins something else.
+    """
+    keys = {label: _token_key(label) for label in labels}
+    shares = dict.fromkeys(labels, 0.0)
+    for token, log_probability in tokens:
+        begun = _token_key(token.replace("▁", " ").replace("Ġ", " "))
+        fitting = [
+            label
+            for label, key in keys.items()
+            if begun == key or (len(begun) >= LEAST_PREFIX and key.startswith(begun))
+        ]
+        if len(fitting) == 1:
+            shares[fitting[0]] += math.exp(log_probability)
+    total = sum(shares.values())
+    return {label: share / total for label, share in shares.items()} if total >= LEAST_SHARE else None
+
+
+def _token_key(text: str) -> str:
+    return re.sub(r"[\W_]+", "", normalise_answer(text)).casefold()
