@@ -326,6 +326,10 @@ class RatingDocument:
     expires_at: str | None = None
     requester: RequesterDocument = NO_REQUESTER
     rerated_from: SourceDocument | None = None
+    masked: Json | None = None
+    """Of a public rating without small counts: the least count of people it shows, the digest of the unmasked one."""
+    salt: str | None = None
+    """Random text in the unmasked rating, so that nobody can confirm a guess of a masked count by the digest."""
     json: Json = NO_ENTRIES
 
     @property

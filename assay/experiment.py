@@ -17,7 +17,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from assay.canonical import EvidenceTree
-from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument
+from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument, RatingDocument
 from assay.errors import RecordError, RecordIncomplete
 from assay.model import AUTHORED, Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
 from assay.references import NOTHING, CorpusItem, Found, HeldBack, References
@@ -88,8 +88,8 @@ class Method(ABC):
     paper: ClassVar[str]
     """The paper that describes the method."""
 
-    private: ClassVar[bool] = False
-    """Whether ratings are always private, because they contain counts of small groups of people."""
+    holds_people: ClassVar[bool] = False
+    """Whether its ratings hold counts of people, so that others see the form of `masked`."""
 
     specification_kind: ClassVar[str | None] = None
     """Kind of the words that a request can give by the name of a specification; ``None`` if it cannot."""
@@ -163,6 +163,10 @@ class Method(ABC):
         The experiment then contains the material, so that a replay needs nothing else.
         """
         return self
+
+    def masked(self, rating: RatingDocument) -> RatingDocument | None:  # noqa: ARG002
+        """Return the public form of a rating, which is signed; ``None`` if the rating is public as it is."""
+        return None
 
     @property
     def needs_author(self) -> bool:

@@ -193,6 +193,12 @@ def verify(
     replay: Annotated[
         bool, typer.Option("--replay", help="Rate the recorded observations again, and compare to the last bit.")
     ] = False,
+    recorded: Annotated[
+        Path | None,
+        typer.Option("--from", help="A file of decisions: count it again, and compare each count with the rating."),
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file that is not UTF-8.")] = None,
+    decimal: Annotated[str | None, typer.Option(help="Sign before decimals in a CSV file: point or comma.")] = None,
     witness: Annotated[
         list[str] | None, typer.Option(help="Key of a witness that you trust, NAME+ID+KEY. Repeatable.")
     ] = None,
@@ -210,10 +216,12 @@ def verify(
 
     The exit code is 0 if nothing was changed since it was sealed, or else 65, with one line that names the differences.
     """
-    from cli.rating.verify import verify_file
+    from cli.rating.verify import RecordedFile, verify_file
     from cli.rating.verify_log import LogRules
 
-    verify_file(file, keys=keys, replay=replay, log=LogRules.read(witness or [], witnesses, checkpoint, proof))
+    log = LogRules.read(witness or [], witnesses, checkpoint, proof)
+    decisions = None if recorded is None else RecordedFile(recorded, encoding, decimal)  # type: ignore[arg-type]
+    verify_file(file, keys=keys, replay=replay, log=log, recorded=decisions)
 
 
 @app.command()

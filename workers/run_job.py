@@ -232,6 +232,7 @@ def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, rated: 
         request_digest=job.request_digest,
         valid_for_s=workplace.settings.rating_valid_days * 86_400,
         description=description_of(job, method, calls=rated.calls or 0),
+        public=method.masked(rated),
     )
     with workplace.database.write() as connection:
         jobs.finish(connection, claim, rating)

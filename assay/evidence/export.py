@@ -3,7 +3,8 @@
 JSON lines in ASCII, each in its one canonical form, in this order::
 
     {"format": "assay-export/1", "part": "export"}
-    {"part": "rating", "rating": {…}}                  the document, its experiment and target included
+    {"part": "rating", "rating": {…}}                  the document, its experiment and target included; for its owner
+                                                       also "unmasked", where the document masks counts of people
     {"envelopes": [{…}, …], "part": "certificate"}     the signed statements; none where nobody signed
     {"keys": [{…}, …], "part": "keys"}                 the agency's public keys, as JSON Web Keys
     {"observation": {…}, "part": "observation"}        one line each, in the order of the evidence tree
@@ -58,11 +59,12 @@ class ExportWriter:
         rating: Mapping[str, Any],
         envelopes: Sequence[Mapping[str, Any]] = (),
         keys: Sequence[Mapping[str, Any]] = (),
+        unmasked: Mapping[str, Any] | None = None,
     ) -> bytes:
-        """Return the head: everything before the observations."""
+        """Return the head: everything before the observations. `unmasked` is the owner's form of a masked rating."""
         parts: tuple[dict[str, Any], ...] = (
             {"part": "export", "format": FORMAT},
-            {"part": "rating", "rating": dict(rating)},
+            {"part": "rating", "rating": dict(rating), **({} if unmasked is None else {"unmasked": dict(unmasked)})},
             {"part": "certificate", "envelopes": list(envelopes)},
             {"part": "keys", "keys": list(keys)},
         )
@@ -89,6 +91,7 @@ class Export:
     """An export that is read in parts: its head, then the observations. Its `envelopes` are not verified yet."""
 
     rating: dict[str, Any]
+    unmasked: dict[str, Any] | None
     envelopes: list[OpenedEnvelope]
     keys: dict[str, Any]
     _lines: Iterator[dict[str, Any]] = field(repr=False)
@@ -115,10 +118,14 @@ def read_export(lines: Iterable[bytes]) -> Export:
     head = _next(parts, "export")
     if head.get("format") != FORMAT:
         raise BrokenExport(f"the format must be {FORMAT}; the file has {str(head.get('format'))[:80]!r}")
-    rating = _member(_next(parts, "rating"), "rating", dict)
+    rating_part = dict(_next(parts, "rating"))
+    unmasked = rating_part.pop("unmasked", None)
+    rating = _member(rating_part, "rating", dict)
+    if not (unmasked is None or isinstance(unmasked, dict)):
+        raise BrokenExport("the unmasked rating is no object")
     envelopes = [opened(envelope) for envelope in _member(_next(parts, "certificate"), "envelopes", list)]
     keys = {"keys": _member(_next(parts, "keys"), "keys", list)}
-    return Export(rating, envelopes, keys, parts)
+    return Export(rating, unmasked, envelopes, keys, parts)
 
 
 def _parts(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:

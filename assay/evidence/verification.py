@@ -19,8 +19,8 @@ from assay.evidence.dsse import IsSignature, OpenedEnvelope, signer_of
 from assay.evidence.export import Export
 from assay.evidence.merkle import leaf_hash, proves_inclusion
 
-BESIDE_THE_EVIDENCE = frozenset({"id", "rated_at", "expires_at", "engine_version", "rerated_from"})
-"""Parts of a document that do not follow from the evidence: id, dates and engine version."""
+BESIDE_THE_EVIDENCE = frozenset({"id", "rated_at", "expires_at", "engine_version", "rerated_from", "salt"})
+"""Parts of a document that do not follow from the evidence: id, dates, engine version and salt."""
 
 ROUNDING = 1e-9
 """Tolerated difference of two numbers (relative if they are above 1), because processors round differently."""
@@ -77,13 +77,20 @@ def stated_in(envelope: OpenedEnvelope) -> Json:
 def check_commitment(rating: Json) -> Check | None:
     """Check that a rating's experiment and seed are those that the job committed to; ``None`` if it did not."""
     commitment = rating.get("commitment")
-    if not isinstance(commitment, Mapping):
+    if not isinstance(commitment, Mapping) or (rating.get("masked") and commitment.get("nonce") is None):
         return None
     digest = commitment_of(rating.get("experiment"), rating["seed"], str(commitment.get("nonce")))
     mismatch = (
         f"experiment, seed and nonce have the digest {digest}, and the job committed to {commitment.get('digest')}"
     )
     return Check("commitment", None if digest == commitment.get("digest") else mismatch, digest)
+
+
+def check_unmasked(rating: Json, unmasked: Json) -> Check:
+    """Check that the owner's form of a masked rating is the one that the signed form names."""
+    masked = rating.get("masked")
+    sealed = masked.get("unmasked") if isinstance(masked, Mapping) else None
+    return _same("unmasked rating", rating_digest(unmasked), sealed)
 
 
 def check_evidence(export: Export) -> Check:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 
 from assay.errors import SpecificationError
@@ -46,17 +47,16 @@ def method_of_audit(options: Audited) -> AnyMethod:
     return parse_method({**experiment, **dict(pairs(options.others, "--set"))})
 
 
-def counted_file(options: Audited, columns: NamedDecisions) -> dict[str, Any]:
-    """Read the file, and count its people; errors name the file."""
-    media_type = PARQUET if options.file.suffix.lower() == ".parquet" else CSV
-    reading: dict[str, Any] = {"encoding": options.encoding, "decimal": options.decimal} if media_type == CSV else {}
+def counted_file(path: Path, columns: NamedDecisions, **reading: Any) -> dict[str, Any]:
+    """Read a file, and count its people; errors name the file. `reading` is what the user says about a CSV file."""
+    media_type = PARQUET if path.suffix.lower() == ".parquet" else CSV
     try:
-        with options.file.open("rb") as content:
+        with path.open("rb") as content:
             return read_decisions(content, media_type, **asdict(columns), **reading, on_rows=_tell)
     except OSError as wrong:
-        raise SpecificationError(f"{options.file} cannot be read: {wrong.strerror}", "file") from None
+        raise SpecificationError(f"{path} cannot be read: {wrong.strerror}", "file") from None
     except SpecificationError as refused:
-        raise SpecificationError(f"{options.file.name}: {refused}", "file") from None
+        raise SpecificationError(f"{path.name}: {refused}", "file") from None
 
 
 def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> Exit:
@@ -66,7 +66,7 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
     columns = method.references().decisions
     if columns is None:
         raise SpecificationError(f"{METHOD} has its table already; leave it out", "table")
-    counted = counted_file(options, columns)
+    counted = counted_file(options.file, columns, encoding=options.encoding, decimal=options.decimal)
     table = DecisionTable.read(counted)
     for line in named_back(options, table):
         notes.print(line, markup=False, soft_wrap=True)

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from assay.canonical import digest_of
+from assay.canonical import digest_of, rating_digest
 from assay.evidence.export import ExportWriter
 from assay.evidence.replay_order import Unrolling
 from assay.methods import AnyMethod
@@ -47,7 +47,7 @@ notes = Console(stderr=True, highlight=False)
 
 def run_here(
     request: Mapping[str, Any], settings: Settings, *, verbose: bool, export: Path | None
-) -> tuple[Job, dict[str, Any] | None, dict[str, str]]:
+) -> tuple[Job, StoredRating | None, dict[str, str]]:
     """Run the request as a job of a new database, and return the job, its rating and thumbnails for its HTML report.
 
     Parameters
@@ -83,15 +83,19 @@ def run_here(
         rating = stored and _by_no_agency(stored)
         if rating is not None and export is not None:
             write_export(workplace.database, rating, export)
-        return ended, rating.document if rating else None, small
+        return ended, rating, small
     finally:
         workplace.database.close()
 
 
 def _by_no_agency(rating: StoredRating) -> StoredRating:
     """Return the rating without the requester's role at an agency, because the agency existed for this rating only."""
-    requester = {"role": "local", "host_proved": None, "description": rating.description}
-    return replace(rating, document={**rating.document, "requester": requester})
+    requester = {"requester": {"role": "local", "host_proved": None, "description": rating.description}}
+    if rating.unmasked is None:
+        return replace(rating, document=rating.document | requester)
+    unmasked = rating.unmasked | requester
+    masked = rating.document["masked"] | {"unmasked": rating_digest(unmasked)}
+    return replace(rating, document=rating.document | requester | {"masked": masked}, unmasked=unmasked)
 
 
 def _new_job(request: Mapping[str, Any], method: AnyMethod, vault: Vault) -> NewJob:
@@ -181,7 +185,7 @@ def write_export(database: Database, rating: StoredRating, file: Path) -> None:
     """Write a rating and its evidence into one unsigned file."""
     writer = ExportWriter()
     with file.open("wb") as stream:
-        stream.write(writer.opening(rating.shown))
+        stream.write(writer.opening(rating.shown, unmasked=rating.unmasked))
         for observation in _leaves(database, rating):
             stream.write(writer.observation(observation.as_json()))
         stream.write(writer.closing({}))
@@ -190,7 +194,8 @@ def write_export(database: Database, rating: StoredRating, file: Path) -> None:
 def _leaves(database: Database, rating: StoredRating) -> Iterator[Observation]:
     with database.read() as connection:
         recorded = observations.count(connection, rating.job_id)
-        unrolling = Unrolling(rated_method(rating.rating), rating.rating.seed or 0, recorded)
+        unmasked = rating.seen_by(rating.tenant).rating
+        unrolling = Unrolling(rated_method(unmasked), unmasked.seed or 0, recorded)
         while batch := unrolling.advance():
             for start in range(0, len(batch), ROWS_A_READ):
                 probes = batch[start : start + ROWS_A_READ]

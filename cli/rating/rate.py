@@ -88,21 +88,28 @@ def rate_request(
         overrides = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
         # validated anew, because `model_copy` would keep the parsed networks of the original
         local_settings = Settings(**(settings.model_dump() | overrides))
-        job, document, small = run_here(request, local_settings, verbose=display.verbose, export=display.export)
-    if document is None:
+        job, rating, small = run_here(request, local_settings, verbose=display.verbose, export=display.export)
+    if rating is None:
         error = job.error or {"title": "The job ended without a rating", "detail": job.status}
         if display.format in ci_formats.FORMATS:
             sys.stdout.write(ci_formats.of_failure(display.format, request["target"]["name"], error))
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
-    _show(document, small, file, display)
+    document = rating.seen_by(rating.tenant).document
+    _show(document, small, file, display, rating.document)
     if display.at_least is None:
         return Exit.of_rating(document["letter"], document["declared"])
     return Verdict.of(document, display.at_least).exit
 
 
-def _show(document: Mapping[str, Any], small: Mapping[str, str], file: Path | None, display: OutputOptions) -> None:
-    """Print a rating, and write the files that were asked for."""
+def _show(
+    document: Mapping[str, Any],
+    small: Mapping[str, str],
+    file: Path | None,
+    display: OutputOptions,
+    public: Mapping[str, Any],
+) -> None:
+    """Print a rating, and write the files that were asked for; those for regulators are of the `public` form."""
     if display.format == "text":
         columns = min(terminal.COLUMNS, shutil.get_terminal_size().columns)
         colour = sys.stdout.isatty()
@@ -116,7 +123,9 @@ def _show(document: Mapping[str, Any], small: Mapping[str, str], file: Path | No
         with display.summary.open("a", encoding="utf-8") as summary:
             summary.write(render("markdown", document) + "\n")
     if display.report is not None:
-        report = _writer(display.report)({**document, "thumbnails": small} if small else document)
+        write = _writer(display.report)
+        is_audit = isinstance(write, partial)
+        report = write(public if is_audit else {**document, "thumbnails": small} if small else document)
         display.report.write_text(report, encoding="utf-8")
         notes.print(f"report written to {escape(str(display.report))}", soft_wrap=True)
     if display.export is not None:

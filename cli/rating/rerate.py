@@ -94,7 +94,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
         raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
     if lacking := sorted(NEEDED - set(export.rating)):
         raise SpecificationError(f"the rating in {file} lacks {', '.join(lacking)}; it cannot be rated again")
-    rating = rating_of(export.rating)
+    rating = rating_of(export.unmasked or export.rating)
     done = RerateResult(str(rating.id), rating, {})
     for methodology in chosen:
         if version == ALL and rating.method not in methodology.methods:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from rich.console import Console
 
@@ -32,11 +32,16 @@ from assay.evidence.verification import (
     check_seal,
     check_signature,
     check_statements,
+    check_unmasked,
     stated_in,
 )
 from assay.methods import rating_of
+from assay.methods.outcomes.decision_table import DecisionTable
+from assay.methods.outcomes.detail import OutcomesAggregation
+from assay.methods.outcomes.recount import counted_task, recount, same_people
 from assay.model import Observation
 from assay.rating.rerating import rerate, rules_of
+from cli.rating.audit import counted_file
 from cli.rating.compare import read_json
 from cli.rating.verify_log import MOST_NOTE_BYTES, LogRules, check_checkpoint
 from cli.terminal import escape
@@ -65,8 +70,46 @@ class NotVerified(CertificateError):
         super().__init__(f"{file} does not verify: {'; '.join(self.wrong)}")
 
 
+MOST_NAMED = 5
+"""Maximum number of differing counts that are named."""
+
 ANY_LOG = LogRules()
 """No rule: a checkpoint needs the agency's signature only."""
+
+
+@dataclass(frozen=True)
+class RecordedFile:
+    """A file of recorded decisions, with its encoding and decimal sign where they are not the usual ones."""
+
+    path: Path
+    encoding: str | None = None
+    decimal: Literal["point", "comma"] | None = None
+
+    def check(self, document: Json) -> Iterator[Check]:
+        """Count the people of the file again, and compare its digest and every count with the rating."""
+        rating = rating_of(document)
+        if not isinstance(rating.aggregation, OutcomesAggregation):
+            raise SpecificationError(f"--from is for ratings of recorded decisions; this one is by {rating.method}")
+        method = parse_method({**rating.experiment, "table": None})
+        named = method.references().decisions
+        if named is None:
+            raise CertificateError("the rating in the file does not name the columns of its file")
+        counted = counted_file(self.path, named, encoding=self.encoding, decimal=self.decimal)
+        digest, sealed = counted["digest"], rating.aggregation.data.digest
+        changed = f"{self.path.name} has the digest {digest}, and the rated file had {sealed}"
+        yield Check("file", None if digest == sealed else changed, digest)
+        try:
+            task = counted_task(method, counted)
+        except SpecificationError as unfit:
+            yield Check("counts", f"{self.path.name} does not fit the request: {unfit}", "")
+            return
+        differing = [*recount(rating, task)]
+        stored = rating.experiment.get("table")
+        if not differing and stored is not None and not same_people(DecisionTable.read(stored), task.table):
+            differing = ["a combination of the named columns has another number of people than in the rating"]
+        if len(differing) > MOST_NAMED:
+            differing[MOST_NAMED:] = [f"and {len(differing) - MOST_NAMED} more counts differ"]
+        yield Check("counts", "; ".join(differing) or None, f"of {task.table.rows:,} people, as rated")
 
 
 @dataclass(frozen=True)
@@ -83,7 +126,9 @@ class Keys:
         return is_signature(self.keys[key_id], signature, message)
 
 
-def verify_file(file: Path, *, keys: Path | None, replay: bool, log: LogRules = ANY_LOG) -> None:
+def verify_file(
+    file: Path, *, keys: Path | None, replay: bool, log: LogRules = ANY_LOG, recorded: RecordedFile | None = None
+) -> None:
     """Check a file, and print what was found.
 
     Parameters
@@ -97,6 +142,8 @@ def verify_file(file: Path, *, keys: Path | None, replay: bool, log: LogRules = 
         Also rate the recorded observations again and compare the results; only for an export.
     log : LogRules
         Cosignatures and growth that a checkpoint must show.
+    recorded : RecordedFile, optional
+        A file of decisions, to count again; only for an export of a rating of recorded decisions.
 
     Raises
     ------
@@ -113,7 +160,7 @@ def verify_file(file: Path, *, keys: Path | None, replay: bool, log: LogRules = 
     differing = list[str]()
     try:
         with content:
-            for check in _checks(content, file, trusted, replay=replay, log=log):
+            for check in _checks(content, file, trusted, replay=replay, log=log, recorded=recorded):
                 mark = "[green]ok [/green]" if check.ok else "[red]NOT[/red]"
                 console.print(f"{mark} {escape(check.name):<24}{escape(check.wrong or check.found)}")
                 differing += [check.wrong] if check.wrong is not None else []
@@ -124,7 +171,15 @@ def verify_file(file: Path, *, keys: Path | None, replay: bool, log: LogRules = 
     console.print(f"{escape(str(file))} is as it was sealed.")
 
 
-def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules) -> Iterator[Check]:
+def _checks(
+    content: BinaryIO,
+    file: Path,
+    trusted: Keys | None,
+    *,
+    replay: bool,
+    log: LogRules,
+    recorded: RecordedFile | None,
+) -> Iterator[Check]:
     document = _single(content)
     content.seek(0)
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
@@ -135,9 +190,9 @@ def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool
     content.seek(0)
     if document is None and not is_note:
         lines = iter(partial(content.readline, LONGEST_LINE + 1), b"")
-        yield from _export(read_export(lines), trusted, replay=replay)
+        yield from _export(read_export(lines), trusted, replay=replay, recorded=recorded)
         return
-    if replay:
+    if replay or recorded is not None:
         raise SpecificationError(f"{file} contains no observations to replay; GET /v1/ratings/{{id}}/export.jsonl does")
     if trusted is None:
         raise SpecificationError(f"{file} contains no keys; give those of the agency with --keys FILE")
@@ -147,19 +202,26 @@ def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool
     yield from _proof(document, trusted) if "attestation" in document else _certificate(opened(document), trusted)
 
 
-def _export(export: Export, trusted: Keys | None, *, replay: bool) -> Iterator[Check]:
+def _export(export: Export, trusted: Keys | None, *, replay: bool, recorded: RecordedFile | None) -> Iterator[Check]:
     keys = trusted or Keys(read_jwks(export.keys) if export.keys["keys"] else {}, trusted=False)
     if trusted is not None and not export.envelopes:
         yield Check("signature", "the export has no signature", "")
     yield from check_statements(export.rating, export.envelopes, keys.made)
-    if (commitment := check_commitment(export.rating)) is not None:
+    if export.unmasked is not None:
+        yield check_unmasked(export.rating, export.unmasked)
+    complete = export.unmasked or export.rating
+    if (commitment := check_commitment(complete)) is not None:
         yield commitment
     # reads to the end of the file, where the seal is, even if no observation is needed
     leaves = deque(export.observations(), maxlen=None if replay else 0)
     evidence = check_evidence(export)
     yield evidence
     if replay and evidence.ok:
-        yield from check_replay(export.rating, _replayed(export.rating, map(_observation, leaves)))
+        if complete.get("masked"):
+            raise SpecificationError("small counts of people are masked in this export; its owner's can be replayed")
+        yield from check_replay(complete, _replayed(complete, map(_observation, leaves)))
+    if recorded is not None:
+        yield from recorded.check(complete)
     yield check_seal(export, keys.made)
     yield Check("says", None, _summary(export.rating))
     _tell_trust(export, keys)

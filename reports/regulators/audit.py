@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assay.document import Json, read_json
+from assay.errors import SpecificationError
 from assay.methods.outcomes.detail import DataDocument, GroupOutcome, OutcomesAggregation, OutcomesComponent
+from assay.methods.outcomes.suppression import LEAST_SHOWN, PEOPLE
 from reports.plain import visible
 from reports.reading import RatingView, read
 
-LEAST_SHOWN = 5
-"""Number of people from which a group's counts are shown; a smaller group could betray single persons."""
+MASKED = "masked"
 
-MASKED = f"fewer than {LEAST_SHOWN}"
+MASKING = (
+    f"Counts of fewer than {LEAST_SHOWN} people are masked, and with them counts from which they could be computed. "
+    "Rates and ratios compare the categories that are shown."
+)
 
 
 @dataclass(frozen=True)
 class Audit:
-    """A rating, and its tables of groups, of which very small ones are masked."""
+    """A rating, and its tables of groups, without small counts."""
 
     rating: RatingView
     data: DataDocument
@@ -41,24 +45,20 @@ class Audit:
 
 
 def read_audit(document: Json) -> Audit:
-    """Read a rating document of the method ``outcomes``; absent fields are left out."""
+    """Read the public form of a rating by the method ``outcomes``; absent fields are left out.
+
+    Raises
+    ------
+    SpecificationError
+        If the document is the owner's, with counts of very small groups.
+    """
     rating = read(document)
-    tables = tuple(_masked(part) for part in rating.document.components if isinstance(part, OutcomesComponent))
+    if rating.document.masked is None:
+        raise SpecificationError("files for regulators are made of the public form of a rating, without small counts")
+    tables = tuple(part for part in rating.document.components if isinstance(part, OutcomesComponent))
     return Audit(rating, read_json(OutcomesAggregation, rating.document.aggregation.json, visible).data, tables)
 
 
 def is_masked(row: GroupOutcome) -> bool:
-    """Return whether a group has so few people that its counts are not shown."""
-    return row.people is not None and row.people < LEAST_SHOWN
-
-
-def _masked(table: OutcomesComponent) -> OutcomesComponent:
-    """Remove the numbers of very small groups."""
-    rows = tuple(
-        GroupOutcome(group=row.group, people=row.people, excluded=row.excluded) if is_masked(row) else row
-        for row in table.groups
-    )
-    unknown = table.unknown
-    if is_masked(unknown) and unknown.people:
-        unknown = GroupOutcome(group=unknown.group, people=unknown.people)
-    return replace(table, groups=rows, unknown=unknown)
+    """Return whether the counts of a row are masked."""
+    return PEOPLE in row.masked

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
-from reports.regulators.audit import LEAST_SHOWN, Audit
+from assay.methods.outcomes.suppression import LEAST_SHOWN
+from reports.regulators.audit import Audit
 
 MEDIA_TYPE = "application/json"
 FORM = "outcome-audit/1"
@@ -22,7 +23,7 @@ def schema() -> Mapping[str, Any]:
 
 
 def outcome_audit(audit: Audit) -> str:
-    """Write an audit as JSON; counts of fewer than `LEAST_SHOWN` people are ``null``."""
+    """Write an audit as JSON; masked counts are ``null``."""
     verdict, document = audit.rating.verdict, audit.rating.document
     return (
         json.dumps(
@@ -41,12 +42,10 @@ def outcome_audit(audit: Audit) -> str:
                         "by": table.by,
                         "outcome": table.outcome,
                         "reference": table.reference,
-                        "unknown": _people(table.unknown.people),
+                        "unknown": table.unknown.people,
                         "even_flagged": table.even_flagged,
                         "median": table.median,
-                        "groups": [
-                            {**asdict(row, dict_factory=_fields), "people": _people(row.people)} for row in table.groups
-                        ],
+                        "groups": [asdict(row, dict_factory=_fields) for row in table.groups],
                     }
                     for table in audit.tables
                 ],
@@ -59,10 +58,6 @@ def outcome_audit(audit: Audit) -> str:
     )
 
 
-def _people(count: int | None) -> int | None:
-    return None if count is None or 0 < count < LEAST_SHOWN else count
-
-
 def _fields(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object with masked counts; the reason why there is no number is in ``why``."""
-    return {name: _people(value) if name == "people" else value for name, value in items if name != "error"}
+    """Make an object; the reason why there is no number is in ``why``."""
+    return {name: value for name, value in items if name != "error"}

@@ -14,7 +14,7 @@ from importlib.resources import files
 from assay.document import read_json
 from assay.methods.outcomes.detail import OutcomesComponent
 from reports.pages.page import Grid, Page, Section, plain_cells
-from reports.regulators.audit import MASKED, Audit, is_masked
+from reports.regulators.audit import MASKED, MASKING, Audit, is_masked
 from reports.regulators.columns import Column
 
 TO_BE_SUPPLIED = "to be supplied by"
@@ -97,14 +97,14 @@ def _remarks(table: OutcomesComponent) -> Iterator[str]:
     reference = next((row for row in table.groups if row.group == table.reference), None)
     if reference is not None:
         yield f"Ratios and differences are to {reference.group}, the category with the highest rate."
-        if is_masked(reference):
-            yield f"It has {MASKED} people, so that chance decides these ratios; you can exclude it, with the reason."
-    unknown = table.unknown.people or 0
+    unknown = MASKED if is_masked(table.unknown) else f"{table.unknown.people or 0:,}"
     yield (
-        f"People whose category is not known: {unknown:,}. They are in no rate."
-        if unknown
+        f"People whose category is not known: {unknown}. They are in no rate."
+        if unknown != "0"
         else ("The category of everybody is known.")
     )
+    if any(row.masked for row in (*table.groups, table.unknown)):
+        yield MASKING
     if table.at_median:
         yield f"{table.at_median:,} people have the median score itself; they do not count as above it."
     if table.even_flagged is not None:
@@ -128,7 +128,7 @@ def regime_csv(audit: Audit, columns: Sequence[Column]) -> str:
     writer = csv.writer(text)
     writer.writerow(("Table", "Outcome", *(column.head for column in columns)))
     for table in audit.tables:
-        rows = [*table.groups, *([table.unknown] if table.unknown.people else [])]
+        rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
         for row in rows:
             writer.writerow(
                 map(_safe, (table.by or "", table.outcome or "", *(column.text(row) for column in columns)))

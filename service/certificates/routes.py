@@ -19,7 +19,7 @@ from service.certificates.schemas import (
 )
 from service.certificates.service import certificate_of, exported, proved, published_keys
 from service.container import ServiceDependency
-from service.http.authentication import DEFAULT_TENANT, DOWNLOAD, Admin
+from service.http.authentication import DEFAULT_TENANT, DOWNLOAD, Admin, PublicReader
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import CONFLICT, ETAG, LOCATION, RATED, TAGGED, returns
@@ -61,12 +61,12 @@ async def get_attestation(
     dependencies=DOWNLOAD,
     responses=returns(RATED, "application/jsonl") | CONFLICT,
 )
-async def export_rating(rating: FoundRating, service: ServiceDependency) -> Response:
+async def export_rating(rating: FoundRating, service: ServiceDependency, caller: PublicReader) -> Response:
     """Download a rating with all its evidence as one signed file, for offline verification with `assay verify`.
 
     It holds the rating, its certificate, the public keys and every observation in the order of the evidence.
     """
-    export = await exported(service, rating)
+    export = await exported(service, rating, caller.tenant)
     export.headers.update(dated(rating))
     return export
 

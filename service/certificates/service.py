@@ -35,8 +35,10 @@ from store.security.signing import PublicKey, SigningKey
 ROWS_A_READ = 500
 
 
-async def exported(service: Service, rating: StoredRating) -> StreamingResponse:
+async def exported(service: Service, rating: StoredRating, tenant: str) -> StreamingResponse:
     """Stream a rating's export: document, certificate, keys, observations, and a signature of all of it.
+
+    Its owner (`tenant`) also gets the unmasked document of a masked rating.
 
     Raises
     ------
@@ -46,12 +48,13 @@ async def exported(service: Service, rating: StoredRating) -> StreamingResponse:
     """
     certificate, key = await certificate_of(service, rating), await signing_key(service)
     keys = [key.as_jwk() for key in await published_keys(service)]
+    unmasked = rating.unmasked if tenant == rating.tenant else None
     writer, evidence = ExportWriter(), leaves(service.database, rating)
     # read first, because errors can be reported only before the first byte of the answer
     first = await anext(evidence, list[Observation]())
 
     async def lines() -> AsyncIterator[bytes]:
-        yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys)
+        yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys, unmasked)
         yield await asyncio.to_thread(_lines, writer, first)
         async for batch in evidence:
             yield await asyncio.to_thread(_lines, writer, batch)
@@ -109,9 +112,10 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
 
 
 def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
-    seed = rating.rating.seed
+    unmasked = rating.seen_by(rating.tenant).rating
+    seed = unmasked.seed
     try:
-        method = rated_method(rating.rating)
+        method = rated_method(unmasked)
     except SpecificationError as unsupported:  # this version of Assay no longer supports the experiment
         raise Problem("evidence-out-of-order", str(unsupported)) from None
     if seed is None:

@@ -14,7 +14,7 @@ from typing import Any
 from assay.canonical import digest_of
 from assay.errors import OutOfBounds, SpecificationError
 from assay.experiment import generator
-from assay.methods import AnyMethod, check_kind, fit_to, method_name, usual_method
+from assay.methods import AnyMethod, check_kind, fit_to, usual_method
 from assay.methods.shared.held_back import draw
 from assay.model import Kind
 from assay.rating.plan import Plan, plan_of
@@ -157,8 +157,9 @@ def _place(
         if is_new and not permitted:
             raise RateNotTaken
         if rating is not None:
-            seed = order.new.seed if rating.rating.seed is None else rating.rating.seed
-            same = replace(order.new, seed=seed, experiment=dict(rating.rating.experiment))
+            unmasked = rating.seen_by(order.new.tenant).rating
+            seed = order.new.seed if unmasked.seed is None else unmasked.seed
+            same = replace(order.new, seed=seed, experiment=dict(unmasked.experiment))
             job = jobs.add_finished(c, same, rating.id)
         elif job is None:
             job = jobs.add(c, order.new)
@@ -193,14 +194,6 @@ def queued_before(c: Connection, job: Job) -> int | None:
     return fair_order.own_before(c, job) if job.status == "queued" else None
 
 
-def _check_request(service: Service, request: RatingRequest, method: AnyMethod) -> None:
-    """Raise a problem if the deadline is longer than is allowed here, or the rating can never be published."""
-    check_deadline(service, request.deadline_s)
-    if method.private and request.visibility != "private":
-        reason = f"ratings by {method_name(type(method))} hold counts of small groups of people, and stay private"
-        raise bad_specification(SpecificationError(reason, "visibility"), ())
-
-
 # ---------------------------------------------------------------------------- construction of orders
 async def rating_order(
     service: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
@@ -214,7 +207,7 @@ async def rating_order(
     """
     kind = Kind(target.descriptor["kind"])
     request.experiment = method = _named(request.experiment, kind)
-    _check_request(service, request, method)
+    check_deadline(service, request.deadline_s)
     with located("target"):
         check_kind(method, kind)
         check_rated(target.descriptor)

@@ -83,7 +83,7 @@ async def list_ratings(
         return lists.response(query, "ratings", short, rows)
     page = Page.of(await service.database.read(ratings.page, caller.tenant, **filters), query.limit)
     notes = await service.database.read(read_annotations, page.rows, service.methodologies.next)
-    items = [listed(notes[rating.id].added_to(rating.shown)) for rating in page.rows]
+    items = [listed(notes[rating.id].added_to(rating.seen_by(caller.tenant).shown)) for rating in page.rows]
     return lists.response(query, "ratings", page, items)
 
 
@@ -127,7 +127,7 @@ async def latest_rating(
         )
     if len(matches) > 1:
         raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in matches])
-    return await _shown(request, service, matches[0])
+    return await _shown(request, service, matches[0].seen_by(caller.tenant))
 
 
 FoundRating = Annotated[StoredRating, in_path("rating", ratings.find, PublicReader)]
@@ -140,9 +140,14 @@ async def other_rating(service: Service, rating_id: str, tenant: str) -> StoredR
 
 
 @router.get("/{rating_id}", response_model=RatingView, responses=TAGGED_AND_RATED)
-async def get_rating(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
-    """Read a rating. It never changes, apart from its annotations (`next_methodology`, `standing`, `reply`)."""
-    return await _shown(request, service, rating)
+async def get_rating(
+    request: Request, rating: FoundRating, service: ServiceDependency, caller: PublicReader
+) -> Response:
+    """Read a rating. It never changes, apart from its annotations (`next_methodology`, `standing`, `reply`).
+
+    Of recorded decisions, you read the whole of your own rating, and others the form without small counts of people.
+    """
+    return await _shown(request, service, rating.seen_by(caller.tenant))
 
 
 class ReportQuery(QueryModel):
@@ -163,6 +168,7 @@ async def get_report_html(
 
     For an image classifier, it shows thumbnails of the images that you may see.
     """
+    rating = rating.seen_by(caller.tenant)
     if query.summary:
         return await _report(request, service, rating, "summary")
     digests = thumbnails_wanted(rating.document)
@@ -171,9 +177,11 @@ async def get_report_html(
 
 
 @router.get("/{rating_id}/report.md", **download("text/markdown", ETAG))
-async def get_report_markdown(request: Request, rating: FoundRating, service: ServiceDependency) -> Response:
+async def get_report_markdown(
+    request: Request, rating: FoundRating, service: ServiceDependency, caller: PublicReader
+) -> Response:
     """Download a rating as a Markdown report."""
-    return await _report(request, service, rating, "markdown")
+    return await _report(request, service, rating.seen_by(caller.tenant), "markdown")
 
 
 class ObservationQuery(PageQuery):
@@ -281,7 +289,7 @@ def _audit_file(file: AuditFile) -> None:
         download_audit,
         operation_id="download" + "".join(part.capitalize() for part in re.split(r"[.-]", file.name)),
         summary=f"Download {file.name}",
-        description=f"{file.title}. Only ratings by `outcomes` have it; counts of fewer than 5 people are masked.",
+        description=f"{file.title}. Only ratings by `outcomes` have it; small counts are masked, also for the owner.",
         **download(file.media_type.partition(";")[0]),
     )
 

@@ -96,8 +96,8 @@ def dated(rating: StoredRating) -> dict[str, str]:
 def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
     """Return the headers of a cacheable representation of a rating; each representation has another `version`."""
     return {
-        "ETag": f'"{rating.id}-{version}"',
-        "Cache-Control": caching(private=rating.visibility == "private"),
+        "ETag": f'"{rating.id}-{"unmasked-" if rating.is_unmasked else ""}{version}"',
+        "Cache-Control": caching(private=rating.is_unmasked or rating.visibility == "private"),
         "Vary": "Authorization",
         **dated(rating),
     }

@@ -202,16 +202,9 @@ class PublishedForGood(StoreError):
 
 
 class HoldsPeople(StoreError):
-    """A rating with counts of small groups of people cannot be published: HTTP 409."""
+    """The masked counts of people in a rating could be computed if it were published: HTTP 409."""
 
     code = "holds-people"
-
-    def __init__(self, rating_id: str) -> None:
-        super().__init__(
-            f"{rating_id} holds counts of groups of people, however small, and stays private; pass on its files for "
-            "regulators, in which counts of fewer than 5 people are masked"
-        )
-        self.rating_id = rating_id
 
 
 class AlreadyWithdrawn(StoreError):

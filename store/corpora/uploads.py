@@ -12,11 +12,12 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, func, insert, or_, select
 
+from assay.model import Kind
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.engines import insert_into
 from store.core.errors import UploadInUse, UploadsFull
-from store.core.rows import equal, one_row
+from store.core.rows import equal, json_part, one_row
 from store.corpora.tables import upload_chunks, uploads
 from store.jobs.tables import jobs
 from store.quota import quota
@@ -119,7 +120,9 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
     if digest is None:
         return False
     using = select(jobs.c.id).where(jobs.c.tenant == tenant, jobs.c.status.in_(("queued", "running")))
-    using = using.where(or_(_mentions(upload_id), _mentions(digest))).limit(1)
+    # a job about recorded decisions holds their counts, and never reads the file again
+    reads_it = json_part(jobs.c.target, "kind") != str(Kind.DECISION_TOOL)
+    using = using.where(or_(_mentions(upload_id), _mentions(digest)), reads_it).limit(1)
     if (job_id := c.execute(using).scalar_one_or_none()) is not None:
         raise UploadInUse(upload_id, job_id)
     quota.removing(c, uploads, tenant, uploads.c.id == upload_id)

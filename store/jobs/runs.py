@@ -18,7 +18,7 @@ from store.jobs.tables import jobs
 from store.ratings import ratings
 from store.ratings.expiry import announce_change
 from store.ratings.ratings import NewRating
-from store.ratings.registry import note_published
+from store.ratings.registry import publish_finished
 from store.webhooks.outbox import announce
 
 
@@ -72,7 +72,7 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     notice = {"job_id": job.id, "kind": job.kind, "status": "succeeded", "target_url": stored.target_url, **facts}
     announce(c, job.id, "job.succeeded", {**notice, "requester": stored.requested})
     if stored.visibility != "private":
-        note_published(c, stored)
+        publish_finished(c, stored)
     announce_change(c, stored, job.experiment)
     return stored.id
 

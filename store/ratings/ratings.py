@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from secrets import token_hex
 from typing import Any, Literal, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
+from assay.canonical import rating_digest
 from assay.document import RatingDocument, RequesterDocument, as_json
 from assay.methods import rating_of
 from store.core.clock import iso, read_clock
@@ -30,7 +32,8 @@ class NewRating:
     """Fields of a new rating.
 
     `rating` is complete, without `id`, `rated_at`, `expires_at` and `requester`; it expires after `valid_for_s`
-    seconds. `description` says how the service was described (`store.ratings.standing`).
+    seconds. `description` says how the service was described (`store.ratings.standing`). `public` is the form of
+    `rating` that is signed and that others see; ``None`` if this is `rating` itself (`assay.experiment.Method.masked`).
     """
 
     tenant: str
@@ -39,6 +42,7 @@ class NewRating:
     request_digest: str
     valid_for_s: int
     description: Description
+    public: RatingDocument | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +94,25 @@ class Summary:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredRating(Summary):
-    """A rating's row. `document` never changes; `shown` is its current form; `address` is in the form of look-ups."""
+    """A rating's row. `document` never changes; `shown` is its current form; `address` is in the form of look-ups.
+
+    `document` is signed and public. `unmasked` is its owner's, where `document` masks counts of people.
+    """
 
     target_url: str
     request_digest: str
     document: dict[str, Any]
     address: str | None = None
+    unmasked: dict[str, Any] | None = None
+
+    def seen_by(self, tenant: str | None) -> StoredRating:
+        """Return the rating as a tenant sees it: its owner with the whole document, which is not for shared caches."""
+        return self if self.unmasked is None or tenant != self.tenant else replace(self, document=self.unmasked)
+
+    @property
+    def is_unmasked(self) -> bool:
+        """Whether `document` is the owner's."""
+        return self.unmasked is not None and self.document is self.unmasked
 
     @cached_property
     def rating(self) -> RatingDocument:
@@ -128,13 +145,17 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
     host = None if address is None else address.partition("/")[0]
     owner = None if host is None else owners(c, [host]).get(host)
     requester, host_proved = requester_of(new.tenant, owner), None if host is None else owner is not None
-    document = replace(
-        rating,
-        id=rating_id,
-        rated_at=iso(now),
-        expires_at=iso(expires_at),
-        requester=RequesterDocument(requester, host_proved, new.description),
-    )
+    facts: dict[str, Any] = {
+        "id": rating_id,
+        "rated_at": iso(now),
+        "expires_at": iso(expires_at),
+        "requester": RequesterDocument(requester, host_proved, new.description),
+    }
+    document, unmasked = as_json(replace(rating, **facts)), None
+    if new.public is not None:
+        unmasked = document | {"salt": token_hex(16)}
+        mask = {**(new.public.masked or {}), "unmasked": rating_digest(unmasked)}
+        document = as_json(replace(new.public, masked=mask, **facts))
     stored = StoredRating(
         **{name: getattr(new, name) for name in ("tenant", "target_id", "request_digest", "description")},
         **{name: getattr(rating, name) for name in ("method", "attribute", "letter", "declared", "visibility")},
@@ -148,7 +169,8 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
         host_proved=host_proved,
         target_url=url or "",
         target=as_json(rating.target),
-        document=as_json(document),
+        document=document,
+        unmasked=unmasked,
         methodology_version=str(rating.methodology.version),
     )
     c.execute(insert(ratings).values({field.name: getattr(stored, field.name) for field in fields(stored)}))

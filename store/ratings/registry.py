@@ -8,6 +8,7 @@ is withdrawn (`store.webhooks.outbox`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, select, update
@@ -36,19 +37,19 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
     PublishedForGood
         If a public rating would become private or unlisted.
     HoldsPeople
-        If it is never published (`assay.experiment.Method.private`).
+        If its masked counts could be computed: another rating of the same people can be read by others.
     AlreadyWithdrawn
         If it was withdrawn and the visibility would change.
     """
     rating = _locked(c, rating_id, tenant)
     if rating is None or rating.visibility == visibility:
         return rating
-    if method_of(rating.document).private:
-        raise HoldsPeople(rating.id)
     if rating.withdrawn_at is not None:
         raise AlreadyWithdrawn(rating.id)
     if rating.visibility == "public":
         raise PublishedForGood(rating.id, visibility)
+    if visibility != "private":
+        _check_people(c, rating)
     changed = _change(c, rating.id, visibility=visibility)
     note_published(c, changed)
     return changed
@@ -76,6 +77,51 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
         c, withdrawn.job_id, WITHDRAWN, withdrawn.notice | {"visibility": withdrawn.visibility, "reason": reason}
     )
     return withdrawn
+
+
+JUDGING = frozenset({"attribute", "aggregation", "confidence", "delta", "delta_score", "period"})
+"""Fields of an experiment that change how counts are judged, and no count."""
+
+
+def publish_finished(c: Connection, rating: StoredRating) -> None:
+    """Publish a new rating whose request asks for it; it stays private if its masked counts could be computed."""
+    try:
+        _check_people(c, rating)
+    except HoldsPeople:
+        _change(c, rating.id, visibility="private")
+    else:
+        note_published(c, rating)
+
+
+def _check_people(c: Connection, rating: StoredRating) -> None:
+    """Raise `HoldsPeople` if others can read another rating of the same file, with other tables.
+
+    Small counts are masked within a rating; the difference of two ratings could betray them.
+    """
+    if not method_of(rating.document).holds_people:
+        return
+    if rating.rating.masked is None:
+        raise HoldsPeople(f"{rating.id} was made by a version that did not mask small counts; request it again")
+    data, tables = _file_and_tables(rating.document)
+    query = select(ratings.c.id, ratings.c.document).where(
+        ratings.c.tenant == rating.tenant,
+        ratings.c.method == rating.method,
+        ratings.c.visibility != "private",
+        ratings.c.id != rating.id,
+    )
+    for row in c.execute(query):
+        others_data, others_tables = _file_and_tables(row.document)
+        if others_data == data and others_tables != tables:
+            raise HoldsPeople(
+                f"others can read {row.id}, which counts the people of the same file by other columns; together they "
+                "could betray masked counts. Put all columns into one rating"
+            )
+
+
+def _file_and_tables(document: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """Return the digest of a rating's file, and the fields of its request that choose what is counted."""
+    experiment = document["experiment"]
+    return document["aggregation"]["data"]["digest"], {name: experiment[name] for name in experiment.keys() - JUDGING}
 
 
 def note_published(c: Connection, rating: StoredRating) -> None:

@@ -43,7 +43,9 @@ class Rerated:
 
 
 def recompute(rating: StoredRating, record: Iterable[Observation], methodology: Methodology) -> RatingDocument:
-    """Compute a rating from recorded evidence under another methodology version. Takes seconds of CPU time.
+    """Compute a rating from recorded evidence under another methodology version, in its public form.
+
+    Takes seconds of CPU time.
 
     Raises
     ------
@@ -52,7 +54,10 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
     RecordError
         If the evidence is incomplete or differs from the sealed evidence.
     """
-    return rerate(rating.rating, parse_method(rating.rating.experiment), record, methodology)
+    unmasked = rating.seen_by(rating.tenant).rating
+    method = parse_method(unmasked.experiment)
+    rerated_rating = rerate(unmasked, method, record, methodology)
+    return method.masked(rerated_rating) or rerated_rating
 
 
 def evidence(c: Connection, job_id: str) -> Iterator[Observation]:

@@ -33,6 +33,8 @@ ratings = Table(
     *required(AnyText, "visibility", "methodology_version", "request_digest"),
     *required(BigInteger, "created_at", "expires_at"),
     Column("document", Packed, nullable=False),
+    # the owner's document, where the public one masks counts of people
+    Column("unmasked", Packed),
     Column("withdrawn_at", BigInteger),
     Column("withdrawn_why", AnyText),
     # forms of target_url in which look-ups compare it; NULL if it is empty

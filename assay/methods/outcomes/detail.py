@@ -71,6 +71,8 @@ class GroupOutcome:
     disparities: Mapping[str, DisparityDocument] = NO_ENTRIES
     auc: float | None = None
     tenths: tuple[TenthDocument, ...] = NO_ITEMS
+    masked: tuple[str, ...] = NO_ITEMS
+    """Parts of the row that a public rating does not show: ``people``, ``undecided``, ``truth``."""
 
 
 NO_GROUP = GroupOutcome()

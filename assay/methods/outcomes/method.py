@@ -13,13 +13,15 @@ import numpy as np
 from annotated_types import Gt, Lt, MaxLen, MinLen
 
 from assay.bounds import Bounded, refuse_repeats
-from assay.document import AggregationDocument, ComponentDocument
+from assay.document import AggregationDocument, ComponentDocument, RatingDocument
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment, Method
+from assay.explain import Vocabulary
 from assay.methods.outcomes import words as spoken
 from assay.methods.outcomes.analysis import Output, Task, judge_outcomes
 from assay.methods.outcomes.decision_table import DecisionTable, Grouping, grouping_of
 from assay.methods.outcomes.detail import DataDocument, OutcomesAggregation, OutcomesComponent
+from assay.methods.outcomes.masking import masked_rating
 from assay.methods.outcomes.rates import quantile
 from assay.model import Floats, Kind
 from assay.references import NOTHING, Found, NamedDecisions, References
@@ -129,7 +131,7 @@ class Outcomes(Bounded, Method):
     aggregation: Literal["worst", "vote"] = "worst"
     table: DecisionTable | None = None
 
-    private: ClassVar[bool] = True
+    holds_people: ClassVar[bool] = True
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.DECISION_TOOL})
     summary: ClassVar[str] = "Who got which decision: do outcomes differ between groups, also among people alike?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018); Hardt, Price & Srebro (2016)"
@@ -188,6 +190,10 @@ class Outcomes(Bounded, Method):
         components = judge_outcomes(self.task(), rng)
         yield from ()
         return self.finding(components, self._data())
+
+    def masked(self, rating: RatingDocument) -> RatingDocument:
+        """Return the rating without small counts of people."""
+        return masked_rating(rating, self.task(), Vocabulary.of(self))
 
     def _data(self) -> OutcomesAggregation:
         """Return what the rating says about the file."""

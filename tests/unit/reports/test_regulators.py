@@ -12,9 +12,10 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
+from assay.document import as_json
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import run
-from assay.methods import Outcomes
+from assay.methods import Outcomes, rating_of
 from reports.regulators import AUDIT_FILES, audit_file, write_audit
 from reports.regulators.outcome_audit import schema
 from tests.support.reports import document_of
@@ -25,9 +26,10 @@ SEXES = {"Male": (50, 92, "54.3 %", "1.00"), "Female": (34, 76, "44.7 %", "0.82"
 
 
 def audited(table, **fields):
-    """Rate a table of decisions, and return the rating's document."""
-    fields = {"by": ("group",), "decision": "hired", "favourable": "yes", **fields}
-    return document_of(run(Outcomes(table=table, **fields), never_asked, 0))
+    """Rate a table of decisions, and return the rating's public document."""
+    method = Outcomes(table=table, **{"by": ("group",), "decision": "hired", "favourable": "yes", **fields})
+    whole = rating_of(document_of(run(method, never_asked, 0)))
+    return json.loads(json.dumps(as_json(method.masked(whole))))
 
 
 def table_rows(text):
@@ -73,7 +75,7 @@ def test_every_statement_of_a_regime_has_a_source_and_every_blank_says_who_suppl
 def test_groups_of_fewer_than_five_people_are_masked_in_every_file():
     document = audited(people(A=(300, 400), B=(200, 400), few=(3, 4)))
     rows = {row["Category"]: row for row in table_rows(write_audit("ll144.csv", document))}
-    assert rows["few"]["People"] == "fewer than 5"
+    assert rows["few"]["People"] == "masked"
     assert {rows["few"][name] for name in ("Favourable", "Selection or scoring rate", "Impact ratio")} == {"–"}
     assert rows["A"]["Favourable"] == "300"
     (table,) = json.loads(write_audit("outcome-audit.json", document))["tables"]
@@ -81,10 +83,13 @@ def test_groups_of_fewer_than_five_people_are_masked_in_every_file():
     assert (few["people"], few["favourable"], few["rate"]["estimate"]) == (None, None, None)
 
 
-def test_the_page_says_that_a_masked_category_is_the_reference():
-    page = write_audit("ll144.html", audited(people(A=(300, 400), B=(200, 400), few=(4, 4))))
-    assert "the category with the highest rate" in page
-    assert "fewer than 5 people, so that chance decides these ratios" in page
+def test_a_masked_category_is_never_the_reference_and_the_page_says_that_counts_are_masked():
+    document = audited(people(A=(300, 400), B=(200, 400), few=(4, 4)))
+    page = write_audit("ll144.html", document)
+    assert "Ratios and differences are to A, the category with the highest rate" in page
+    assert "Counts of fewer than 5 people are masked" in page
+    rows = {row["Category"]: row["Impact ratio"] for row in table_rows(write_audit("ll144.csv", document))}
+    assert rows == {"A": "1.00", "B": "0.67", "few": "–"}
 
 
 def test_the_data_follow_their_published_schema_and_a_changed_field_does_not(by_sex):

@@ -10,6 +10,8 @@ import threading
 import numpy as np
 import pytest
 
+from assay.errors import CertificateError, SpecificationError
+from cli.rating.verify import NotVerified, RecordedFile, verify_file
 from service.app import create_app
 from tests.unit.service.conftest import client_of
 from workers.engine.tasks import open_workplace
@@ -94,17 +96,6 @@ async def test_a_table_of_decisions_is_rated_without_a_call_and_outlives_its_upl
     audit = await real.get(f"{address}/ll144.csv")
     assert audit.headers["content-type"] == "text/csv; charset=utf-8"
     assert [row["Category"] for row in csv.DictReader(io.StringIO(audit.text))] == ["M", "F"]
-    published = await real.post(f"{address}/visibility", json={"visibility": "public"})
-    assert (published.status_code, published.json()["type"].rpartition("/")[2]) == (409, "holds-people")
-
-
-@pytest.mark.parametrize("visibility", ["unlisted", "public"])
-async def test_a_rating_of_recorded_decisions_cannot_be_requested_for_others_to_read(real, visibility):
-    name = await upload(real, table(200))
-    refused = await real.post("/v1/jobs", json=body(name) | {"visibility": visibility})
-    assert refused.status_code == 422, refused.text
-    assert refused.json()["errors"][0]["pointer"] == "/visibility"
-    assert "stay private" in refused.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -144,3 +135,132 @@ async def test_equal_requests_about_equal_tables_join_one_job(real):
     first = await real.post("/v1/jobs", json=body(name))
     second = await real.post("/v1/jobs", json=body(name))
     assert first.json()["id"] == second.json()["id"]
+
+
+# ---------------------------------------------------------------------------- public ratings
+def small_table() -> bytes:
+    """Return people of whom 3 of 700 women are hired, and one of two people of another sex."""
+    rows = ["F,yes,yes"] * 3 + ["F,no,yes"] * 400 + ["F,no,no"] * 297
+    rows += ["M,yes,yes"] * 311 + ["M,no,yes"] * 97 + ["M,no,no"] * 203 + ["M,yes,no"] * 89
+    rows += ["X,yes,yes", "X,no,no"]
+    return "\n".join(["sex,hired,stayed", *rows]).encode()
+
+
+PUBLIC_FILES = (
+    *("", "/report.html", "/report.md", "/report.html?summary=true", "/export.jsonl", "/attestation.json"),
+    *("/ll144.html", "/ll144.csv", "/eeoc.csv", "/eeoc.html", "/ai-act.html", "/tr-24027.csv", "/outcome-audit.json"),
+    *("/badge.svg", "/badge.json", "/observations", "/observations.csv", "/methodologies"),
+)
+"""Representations of a rating, all of which others may read once it is published."""
+
+
+@pytest.fixture
+async def published(guarded, rings, worker):
+    """Rate the small table for a tenant and publish it; return the client, the owner's headers and the rating's id."""
+    app = create_app(guarded, validator=TargetChecker(guarded), doorbell=rings)
+    async with app.router.lifespan_context(app), client_of(app) as client:
+        owner = {"Authorization": f"Bearer {worker.make_key('owner')}"}
+        sent = await client.post(
+            "/v1/uploads",
+            params={"purpose": "table", "name": "small"},
+            content=small_table(),
+            headers={"Content-Type": "text/csv", **owner},
+        )
+        upload_id = sent.json()["id"]
+        posted = await client.post("/v1/jobs", json=body(upload_id) | {"visibility": "public"}, headers=owner)
+        assert posted.status_code == 202, posted.text
+        assert (await client.delete(f"/v1/uploads/{upload_id}", headers=owner)).status_code == 204
+        work(guarded, posted.json()["id"])
+        job = (await client.get(f"/v1/jobs/{posted.json()['id']}", headers=owner)).json()
+        assert job["status"] == "succeeded", job
+        yield client, owner, job["rating"]["id"]
+
+
+@pytest.mark.slow
+async def test_nothing_that_others_read_of_a_published_rating_holds_a_masked_count(published):
+    client, owner, rating_id = published
+    whole = (await client.get(f"/v1/ratings/{rating_id}", headers=owner)).json()
+    assert {row["group"]: row["people"] for row in whole["components"][0]["groups"]}["F"] == 700
+    public = (await client.get(f"/v1/ratings/{rating_id}")).json()
+    assert (public["visibility"], public["letter"]) == ("public", whole["letter"])
+    groups = {row["group"]: row for row in public["components"][0]["groups"]}
+    assert {name: row.get("people") for name, row in groups.items()} == {"F": None, "M": 700, "X": None}
+    read = {}
+    for file in PUBLIC_FILES:
+        answer = await client.get(f"/v1/ratings/{rating_id}{file}")
+        assert answer.status_code in {200, 304}, (file, answer.text)
+        read[file] = answer.text
+    for address in ("/v1/ratings?fields=full", "/v1/registry", "/v1/log/entries", "/v1/registry/dump.jsonl"):
+        read[address] = (await client.get(address)).text
+    read["difference"] = (await client.get(f"/v1/ratings/{rating_id}/difference?other={rating_id}")).text
+    assert "nonce" not in (public.get("commitment") or {})
+    for address, text in read.items():
+        for secret in (whole["salt"], '"counts":[', "0.00428", "0.0043", "697"):
+            assert secret not in text, (address, secret)
+
+
+@pytest.mark.slow
+async def test_owner_and_public_never_share_a_cached_copy(published):
+    client, owner, rating_id = published
+    for file in ("", "/report.html", "/report.md"):
+        address = f"/v1/ratings/{rating_id}{file}"
+        mine, public = await client.get(address, headers=owner), await client.get(address)
+        assert mine.headers["ETag"] != public.headers["ETag"]
+        assert mine.headers["Cache-Control"].startswith("private")
+        assert public.headers["Cache-Control"].startswith("public")
+        assert mine.text != public.text
+        stale = await client.get(address, headers={"If-None-Match": mine.headers["ETag"]})
+        assert stale.status_code == 200
+
+
+@pytest.mark.slow
+async def test_exports_of_owner_and_public_verify_and_only_the_owners_can_be_replayed(published, tmp_path, capsys):
+    client, owner, rating_id = published
+    await client.get(f"/v1/ratings/{rating_id}/attestation.json")  # signs the rating
+    keys = tmp_path / "keys.json"
+    keys.write_text((await client.get("/.well-known/jwks.json")).text)
+    file = tmp_path / "small.csv"
+    file.write_bytes(small_table())
+    exports = {}
+    for name, headers in (("public", {}), ("owner", owner)):
+        exports[name] = tmp_path / f"{name}.jsonl"
+        exports[name].write_text((await client.get(f"/v1/ratings/{rating_id}/export.jsonl", headers=headers)).text)
+        verify_file(exports[name], keys=keys, replay=False, recorded=RecordedFile(file))
+    verify_file(exports["owner"], keys=keys, replay=True)
+    with pytest.raises(SpecificationError, match="small counts of people are masked in this export"):
+        verify_file(exports["public"], keys=keys, replay=True)
+    changed = tmp_path / "changed.csv"
+    changed.write_bytes(small_table().replace(b"M,yes,no", b"M,no,no", 1))
+    for export in exports.values():
+        with pytest.raises(NotVerified, match=r"changed\.csv has the digest .*; sex M: 399 of 700 .* and 400 of"):
+            verify_file(export, keys=keys, replay=False, recorded=RecordedFile(changed))
+    reordered = tmp_path / "reordered.csv"
+    lines = small_table().splitlines()
+    reordered.write_bytes(b"\n".join([lines[0], *reversed(lines[1:])]))
+    with pytest.raises(NotVerified) as refused:
+        verify_file(exports["owner"], keys=keys, replay=False, recorded=RecordedFile(reordered))
+    assert "digest" in str(refused.value)
+    assert "people" not in str(refused.value)
+    forged = exports["owner"].read_text().replace('"counts":[3,', '"counts":[4,')
+    exports["owner"].write_text(forged)
+    with pytest.raises(CertificateError):
+        verify_file(exports["owner"], keys=keys, replay=False)
+
+
+@pytest.mark.slow
+async def test_two_ratings_of_the_same_people_by_other_columns_are_not_both_published(published, guarded):
+    client, owner, rating_id = published
+    sent = await client.post(
+        "/v1/uploads",
+        params={"purpose": "table", "name": "again"},
+        content=small_table(),
+        headers={"Content-Type": "text/csv", **owner},
+    )
+    request = body(sent.json()["id"], truth="") | {"visibility": "unlisted"}
+    posted = await client.post("/v1/jobs", json=request, headers=owner)
+    work(guarded, posted.json()["id"])
+    second = (await client.get(f"/v1/jobs/{posted.json()['id']}", headers=owner)).json()["rating"]["id"]
+    assert (await client.get(f"/v1/ratings/{second}")).status_code == 404
+    refused = await client.post(f"/v1/ratings/{second}/visibility", json={"visibility": "public"}, headers=owner)
+    assert (refused.status_code, refused.json()["type"].rpartition("/")[2]) == (409, "holds-people")
+    assert f"others can read {rating_id}" in refused.json()["detail"]

@@ -1,0 +1,211 @@
+"""The public form of a rating of recorded decisions: letters, and tables without small counts of people.
+
+A public number follows from counts that are shown, or is withheld: the seed and the draws of the whole file would
+confirm a guess of a masked count. Decision 0124.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.document import (
+    NO_ENTRIES,
+    NO_ITEMS,
+    CommitmentDocument,
+    EffectDocument,
+    RatingDocument,
+    ReasonDocument,
+    Shares,
+)
+from assay.experiment import generator
+from assay.explain import Vocabulary, explain
+from assay.methods.outcomes.analysis import Output, Task
+from assay.methods.outcomes.decision_table import Grouping
+from assay.methods.outcomes.detail import GroupOutcome, OutcomesAggregation, OutcomesComponent, TenthDocument
+from assay.methods.outcomes.group_tables import Outcomes, outcome_table
+from assay.methods.outcomes.suppression import (
+    LEAST_SHOWN,
+    PEOPLE,
+    TRUTH,
+    UNDECIDED,
+    UNKNOWN_ANSWER,
+    WHOLE_FILE,
+    Part,
+    PublicTable,
+    masked_parts,
+)
+from assay.model import Floats, Integers, Reason
+
+DECIMALS = 3
+"""Decimals of effects and facts of the whole file; more could confirm a guess of a count that no table shows."""
+
+PROBABILITY_DECIMALS = 2
+
+
+def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) -> RatingDocument:
+    """Return the public form of a rating; `task` is the counted file as its request names it.
+
+    A letter stays. The effects, probabilities and facts of a component are withheld if a group that its letter rests on
+    is masked. The seed, the nonce of the commitment and the counted file are left out.
+    """
+    pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
+    decided = {id(output): _coded(output.favourable) for output in task.outputs}
+    truth = None if task.truth is None else _coded(task.truth)
+    tables = [PublicTable(grouping, decided[id(output)], truth) for grouping, output in pairs]
+    masked = masked_parts(tables, task.table.people)
+    components, withheld = [], set[str | None]()
+    for index, (component, (grouping, output)) in enumerate(zip(rating.components, pairs, strict=True)):
+        assert isinstance(component, OutcomesComponent)  # noqa: S101  of this method
+        public = _Public(task, grouping, output, {part for part in masked if part.table == index}, index)
+        if public.withholds(component):
+            withheld.add(component.name)
+        components.append(public.component(component, vocabulary, withheld))
+    aggregation = rating.aggregation
+    if isinstance(aggregation, OutcomesAggregation) and WHOLE_FILE in masked:
+        aggregation = replace(aggregation, data=replace(aggregation.data, rows=None))
+    return replace(
+        rating,
+        experiment={**rating.experiment, "table": None},
+        seed=None,
+        commitment=None if rating.commitment is None else CommitmentDocument(rating.commitment.digest),
+        components=tuple(components),
+        aggregation=aggregation,
+        probabilities=NO_ENTRIES if withheld else _rounded(rating.probabilities),
+        published=NO_ENTRIES if withheld else rating.published,
+        reasons=_reasons(rating.reasons, withheld, vocabulary),
+        counts={name: count for name, count in rating.counts.items() if name in {"asked", "failed"}},
+        masked={"least": LEAST_SHOWN},
+    )
+
+
+class _Public:
+    """The public form of one component."""
+
+    def __init__(self, task: Task, grouping: Grouping, output: Output, masked: Collection[Part], index: int) -> None:
+        self.task, self.grouping, self.output = task, grouping, output
+        self._masked: dict[int, list[str]] = {}
+        for part in sorted(masked):
+            self._masked.setdefault(part.code, []).append(part.name)
+        self._index = index
+
+    def _hides(self, label: str | None, *names: str) -> bool:
+        code = -1 if label is None else self.grouping.labels.index(label)
+        return any(name in self._masked.get(code, ()) for name in names)
+
+    def withholds(self, component: OutcomesComponent) -> bool:
+        """Return whether a group that the letter rests on is masked."""
+        judged = [row.group for row in component.groups if row.not_compared is None and row.excluded is None]
+        return any(self._hides(group, PEOPLE, TRUTH) for group in judged)
+
+    def component(
+        self, component: OutcomesComponent, vocabulary: Vocabulary, withheld: Collection[str | None]
+    ) -> OutcomesComponent:
+        """Return the component with the numbers that may be public; every other field is left out."""
+        groups, unknown = self._rows(component), component.unknown
+        public = OutcomesComponent(
+            **{name: getattr(component, name) for name in ("name", "letter", "declared", "by", "outcome")},
+            **{name: getattr(component, name) for name in ("conditional", "median", "tolerances", "clusters")},
+            groups=groups.groups,
+            unknown=self._row(unknown, keeps_truth=False),
+            reference=groups.reference,
+            even_flagged=groups.even_flagged,
+            at_median=_public_count(component.at_median),
+            reasons=_reasons(component.reasons, withheld, vocabulary),
+        )
+        if component.name in withheld:
+            return public
+        return replace(
+            public,
+            probabilities=_rounded(component.probabilities),
+            effects={name: effect and _rounded_effect(effect) for name, effect in component.effects.items()},
+            published=component.published,
+        )
+
+    def _rows(self, component: OutcomesComponent) -> OutcomesComponent:
+        """Return the component with the rows of its table; groups are compared with those that are shown."""
+        masked = {row.group for row in component.groups if self._hides(row.group, PEOPLE)}
+        if masked:
+            component = self._compared_without(component, masked)
+        reference = component.reference
+        keeps_truth = reference is None or not self._hides(reference, PEOPLE, TRUTH)
+        small_tenths = bool(self._masked) or any(
+            0 < count < LEAST_SHOWN for row in component.groups for tenth in row.tenths for count in _sides(tenth)
+        )
+        rows = tuple(self._row(row, keeps_truth=keeps_truth, keeps_tenths=not small_tenths) for row in component.groups)
+        return replace(component, groups=rows)
+
+    def _compared_without(self, component: OutcomesComponent, masked: Collection[str | None]) -> OutcomesComponent:
+        """Return the component with the table of the groups that are shown; the rest keeps empty rows."""
+        task, output, grouping = self.task, self.output, self.grouping
+        names = [label for label in grouping.labels if label not in masked]
+        code_of = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
+        outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
+        excluded = task.excluded.get(grouping.name, {})
+        narrowed = Grouping(grouping.name, tuple(names), code_of[grouping.codes])
+        # the seed is known, so that everybody can draw the same numbers from the counts that are shown
+        result = outcome_table(task.table, narrowed, outcomes, excluded, task.confidence, generator(0))
+        rows = {row.group: row for row in result.groups}
+        return replace(
+            component,
+            groups=tuple(replace(rows.get(row.group, row), not_compared=row.not_compared) for row in component.groups),
+            reference=result.reference,
+            even_flagged=result.even_flagged,
+        )
+
+    def _row(self, row: GroupOutcome, *, keeps_truth: bool, keeps_tenths: bool = False) -> GroupOutcome:
+        """Return a row without its masked parts."""
+        code = -1 if row.group is None else self.grouping.labels.index(row.group)
+        names = tuple(name for name in (PEOPLE, UNDECIDED, TRUTH) if name in self._masked.get(code, ())) or NO_ITEMS
+        undecided = None if UNDECIDED in names else row.undecided
+        if PEOPLE in names:
+            facts = {"excluded": row.excluded, "not_compared": row.not_compared, "masked": names}
+            return GroupOutcome(row.group, undecided=undecided, **facts)  # type: ignore[arg-type]
+        if TRUTH in names:
+            row = replace(row, matrix=NO_ENTRIES, error_rates=NO_ENTRIES, auc=None)
+        if TRUTH in names or not keeps_truth:
+            row = replace(row, disparities=NO_ENTRIES)
+        auc = None if row.auc is None else round(row.auc, DECIMALS)
+        tenths = row.tenths if keeps_tenths else NO_ITEMS
+        return replace(row, undecided=undecided, auc=auc, tenths=tenths, masked=names)
+
+
+def _coded(answers: Floats) -> Integers:
+    return np.nan_to_num(answers, nan=UNKNOWN_ANSWER).astype(np.int64)
+
+
+def _sides(tenth: TenthDocument) -> tuple[int, int]:
+    """Return the people of a tenth whom the truth proves right, and wrong."""
+    people = tenth.people or 0
+    right = round(people * (tenth.truth.estimate or 0.0))
+    return right, people - right
+
+
+def _public_count(count: int | None) -> int | None:
+    return None if count is not None and 0 < count < LEAST_SHOWN else count
+
+
+def _reasons(
+    reasons: Sequence[ReasonDocument], withheld: Collection[str | None], vocabulary: Vocabulary
+) -> tuple[ReasonDocument, ...]:
+    """Return the reasons; those of withheld components without their facts."""
+    public = []
+    for reason in reasons:
+        if reason.component in withheld or (withheld and reason.component is None):
+            text = explain(Reason(str(reason.code), {}, reason.component), vocabulary)
+            public.append(ReasonDocument(reason.code, text, {}, reason.component))
+            continue
+        short = {name: round(fact, DECIMALS) for name, fact in reason.facts.items() if isinstance(fact, float)}
+        public.append(replace(reason, facts={**reason.facts, **short}))
+    return tuple(public)
+
+
+def _rounded(shares: Shares) -> dict[str, float]:
+    return {name: round(share, PROBABILITY_DECIMALS) for name, share in shares.items()}
+
+
+def _rounded_effect(effect: EffectDocument) -> EffectDocument:
+    ends = {name: getattr(effect, name) for name in ("estimate", "low", "high")}
+    return replace(effect, **{name: None if end is None else round(end, DECIMALS) for name, end in ends.items()})

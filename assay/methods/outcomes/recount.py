@@ -1,0 +1,77 @@
+"""Comparison of a rating of recorded decisions with its file: the file is counted again, and each count compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from assay.document import RatingDocument
+from assay.errors import SpecificationError
+from assay.experiment import Method
+from assay.methods.outcomes.analysis import Task
+from assay.methods.outcomes.decision_table import DecisionTable
+from assay.methods.outcomes.detail import OutcomesComponent
+from assay.methods.outcomes.method import Outcomes
+
+ROUNDING = 1e-9
+"""Relative difference of two sums of weights that counts as none."""
+
+
+def counted_task(method: Method, counted: Mapping[str, Any]) -> Task:
+    """Return a file that was counted again, as the request of its rating (`method`) names it.
+
+    Raises
+    ------
+    SpecificationError
+        If the file lacks a value that the request names, or the rating is by another method.
+    """
+    if not isinstance(method, Outcomes):
+        raise SpecificationError(f"only ratings of recorded decisions have a file; this one is by {method.method}")
+    return replace(method, table=DecisionTable.read(counted)).task()
+
+
+def same_people(first: DecisionTable, second: DecisionTable) -> bool:
+    """Return whether two tables have the same people by all columns and scores, in whichever order the files were."""
+    return _cells(first) == _cells(second)
+
+
+def _cells(table: DecisionTable) -> Counter[tuple[object, ...]]:
+    """Count the people of each combination of values; weights and scores are rounded, because sums depend on order."""
+    columns = [[*column.values, None] for column in table.columns]
+    cells = Counter[tuple[object, ...]]()
+    for index, count in enumerate(table.counts):
+        values = [column[coded.codes[index]] for column, coded in zip(columns, table.columns, strict=True)]
+        score = table.scores[index] if table.scores else None
+        cells[(*values, None if score is None else float(f"{score:.9g}"))] += count
+    return cells
+
+
+def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
+    """Yield a sentence for each count of a rating that its recounted file (`task`) does not have, but masked ones."""
+    table, pairs = task.table, [(grouping, output) for grouping in task.groupings for output in task.outputs]
+    if len(pairs) != len(rating.components):
+        yield f"the rating has {len(rating.components)} tables, and its request names {len(pairs)}"
+        return
+    for component, (grouping, output) in zip(rating.components, pairs, strict=True):
+        rows = component.groups if isinstance(component, OutcomesComponent) else ()
+        labels = {row.group for row in rows}
+        for label in grouping.labels:
+            if label not in labels:
+                yield f"the file has people of {grouping.name} {label}, and the rating has none"
+        for row in rows:
+            if row.people is None:
+                continue
+            code = grouping.labels.index(row.group) if row.group in grouping.labels else None
+            inside = (grouping.codes == code) & ~np.isnan(output.favourable)
+            people = int(table.people[inside].sum())
+            favourable = float((table.mass[inside] * output.favourable[inside]).sum())
+            sealed = row.favourable or 0.0
+            if people != row.people or abs(favourable - sealed) > ROUNDING * max(1.0, sealed):
+                yield (
+                    f"{grouping.name} {row.group}: {favourable:,.12g} of {people:,} people have the favourable outcome "
+                    f"in the file, and {sealed:,.12g} of {row.people:,} in the rating"
+                )

@@ -1,0 +1,219 @@
+"""Cell suppression: which counts of people a public table may show, so that no small count can be computed.
+
+A count of 1 to 4 people is masked, and further counts with it, until the published ones no longer determine it: of a
+column and its intersections, of favourable and unfavourable outcomes, of decisions and scores, and the sum of all.
+
+References
+----------
+.. [1] Fischetti & Salazar (2000), "Models and algorithms for optimizing cell suppression in tabular data with linear
+   constraints", J. Am. Stat. Assoc. 95. The counts to mask are chosen as in its heuristic: the cheapest change of the
+   data that moves a masked count and no published one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.methods.outcomes.decision_table import Grouping
+from assay.model import Floats, Integers
+
+LEAST_SHOWN = 5
+"""Number of people from which a count is shown; nobody (0) is shown too."""
+
+MOST_ROWS = 50
+"""Maximum number of rows of an intersection whose counts are masked one by one; a longer one is masked as a whole."""
+
+MOST_MOVED = 4_000
+"""Maximum number of counts of people that may change in search of other data with the same published counts."""
+
+PEOPLE, UNDECIDED, TRUTH, ROWS = "people", "undecided", "truth", "rows"
+"""Parts of a row that are masked together; `ROWS` is the number of people of the whole file."""
+
+UNKNOWN_ANSWER = 2
+"""Code of a decision or truth that is not known; 0 and 1 are those that are."""
+
+
+@dataclass(frozen=True, order=True)
+class Part:
+    """Counts that are shown or masked together: a part of a row of a table.
+
+    Attributes
+    ----------
+    table : int
+        Number of the table, in the order of the components; -1 for the whole file.
+    code : int
+        Group, -1 for the people whose group is unknown.
+    name : str
+        `PEOPLE` (favourable and unfavourable outcomes), `UNDECIDED`, `TRUTH` or `ROWS`.
+    """
+
+    table: int
+    code: int
+    name: str
+
+
+WHOLE_FILE = Part(-1, 0, ROWS)
+
+
+@dataclass(frozen=True)
+class PublicTable:
+    """A table to publish: groups, and the answer (0, 1 or `UNKNOWN_ANSWER`) of each cell.
+
+    `truth` is ``None`` where the table has no error rates.
+    """
+
+    grouping: Grouping
+    decided: Integers
+    truth: Integers | None
+
+
+def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Part]:
+    """Return the parts that are masked; `people` has the number of people of each cell.
+
+    Every masked count of fewer than `LEAST_SHOWN` people can be larger by `LEAST_SHOWN` in other data with the same
+    published counts, and every other masked count can be another one.
+    """
+    counts = _Counts.of(tables, people)
+    masked = set(counts.small_parts())
+    for index, table in enumerate(tables):
+        rows = [part for part in counts.parts if part.table == index]
+        if " x " in table.grouping.name and len(table.grouping.labels) > MOST_ROWS and masked.intersection(rows):
+            masked.update(rows)
+    return frozenset(counts.protected(masked)) if masked else frozenset()
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """All counts of the tables as sums of people by combination of groups (atom) and by combination of answers.
+
+    Attributes
+    ----------
+    present : ndarray, shape (variables,)
+        Number of people of each atom and combination of answers.
+    sums : sparse matrix, shape (counts, variables)
+        People that each count adds up.
+    parts : list of Part
+        The part of each count.
+    sizes : mapping of Part to float
+        People of the part's row, the cost of masking it; masking the sum of all is cheapest.
+    """
+
+    present: Floats
+    sums: Any
+    parts: list[Part]
+    sizes: dict[Part, float]
+
+    @classmethod
+    def of(cls, tables: Sequence[PublicTable], people: Floats) -> _Counts:
+        """Arrange the counts of the tables."""
+        from scipy.sparse import csr_array
+
+        groups = np.stack([table.grouping.codes for table in tables])
+        answers = np.stack([codes for table in tables for codes in (table.decided, table.truth) if codes is not None])
+        atoms, atom_of = np.unique(groups, axis=1, return_inverse=True)
+        classes, class_of = np.unique(answers, axis=1, return_inverse=True)
+        size = classes.shape[1]
+        present = np.bincount(atom_of.reshape(-1) * size + class_of.reshape(-1), people, atoms.shape[1] * size).astype(
+            float
+        )
+        rows, parts = list[NDArray[np.bool_]](), list[Part]()
+        sizes = {WHOLE_FILE: 0.0}
+        row_of_answers = 0
+        for index, table in enumerate(tables):
+            decided = classes[row_of_answers]
+            truth = None if table.truth is None else classes[row_of_answers + 1]
+            row_of_answers += 1 if truth is None else 2
+            for code in range(-1, len(table.grouping.labels)):
+                inside = atoms[index] == code
+                for name, answer in _answers(decided, truth):
+                    part = Part(index, code, name)
+                    rows.append(np.outer(inside, answer).reshape(-1))
+                    parts.append(part)
+                    sizes[part] = float(present.reshape(-1, size)[inside].sum())
+        rows.append(np.ones_like(present, dtype=bool))
+        return cls(present, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
+
+    def small_parts(self) -> Iterator[Part]:
+        """Yield the parts with a count of 1 to 4 people; a truth is not shown without its decisions."""
+        for part, count in zip(self.parts, self.sums @ self.present, strict=True):
+            if 0 < count < LEAST_SHOWN:
+                yield part
+                if part.name == PEOPLE:
+                    yield Part(part.table, part.code, TRUTH)
+
+    def protected(self, masked: set[Part]) -> set[Part]:
+        """Mask further parts until no masked count can be computed."""
+        counts = self.sums @ self.present
+        change = np.zeros(len(counts))
+        """Largest change of each count in data with the same published counts."""
+        small = [index for index, count in enumerate(counts) if 0 < count < LEAST_SHOWN]
+        # an answer that nobody in the file has, such as an unknown truth, is no secret
+        possible = np.flatnonzero(self.sums.sum(axis=1)).tolist()
+        while True:
+            others = [index for index in possible if self.parts[index] in masked]
+            target = next((index for index in small if change[index] < LEAST_SHOWN), None)
+            width = float(LEAST_SHOWN)
+            if target is None:
+                target, width = next((index for index in others if change[index] < 1), None), 1.0
+            if target is None:
+                return masked
+            moved = self._moved(target, width, masked)
+            change = np.maximum(change, np.abs(moved))
+            further = {part for part, step in zip(self.parts, moved, strict=True) if abs(step) > 0.5} - masked
+            for part in further:
+                masked |= {part, Part(part.table, part.code, TRUTH)} if part.name == PEOPLE else {part}
+            masked &= {*self.parts}
+
+    def _moved(self, target: int, width: float, masked: set[Part]) -> Floats:
+        """Return the change of every count, if people are moved so that one count grows by `width`.
+
+        Of all such changes it is the one that changes the fewest people in published counts.
+        """
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array, eye_array, hstack
+
+        published = [index for index, part in enumerate(self.parts) if part not in masked]
+        movable = self._movable(target, masked)
+        sums = self.sums[:, movable]
+        costs = np.array([self.sizes[self.parts[index]] + 1 for index in published])
+        slack = eye_array(len(published), format="csr")
+        equal = hstack([sums[published], slack, -slack], format="csr")
+        grown = hstack([sums[[target]], csr_array((1, 2 * len(published)))], format="csr")
+        slacks, moves = 2 * len(published), len(movable)
+        solution = milp(
+            np.concatenate([np.zeros(moves), costs, costs]),
+            constraints=[LinearConstraint(equal, 0, 0), LinearConstraint(grown, width, width)],
+            bounds=Bounds(
+                np.concatenate([-self.present[movable], np.zeros(slacks)]),
+                np.full(moves + slacks, self.present.sum() + width),
+            ),
+            integrality=np.concatenate([np.ones(moves), np.zeros(slacks)]),
+            options={"mip_rel_gap": 0.1},
+        )
+        if solution.x is None:  # every published count may change, so that there always is a solution
+            raise RuntimeError(f"no other data fit the published counts: {solution.message}")
+        moved: Floats = np.round(sums @ solution.x[:moves])
+        return moved
+
+    def _movable(self, target: int, masked: set[Part]) -> NDArray[np.int64]:
+        """Return the variables that may change: the `MOST_MOVED` that add up most masked counts, and most people."""
+        in_target = self.sums[[target]].toarray()[0] > 0
+        in_masked = self.sums[[index for index, part in enumerate(self.parts) if part in masked]].sum(axis=0)
+        order = np.lexsort((-self.present, -in_masked, ~in_target))
+        return np.sort(order[:MOST_MOVED])
+
+
+def _answers(decided: Integers, truth: Integers | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Yield the counts of a row: the name of their part, and the combinations of answers that they add up."""
+    yield PEOPLE, decided == 1
+    yield PEOPLE, decided == 0
+    yield UNDECIDED, decided == UNKNOWN_ANSWER
+    if truth is not None:
+        for decision in (1, 0):
+            for right in (1, 0, UNKNOWN_ANSWER):
+                yield TRUTH, (decided == decision) & (truth == right)
