@@ -133,7 +133,8 @@ class RatingView(ResponseModel):
     reasons: list[ReasonView]
     methodology: Methodology
     engine_version: str
-    seed: int
+    seed: int | None = None
+    """Missing in the public form of a rating of recorded decisions: it would confirm a guess of a masked count."""
     audit: Literal["announced", "unannounced"] | None = None
     """`unannounced` if no call named the agency and the rating was not requested by the proven owner of a rated host;
     null for ratings from before this was recorded. See docs/audited-services.md."""

@@ -14,7 +14,6 @@ import numpy as np
 from assay.document import (
     NO_ENTRIES,
     NO_ITEMS,
-    CommitmentDocument,
     EffectDocument,
     RatingDocument,
     ReasonDocument,
@@ -49,7 +48,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     """Return the public form of a rating; `task` is the counted file as its request names it.
 
     A letter stays. The effects, probabilities and facts of a component are withheld if a group that its letter rests on
-    is masked. The seed, the nonce of the commitment and the counted file are left out.
+    is masked. The seed, the commitment and the counted file are left out.
     """
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
     decided = {id(output): _coded(output.favourable) for output in task.outputs}
@@ -70,7 +69,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
         rating,
         experiment={**rating.experiment, "table": None},
         seed=None,
-        commitment=None if rating.commitment is None else CommitmentDocument(rating.commitment.digest),
+        commitment=None,  # its nonce can be empty, and then its digest confirms a guess of the counted file
         components=tuple(components),
         aggregation=aggregation,
         probabilities=NO_ENTRIES if withheld else _rounded(rating.probabilities),
