@@ -121,7 +121,7 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
         return False
     using = select(jobs.c.id).where(jobs.c.tenant == tenant, jobs.c.status.in_(("queued", "running")))
     # a job about recorded decisions holds their counts, and never reads the file again
-    reads_it = json_part(jobs.c.target, "kind") != str(Kind.DECISION_TOOL)
+    reads_it = func.coalesce(json_part(jobs.c.target, "kind"), "") != str(Kind.DECISION_TOOL)
     using = using.where(or_(_mentions(upload_id), _mentions(digest)), reads_it).limit(1)
     if (job_id := c.execute(using).scalar_one_or_none()) is not None:
         raise UploadInUse(upload_id, job_id)
