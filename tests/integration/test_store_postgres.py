@@ -117,7 +117,7 @@ def test_connections_recover_after_a_server_restart(postgres_server, database, p
                 jobs.heartbeat(c, claim)
         finally:
             postgres_server.start()
-        assert (await service.write(jobs.heartbeat, claim)).held
+        assert (await service.write(jobs.heartbeat, claim)).lease_held
         assert await service.read(jobs.counts_by_status) == {"running": 1}
         await service.close()
 
