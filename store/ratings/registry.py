@@ -16,6 +16,7 @@ from sqlalchemy import Connection, select, update
 from assay.canonical import rating_digest
 from assay.methods import method_of
 from store.core.clock import iso, read_clock
+from store.core.engines import lock_transaction
 from store.core.errors import AlreadyWithdrawn, HoldsPeople, PublishedForGood
 from store.core.rows import one_row
 from store.ratings import log
@@ -100,6 +101,7 @@ def _check_people(c: Connection, rating: StoredRating) -> None:
     """
     if not method_of(rating.document).holds_people:
         return
+    lock_transaction(c, f"people:{rating.tenant}")  # so that the ratings of two transactions see each other
     if rating.rating.masked is None:
         raise HoldsPeople(f"{rating.id} was made by a version that did not mask small counts; request it again")
     data, tables = _file_and_tables(rating.document)

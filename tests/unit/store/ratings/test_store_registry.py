@@ -11,7 +11,7 @@ import pytest
 from assay.canonical import rating_digest
 from assay.evidence import merkle
 from store.core.database import AsyncDatabase
-from store.core.errors import AlreadyWithdrawn, LeaseLost, PublishedForGood
+from store.core.errors import AlreadyWithdrawn, HoldsPeople, LeaseLost, PublishedForGood
 from store.jobs import jobs
 from store.jobs.jobs import finish
 from store.ratings import history, log, rating_statistics, ratings, registry
@@ -43,6 +43,31 @@ def test_another_tenant_can_neither_publish_nor_withdraw_a_rating(database, publ
         assert registry.withdraw(c, rating_id, "rival", "spite") is None
         assert registry.withdraw(c, "rat_nope", "acme", "spite") is None
     assert events() == [("published", rating_id)]
+
+
+def test_of_two_ratings_of_the_same_people_by_other_columns_one_is_published_if_both_ask_at_once(database, published):
+    def audit(column):
+        document = {
+            "letter": "UCS",
+            "components": [],
+            "experiment": {"method": "outcomes", "by": [column]},
+            "aggregation": {"data": {"digest": "sha256:file"}},
+            "masked": {"least": 5},
+        }
+        return published(method="outcomes", document=document, request_digest=f"sha256:{column}")
+
+    rating_ids = [audit("sex"), audit("race")]
+
+    def publish(number):
+        try:
+            with database.write() as c:
+                registry.set_visibility(c, rating_ids[number], "acme", "public")
+                time.sleep(0.3)  # both have read before either commits, unless one waits for the other
+        except HoldsPeople:
+            return "refused"
+        return "published"
+
+    assert sorted(run_concurrently(2, publish)) == ["published", "refused"]
 
 
 def test_only_a_public_rating_is_logged_when_its_job_finishes(database, published, events):
