@@ -75,6 +75,17 @@ def test_probabilities_of_the_labels_first_tokens_are_the_scores_in_one_call():
     assert heard[0].json["temperature"] == 0.0
 
 
+def test_an_answer_without_probabilities_among_others_with_them_is_lost_and_not_read_as_certain():
+    def some(request):
+        return chat("yes", {"yes": 0.6, "no": 0.4} if "Bob" not in last_message(request) else None)
+
+    (first, second, third), _ = decide(some, cases=(CASE, "Bob applies.", CASE))
+    assert first.value == third.value
+    assert second.failure is not None
+    assert second.failure.code == "no-choice"
+    assert "no probabilities" in second.failure.message
+
+
 def test_without_probabilities_the_options_have_letters_in_every_rotation_and_the_position_cancels():
     def always_a(request):
         return chat("A" if lettered(request) else "no preference at all")

@@ -114,15 +114,17 @@ class Decider(Adapter):
 
     # -------------------------------------------------------------------- reading
     def _probabilities(self, output: ModelOutput, origin: str) -> Reply:
-        """Read the probabilities of the labels where the text is one of them; once settled, also the text alone."""
-        label = label_in(output.text, self.decision.labels)
-        shares = None if label is None else label_probabilities(output.first, self.decision.labels)
-        if shares is not None and label is not None:
-            return Reply(shares)
-        if label is not None and not self._reading:
+        """Read the probabilities of the labels where the text is one of them.
+
+        A label without probabilities is lost: as 0 or 1 among probabilities, it would differ from the other answers.
+        """
+        if label_in(output.text, self.decision.labels) is None:
+            return self._label(output, origin)
+        shares = label_probabilities(output.first, self.decision.labels)
+        if shares is None:
             message = f"{origin} returned no probabilities of the labels' first tokens"
             return Reply(failure=Failure("no-choice", message))
-        return self._label(output, origin)
+        return Reply(shares)
 
     def _label(self, output: ModelOutput, origin: str) -> Reply:
         labels = self.decision.labels
