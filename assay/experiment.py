@@ -89,7 +89,7 @@ class Method(ABC):
     """The paper that describes the method."""
 
     holds_people: ClassVar[bool] = False
-    """Whether its ratings hold counts of people, so that others see the form of `masked`."""
+    """Whether ratings contain counts of people: everyone but the owner then sees what `masked` returns."""
 
     specification_kind: ClassVar[str | None] = None
     """Kind of the words that a request can give by the name of a specification; ``None`` if it cannot."""

@@ -343,7 +343,7 @@ class HiddenEffect:
     bound: bool = False
     """Whether the draws are only an upper bound: they can prevent a letter, but are no evidence for one."""
     chance: bool = False
-    """Whether chance alone may explain the effect: then no letter is declared because of it."""
+    """Whether the effect may be due to chance alone; such an effect does not justify a declared letter."""
 
     def beyond(self, delta: float) -> NDArray[np.bool_]:
         """Return a mask of the draws in which the effect exceeds its limit; `delta` is the limit of step 1."""

@@ -29,8 +29,11 @@ def run(file: Path, answers: str, seed: int, *, as_json: bool) -> None:
         questions = [read_question(record) for record in rows]
         documents[category] = score(questions, [str(record[answers]) for record in rows], generator(seed))
     if as_json:
-        documented = {name: {context: asdict(its) for context, its in both.items()} for name, both in documents.items()}
-        typer.echo(json.dumps(documented, indent=1))
+        json_by_category = {
+            category: {context: asdict(scores) for context, scores in contexts.items()}
+            for category, contexts in documents.items()
+        }
+        typer.echo(json.dumps(json_by_category, indent=1))
         return
     for category, contexts in documents.items():
         typer.echo(category)

@@ -13,7 +13,7 @@ from assay.catalog.values import Attribute
 from assay.errors import SpecificationError, UnknownName
 
 Mention = Literal["explicit", "name"]
-"""How a case tells the attribute: in words ("a 34-year-old woman"), or by the first name only."""
+"""How a case states the person's group: in words ("a 34-year-old woman"), or only by a first name."""
 
 _MENTIONS = "mentions"
 

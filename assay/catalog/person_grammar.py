@@ -39,9 +39,9 @@ class Noun:
     person: str
     """English noun that it translates."""
     base: bool
-    """Whether it is the form of the dictionary: the subject's."""
+    """Whether it is the dictionary form, in which a noun is the subject of a sentence."""
     paired: bool
-    """Whether the language has another form for the other gender."""
+    """Whether the noun has one form for men and another for women."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Word:
 
 @dataclass(frozen=True)
 class PersonGrammar:
-    """How a language shows the gender of a person.
+    """Rules by which the gender of a person is read from a sentence of one language.
 
     Attributes
     ----------
@@ -180,13 +180,13 @@ class PersonGrammar:
             # "la juez": the noun has no form for women; "un ama": it has no form for men
             return None if any(noun.paired for noun in nouns) else "she"
         subject = any(noun.base for noun in nouns) and first <= MOST_BEFORE
-        said = self._predicate(text, words, first, last) if subject else None
-        if said == BOTH:
+        predicated = self._predicate(text, words, first, last) if subject else None
+        if predicated == BOTH:
             return None
-        if said:
-            if readings and said not in readings:
-                return said if own and not determined and not any(noun.paired for noun in nouns) else None
-            return said
+        if predicated:
+            if readings and predicated not in readings:
+                return predicated if own and not determined and not any(noun.paired for noun in nouns) else None
+            return predicated
         if readings:
             return readings.pop()
         return "neutral" if self.forms_open and None in {noun.gender for noun in nouns} else None

@@ -40,7 +40,7 @@ class TranslatedFrame(Frame):
 
 @dataclass(frozen=True, eq=False)
 class SourceLanguage:
-    """What is needed to write texts in a language, and to read translations back into it."""
+    """Words and frames for texts in one language, and the grammar that reads translations back into it."""
 
     code: str
     grammar: PersonGrammar

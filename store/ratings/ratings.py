@@ -111,7 +111,7 @@ class StoredRating(Summary):
 
     @property
     def is_unmasked(self) -> bool:
-        """Whether `document` is the owner's."""
+        """Whether `document` is the unmasked form, which only the owner may read."""
         return self.unmasked is not None and self.document is self.unmasked
 
     @cached_property
