@@ -403,7 +403,7 @@ class JobsOfATenant(RuleBasedStateMachine):
             beat = jobs.heartbeat(c, claim, self.place.hand.LEASE_S)
         held = one.holds(claim)
         ended_under_it = one.finished and claim.fence == one.fence  # the claim ended with the job
-        assert (beat.held, beat.cancel_requested) == (held or ended_under_it, held and one.cancel_requested)
+        assert (beat.lease_held, beat.cancel_requested) == (held or ended_under_it, held and one.cancel_requested)
         if not held:
             return
         one.silent = False

@@ -13,7 +13,7 @@ from web.corpora.review import corpus_of, review_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import whole_number
 from web.wizard.answers import Answers, by_name, described
-from web.wizard.schema_form import Field, fields_of, text_of
+from web.wizard.schema_form import Field, settings_fields, text_of
 
 pages = Pages()
 
@@ -107,7 +107,7 @@ async def _service(visit: Visit, kind: str) -> dict[str, Any]:
     typed = visit.typed
     protocols = await _protocols(visit, kind)
     protocol = _named(protocols, typed.get("protocol") or visit.query("protocol"))
-    settings = _settings_of(protocol)
+    settings = _settings_of(protocol, kind)
     errors = visit.refused.errors if visit.refused else []
     about_it = [{**error, "pointer": error["pointer"].removeprefix("/author")} for error in errors]
     saved = await visit.api.get("/v1/targets", kind=kind, limit=200)
@@ -133,12 +133,8 @@ def _named(protocols: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
     return next((protocol for protocol in protocols if protocol["name"] == name), protocols[0])
 
 
-def _settings_of(protocol: Mapping[str, Any]) -> list[Field]:
-    return [
-        field
-        for field in fields_of(protocol["settings_schema"], "settings", as_json=True)
-        if field.key not in NOT_ASKED
-    ]
+def _settings_of(protocol: Mapping[str, Any], kind: str) -> list[Field]:
+    return [field for field in settings_fields(protocol["settings_schema"], kind) if field.key not in NOT_ASKED]
 
 
 def _folded(field: Field) -> bool:
@@ -150,7 +146,7 @@ async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> dict[
     if typed.get("saved"):
         return {"id": typed["saved"]}
     protocol = _named(await _protocols(visit, kind), typed.get("protocol", ""))
-    target, wrong = described(typed, kind, protocol["name"], _settings_of(protocol))
+    target, wrong = described(typed, kind, protocol["name"], _settings_of(protocol, kind))
     if wrong:
         raise Refused.unreadable(wrong)
     secret = typed.get("secret", "").strip()

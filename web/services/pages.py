@@ -14,7 +14,7 @@ from web.frame.rendering import KINDS
 from web.services.service import Service, lines, read_matrix, read_service
 from web.wizard.answers import Answers, by_name, described
 from web.wizard.catalog import LIMITS
-from web.wizard.schema_form import Field, fields_of, text_of, written
+from web.wizard.schema_form import Field, settings_fields, text_of, written
 
 pages = Pages()
 
@@ -173,7 +173,7 @@ async def _settings_of(visit: Visit, saved: Mapping[str, Any]) -> Sequence[Field
     protocol = next(
         info for info in (await visit.api.get("/v1/protocols"))["items"] if info["name"] == saved["protocol"]
     )
-    return fields_of(protocol["settings_schema"], "settings", as_json=True)
+    return settings_fields(protocol["settings_schema"], saved["kind"])
 
 
 def _written(saved: Mapping[str, Any], settings: Sequence[Field]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from web.frame import Api, segment
-from web.wizard.schema_form import Field, Schema, fields_of
+from web.wizard.schema_form import Field, Schema, fields_of, settings_fields
 
 KINDS: Mapping[str, tuple[str, str]] = {
     "translator": ("Translator", "Turns a text into another language."),
@@ -128,7 +128,7 @@ async def material_for(api: Api, kind: str, protocol: str, method: str, earlier:
     rating = [info for info in methods["items"] if kind in info["kinds"]]
     chosen = next((info for info in speaking if info["name"] == protocol), speaking[0])
     chosen_method = next((info for info in rating if info["name"] == method), rating[0])
-    settings = fields_of(chosen["settings_schema"], "settings", as_json=True)
+    settings = settings_fields(chosen["settings_schema"], kind)
     described = await api.get(chosen_method["href"])
     fields = await _fields(api, described)
     hidden = await _copied(api, earlier, chosen_method["name"], fields) if earlier else {}

@@ -80,6 +80,16 @@ def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Fie
     return [field for field in optional_fields if field is not None]
 
 
+def settings_fields(schema: Schema, kind: str) -> list[Field]:
+    """Return the form fields of a protocol's settings for a kind of service: only some kinds decide."""
+    fields = fields_of(schema, "settings", as_json=True)
+    return [field for field in fields if field.key != "decision" or kind in DECIDING]
+
+
+DECIDING = frozenset({"classifier", "regressor"})
+"""Kinds of services that a language model with a decision can be."""
+
+
 def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: bool) -> Field | None:
     kinds = [_resolved(alternative, defs) for alternative in schema.get("anyOf", [schema])]
     nullable = any(alternative.get("type") == "null" for alternative in kinds)

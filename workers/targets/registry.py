@@ -140,6 +140,8 @@ def read_settings(protocol: str, kind: Kind, settings: Mapping[str, Any]) -> tup
             "with its labels or its range",
             "settings.decision",
         )
+    if decides and Kind.LANGUAGE_MODEL not in adapter.kinds:
+        raise SpecificationError(f"there is no language model behind {protocol} that could decide", "settings.decision")
     if isinstance(adapter, Preset):
         expanded_kind = Kind.LANGUAGE_MODEL if decides else kind
         settings, adapter = adapter.expanded(expanded_kind, settings), _adapters()[adapter.base]

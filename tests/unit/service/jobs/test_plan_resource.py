@@ -11,13 +11,16 @@ from service.app import create_app
 from store.jobs import jobs
 from tests.unit.service.conftest import client_of
 from workers.targets.presets.preset import presets
-from workers.targets.registry import protocols
+from workers.targets.registry import offered, protocols
 from workers.targets.validation import TargetChecker
 
 pytestmark = pytest.mark.anyio
 
 TASKS = {"language-model": "text-generation"}
 """The setting `task` of the protocol hf-inference, by kind of target."""
+
+DECISIONS = {"classifier": {"name": "hiring"}, "regressor": {"name": "pay"}}
+"""The setting `decision` of language models, by the kind that it makes of them."""
 
 EXPERIMENTS = {
     "round-trip": {"attribute": "gender", "languages": ["es", "fr"]},
@@ -38,9 +41,22 @@ def settings_of(protocol, kind):
         given |= {"auth": "none"} | dict.fromkeys(needed, "m")
     if protocol.name == "google-translate-v3":
         given["project"] = "project-1"
-    if protocol.name == "hf-inference" and kind in TASKS:
-        given["task"] = TASKS[kind]
+    decides = kind not in offered(protocol.name).kinds  # a language model with a decision is of further kinds
+    if decides:
+        given["decision"] = DECISIONS[kind]
+    if protocol.name == "hf-inference" and (decides or kind in TASKS):
+        given["task"] = TASKS["language-model"]
     return given
+
+
+async def test_a_decision_behind_a_protocol_without_language_models_is_refused(real):
+    comprehend = next(protocol for protocol in protocols() if protocol.name == "amazon-comprehend")
+    body = body_for(comprehend, "classifier", "alternation")
+    body["target"]["settings"]["decision"] = DECISIONS["classifier"]
+    refused = await real.post("/v1/jobs/plan", json=body)
+    assert refused.status_code == 422, refused.text
+    assert refused.json()["errors"][0]["pointer"] == "/target/settings/decision"
+    assert "no language model" in refused.json()["detail"]
 
 
 def families():

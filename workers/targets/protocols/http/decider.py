@@ -25,6 +25,9 @@ from workers.targets.protocols.http.language_model import Decide, ModelOutput, q
 UNSETTLED = frozenset({"no-choice", "wrong-shape"})
 """Failure codes after which another reading is tried while none is settled."""
 
+DECISION = "decision"
+"""Name of the adapter, which is no protocol: targets name the protocol of their language model."""
+
 TOKENS = "settings.decision.tokens (null: no limit)"
 
 
@@ -37,7 +40,7 @@ class Decider(Adapter):
         Adapter for the language model. It gets copies with the system prompts of the decision.
     """
 
-    protocol: ClassVar[str] = "decision"
+    protocol: ClassVar[str] = DECISION
     summary: ClassVar[str] = "A language model that decides"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
     settings_type: ClassVar[type] = Decision
