@@ -309,7 +309,9 @@ async def change_corpus_items(
         for index, edit in enumerate(body.edit):
             with located("edit", index):
                 changed = edit_item(c, row.id, caller.tenant, edit.id, edit, edit.etag)
-            edited.append(ItemView.of(existing(changed, "item of this corpus", edit.id)))
+                if changed is None:
+                    raise SpecificationError(f"this corpus holds no item {edit.id}; nothing was changed")
+            edited.append(ItemView.of(changed))
         now = existing(corpora.find(c, row.id, caller.tenant), "corpus of yours", row.id)
         return ChangedItemsView(removed=removed, version=now.version, items=edited)
 

@@ -75,7 +75,7 @@ async def test_several_items_are_changed_together_or_not_at_all(client):
     for refused, status in (
         ({"edit": [*edit, {"id": items[1]["id"], "etag": '"old"', "text": "New."}], "remove": [items[2]["id"]]}, 412),
         ({"edit": [*edit, {"id": items[1]["id"], "text": "Sentence 2."}], "remove": [items[3]["id"]]}, 409),
-        ({"edit": [*edit, {"id": "itm_none", "text": "New."}]}, 404),
+        ({"edit": [*edit, {"id": "itm_none", "text": "New."}]}, 422),
         ({"edit": [{"id": items[0]["id"]}]}, 422),
         ({}, 422),
     ):
