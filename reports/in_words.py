@@ -105,6 +105,13 @@ def hidden_in_words(
 
 
 HUNDREDTHS = Unit(hundredths, " of 100")
+
+
+def of_hundred(*_: object) -> Unit:
+    """Return the unit of methods whose effects are shares."""
+    return HUNDREDTHS
+
+
 LOSS = "Questions about “{name}” stay without a usable answer more often than others, by {size}."
 
 AT_TOLERANCE = (
@@ -143,7 +150,11 @@ def tested(document: RatingDocument, part: ComponentDocument, material: str) -> 
     """Write the sentence about the tested material and attribute, with the first example of the component."""
     question = next((example.asked for example in part.examples if example.asked), None)
     example = f"; for example “{question.removesuffix('.')}”" if question else ""
-    return f"Tested for {document.attribute or 'the attribute'}: {material}{example}."
+    return f"{TESTED} {document.attribute or 'the attribute'}: {material}{example}."
+
+
+TESTED = "Tested for"
+"""Beginning of the sentence about the tested material."""
 
 
 def _of_limit(part: ComponentDocument, hidden: HiddenDocument) -> float:

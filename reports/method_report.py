@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.document import RatingDocument
+from assay.document import HiddenDocument, RatingDocument
 from assay.experiment import Method
 from reports.view import BALANCED, Picture, Steps, Table
+
+if TYPE_CHECKING:
+    from reports.in_words import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,7 @@ class MethodReport:
     """Returns the title of a component for people: by default its name; some methods use the title of its words."""
     counted: Callable[[Any], str] = field(default=lambda _: "Answers")
     """Returns the plural noun for the items that a component counts as usable, unusable or failed."""
+    unit: Callable[[RatingDocument, Any, HiddenDocument | None], Unit] | None = None
+    """Returns the unit of a step's effect, or of a hidden effect; ``None``: effects have no unit but their size."""
+    remark: Callable[[Any], str | None] = field(default=lambda _: None)
+    """Writes a sentence that guards a declared letter against a misreading; ``None`` where none is needed."""

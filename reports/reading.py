@@ -29,7 +29,8 @@ from assay.document import (
     read_rating,
 )
 from assay.explain import Vocabulary, explain, request_in_words
-from assay.model import Reason
+from assay.model import Letter, Reason
+from reports.because import Because, because, deciding_effect, phrase
 from reports.in_words import paragraph, settle_in_words
 from reports.method_report import MethodReport
 from reports.methods import report_of
@@ -153,6 +154,11 @@ class RatingView:
     def in_words(self) -> tuple[str, ...]:
         """Sentences for readers who know no statistics."""
         return paragraph(self.document, self.report)
+
+    @cached_property
+    def because(self) -> Because | None:
+        """Why the rating has its letter; ``None`` if nothing was measured."""
+        return because(self.document, self.report)
 
     @property
     def target(self) -> str:
@@ -281,6 +287,14 @@ class Component:
     def effect(self, name: str) -> Effect | None:
         """Return the effect with this name; ``None`` if there is none."""
         return next((effect for effect in self.effects if effect.name == name), None)
+
+    def step(self, number: int) -> Effect | None:
+        """Return the effect that decides a step: its own, or the hidden effect that most probably exceeds its limit."""
+        own = self.effect(f"step_{number}")
+        deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)
+        if own is None or deciding is None or deciding.name == own.name:
+            return own
+        return _effect(deciding.name, phrase(deciding, self.report), deciding.effect, deciding.limit)
 
     @cached_property
     def hidden(self) -> tuple[Effect, ...]:

@@ -29,7 +29,7 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Step:
-    """A step: its number, the name of its input, its effect, and whether the decision reached the step."""
+    """A step: its number, the name of its input, the effect that decides it, and whether the decision reached it."""
 
     number: int
     input_name: str
@@ -46,13 +46,21 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
         return None
     second = verdict.letter is not Letter.BS or not verdict.declared
     steps = tuple(
-        Step(number, verdict.steps[number - 1], component.effect(f"step_{number}"), number == 1 or second)
+        Step(number, _input_name(verdict, number, component), component.step(number), number == 1 or second)
         for number in (1, 2)
     )
     shapes, across, height = (_wide if width == "wide" else _narrow)(verdict, steps, verdict.probabilities)
     table = _table(verdict, steps)
     title = "How the two steps lead to the letter"
     return draw(f"{key}-steps", table, _in_words(verdict, steps), height, *shapes, title=title, across=across)
+
+
+def _input_name(verdict: Verdict, number: int, component: Component) -> str:
+    """Name the input of a step, or the hidden effect that decides it."""
+    effect = component.step(number)
+    if effect is None or effect.name == f"step_{number}":
+        return verdict.steps[number - 1]
+    return effect.title
 
 
 def _table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:

@@ -13,7 +13,7 @@ from reports.view import RESIDUALS
 
 # Order of the document's keys, because a database may have sorted them. Keys that are not here follow by name.
 ORDER: tuple[str, ...] = (
-    *("id", "name", "code", "look", "letter", "declared", "BS", "DSBS", "UCS", "probabilities", "in_words"),
+    *("id", "name", "code", "look", "letter", "declared", "BS", "DSBS", "UCS", "because", "probabilities", "in_words"),
     *("method", "attribute", "confidence", "delta", "experiment"),
     *("kind", "protocol", "url", "settings", "target", "author", "hosts"),
     *("language", "language_name", "template", "role", "asked", "middle", "returned", "read", "text", "facts"),

@@ -28,6 +28,8 @@ def _parts(rating: RatingView) -> Iterator[str]:
     yield f"**{escape(verdict.headline)}**"
     yield escape(outline.subject(rating)) + "."
     yield escape(rating.request)
+    if rating.because is not None:
+        yield escape(rating.because.text)
     yield escape(" ".join(rating.in_words))
     yield _reasons(outline.reasons(rating))
     yield from _reply(rating)

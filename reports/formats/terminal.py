@@ -51,6 +51,7 @@ class _Page:
     def lines(self, rating: RatingView) -> Iterator[str]:
         """Return every line of the report."""
         yield from self._stamp(rating)
+        yield from self._text("" if rating.because is None else rating.because.text)
         yield from self._text(" ".join(rating.in_words))
         yield from self._reasons(outline.reasons(rating))
         yield from self._probabilities(rating)
@@ -156,6 +157,7 @@ class _BriefPage(_Page):
     def lines(self, rating: RatingView) -> Iterator[str]:
         """Return every line of the short report."""
         yield from self._stamp(rating)
+        yield from self._text("" if rating.because is None else rating.because.text)
         yield from self._text(" ".join(rating.in_words))
         yield from self._reasons(reason for reason in outline.reasons(rating) if reason.code != RULE_DIFFERS)
         yield from self._probabilities(rating)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from assay.document import RatingDocument
+from assay.document import HiddenDocument, RatingDocument
 from assay.explain import listed
 from assay.methods.alternation.changes import ANOTHER_PERSON, ASKED_AGAIN, SWAPPED
 from assay.methods.alternation.detail import AlternationComponent, ChangeDocument, DivergenceDocument, PairDocument
 from assay.methods.alternation.method import Alternation
 from assay.statistics.hidden.single_cases import LABELS
 from reports import cells, charts
-from reports.in_words import Unit, amount, hidden_in_words, hundredths, tested
+from reports.in_words import HUNDREDTHS, Unit, amount, hidden_in_words, hundredths, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.sheets import Sheet, some_of
@@ -188,6 +188,16 @@ OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or d
 """Sentence about records with numbers or scores."""
 
 
+def _unit_of(document: RatingDocument, part: AlternationComponent, hidden: HiddenDocument | None) -> Unit:
+    """Return the unit of an effect: of changed labels a count of a hundred, or else the unit of the output."""
+    if hidden is not None and hidden.kind == "loss":
+        return HUNDREDTHS
+    if hidden is not None and hidden.kind == "individual" and (hidden.name or "").startswith(LABELS):
+        return Unit(hundredths, " of 100 inputs")
+    scale = (part.scales[0].scale if part.scales else None) or str(document.experiment.get("scale") or "linear")
+    return _unit(scale, part.scale or 1.0, document.experiment.get("answers") == "labels")
+
+
 def _unit(scale: str, deviation: float, labels: bool) -> Unit:
     """Return the unit in which effects are written; `deviation` is the standard deviation of the output on `scale`."""
     if scale == "log":
@@ -267,5 +277,5 @@ def _direction(row: PairDocument | DivergenceDocument) -> str:
     return ARROW.join((row.from_ or "?", row.to or "?"))
 
 
-REPORT: MethodReport = MethodReport(Alternation, STEPS, LETTERS, in_words, tables, figures, room)
+REPORT: MethodReport = MethodReport(Alternation, STEPS, LETTERS, in_words, tables, figures, room, unit=_unit_of)
 """Report of alternation."""

@@ -9,7 +9,7 @@ from assay.document import RatingDocument
 from assay.methods.forced_choice.detail import ForcedChoiceComponent, WordDocument
 from assay.methods.forced_choice.method import ForcedChoice
 from reports import cells, charts
-from reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from reports.in_words import HUNDREDTHS, hidden_in_words, of_hundred, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.sheets import MOST_ROWS, Sheet, some_of
@@ -231,6 +231,6 @@ def _shares(part: ForcedChoiceComponent) -> Picture | None:
 
 
 REPORT: MethodReport = MethodReport(
-    ForcedChoice, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, counted
+    ForcedChoice, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, counted, unit=of_hundred
 )
 """Report of forced choice."""

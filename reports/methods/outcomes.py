@@ -8,7 +8,7 @@ from assay.document import RatingDocument, read_json
 from assay.methods.outcomes.detail import GroupOutcome, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.method import Outcomes
 from reports import cells
-from reports.in_words import hundredths
+from reports.in_words import hundredths, of_hundred
 from reports.method_report import MethodReport
 from reports.view import Table
 
@@ -155,5 +155,7 @@ def _calibration(part: OutcomesComponent) -> Table | None:
     return Table(f"Calibration by tenths of the score, by {part.by}", heads, tuple(zip(*columns, strict=True)))
 
 
-REPORT: MethodReport = MethodReport(Outcomes, STEPS, LETTERS, in_words, tables, counted=lambda _: "People")
+REPORT: MethodReport = MethodReport(
+    Outcomes, STEPS, LETTERS, in_words, tables, unit=of_hundred, counted=lambda _: "People"
+)
 """Report of outcomes."""

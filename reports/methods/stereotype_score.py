@@ -10,7 +10,7 @@ from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.stereotype_score.method import StereotypeScore
 from assay.methods.stereotype_score.words import PHRASES, REASONS
 from reports import charts
-from reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from reports.in_words import HUNDREDTHS, hidden_in_words, of_hundred, tested
 from reports.method_report import MethodReport
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.methods.terms import (
@@ -153,6 +153,14 @@ def _pairs_figure(part: StereotypeComponent) -> Picture | None:
 
 
 REPORT: MethodReport = MethodReport(
-    StereotypeScore, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words
+    StereotypeScore,
+    STEPS,
+    LETTERS,
+    in_words,
+    tables,
+    figures,
+    lambda *_: ALL_ASKED,
+    title_of_words,
+    unit=of_hundred,
 )
 """Report of stereotype-score."""

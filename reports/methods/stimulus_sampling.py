@@ -9,7 +9,7 @@ from assay.explain import listed
 from assay.methods.stimulus_sampling.detail import SamplingComponent, ValueDocument
 from assay.methods.stimulus_sampling.method import StimulusSampling
 from reports import cells, charts
-from reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from reports.in_words import HUNDREDTHS, hidden_in_words, of_hundred, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.sheets import Sheet, some_of
@@ -176,5 +176,5 @@ def _projection(part: SamplingComponent) -> Picture | None:
     return Scatter(title, "first component", "second", tuple(points), twin, kinds=kinds)
 
 
-REPORT: MethodReport = MethodReport(StimulusSampling, STEPS, LETTERS, in_words, tables, figures, room)
+REPORT: MethodReport = MethodReport(StimulusSampling, STEPS, LETTERS, in_words, tables, figures, room, unit=of_hundred)
 """Report of stimulus sampling."""

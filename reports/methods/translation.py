@@ -15,7 +15,8 @@ from assay.methods.translation.blocks import declare_blocks
 from assay.methods.translation.hidden_effects import SIDES
 from assay.methods.translation.one_hop import OneHop
 from assay.methods.translation.round_trip import RoundTrip
-from reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from assay.model import Letter
+from reports.in_words import HUNDREDTHS, hidden_in_words, of_hundred, tested
 from reports.method_report import MethodReport, Room
 from reports.view import RESIDUALS, residuals_last
 
@@ -65,6 +66,24 @@ def _in_words(
     yield tested(document, part, f"short {source} sentences about occupations, {way[0]} {languages}{way[1]}")
 
 
+def remark(part: ComponentDocument) -> str | None:
+    """Write that DSBS is no reproach to a faithful translator, or that UCS is no praise of one that is not."""
+    total = sum(sum(outputs.values()) for outputs in part.transitions.values())
+    returned = sum(outputs.get(value, 0.0) for value, outputs in part.transitions.items())
+    if not total:
+        return None
+    share = f"{returned:,.0f} of {total:,.0f} texts came back with the value that was sent"
+    if part.letter is Letter.DSBS and returned >= FAITHFUL * total:
+        return f"{share}: to follow its input is what a translator should do, and no reproach."
+    if part.letter is Letter.UCS and returned < FAITHFUL * total:
+        return f"Only {share}: the letter says that no value is preferred, and is no praise of the translation."
+    return None
+
+
+FAITHFUL = 0.9
+"""Share of texts that come back with the value that was sent, from which a translator counts as faithful."""
+
+
 def _room(method: type[TranslationMethod], document: RatingDocument, part: ComponentDocument) -> Room | None:
     """Return how many more sentences can be translated without repeating one."""
     experiment = document.experiment
@@ -88,9 +107,16 @@ ROUND_TRIP = MethodReport(
     in_words=round_trip_in_words,
     room=partial(_room, RoundTrip),
     counted=lambda _: "Texts",
+    unit=of_hundred,
+    remark=remark,
 )
 """Report of round-trip."""
 ONE_HOP = MethodReport(
-    OneHop, letters=ONE_HOP_LETTERS, in_words=one_hop_in_words, room=partial(_room, OneHop), counted=lambda _: "Texts"
+    OneHop,
+    letters=ONE_HOP_LETTERS,
+    in_words=one_hop_in_words,
+    room=partial(_room, OneHop),
+    counted=lambda _: "Texts",
+    unit=of_hundred,
 )
 """Report of one-hop."""

@@ -10,7 +10,7 @@ from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.methods.visual_stereotype.method import VisualStereotype
 from assay.methods.visual_stereotype.words import PHRASES, REASONS
 from reports import cells
-from reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from reports.in_words import HUNDREDTHS, hidden_in_words, of_hundred, tested
 from reports.method_report import MethodReport
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.methods.terms import (
@@ -137,6 +137,14 @@ def _answers_in_words(part: PictureComponent) -> Table:
 
 
 REPORT: MethodReport = MethodReport(
-    VisualStereotype, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words
+    VisualStereotype,
+    STEPS,
+    LETTERS,
+    in_words,
+    tables,
+    figures,
+    lambda *_: ALL_ASKED,
+    title_of_words,
+    unit=of_hundred,
 )
 """Report of visual-stereotype."""

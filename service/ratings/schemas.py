@@ -94,6 +94,23 @@ class Commitment(ResponseModel):
     """Random text; empty if the request gave the seed."""
 
 
+class BecauseView(ResponseModel):
+    """The effect that decided a letter, its limit, and the most telling case."""
+
+    text: str
+    """Sentences that say why, with the effect in the service's own unit."""
+    component: str
+    effect: str
+    """Input on which the effect was measured, or the stratum, loss or single case that it is about."""
+    estimate: float
+    low: float | None
+    high: float | None
+    limit: float
+    """Largest size that counts as no effect."""
+    case: tuple[str, str] | None
+    """A text as it was sent, and as it came back."""
+
+
 class RatingView(ResponseModel):
     """A rating. It never changes."""
 
@@ -106,6 +123,9 @@ class RatingView(ResponseModel):
     declared: bool
     """False if no letter reached the required confidence: `letter` is then the likeliest letter."""
     probabilities: dict[str, float] | None
+    because: BecauseView | None = None
+    """Why the rating has its letter: the effect that decided it. It is written when the rating is shown, and is not
+    signed."""
     in_words: str
     """Summary of the rating in plain words. It is written when the rating is shown, and is not signed."""
     method: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from starlette.responses import Response
@@ -18,7 +18,7 @@ from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.rating.methodology import Methodology
 from reports.formats import format_named, html, installed_formats
 from reports.pages import MEDIA_TYPES, PageFormat, render_page
-from reports.reading import in_words
+from reports.reading import read
 from reports.regulators import METHOD as AUDITED
 from reports.regulators import AuditFile, write_audit
 from service.http.problems import Problem
@@ -48,8 +48,14 @@ class Annotations:
         """Return a rating's document with the annotations and its paragraph in plain words."""
         reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
-        words = " ".join(in_words(document))
-        summary = {"in_words": words, "questions": (document.get("counts") or {}).get("asked", document.get("calls"))}
+        view = read(document)
+        because = None if view.because is None else asdict(view.because)
+        words = " ".join(view.in_words)
+        summary = {
+            "in_words": words,
+            "because": because,
+            "questions": (document.get("counts") or {}).get("asked", document.get("calls")),
+        }
         return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **summary}
 
     @property

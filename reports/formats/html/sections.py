@@ -65,7 +65,8 @@ def meaning_section(rating: RatingView, maximum: int | None = None) -> Markup:
     entries = outline.reasons(rating)
     omitted = 0 if maximum is None else max(0, len(entries) - maximum)
     return join(
-        tag("p", meaning, class_="lede"),
+        None if rating.because is None else tag("p", foreign(rating.because.text), class_="lede"),
+        tag("p", meaning),
         tag("p", foreign(" ".join(sentences))),
         reasons(entries[:maximum]),
         paragraphs(f"{omitted} more reasons are in the full report." if omitted else None),
