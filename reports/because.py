@@ -9,9 +9,10 @@ from scipy.special import ndtr, ndtri
 
 from assay.document import ComponentDocument, EffectDocument, HiddenDocument, RatingDocument
 from assay.model import Letter
-from reports.in_words import TESTED, Unit, amount
+from reports.in_words import TESTED
 from reports.method_report import MethodReport
 from reports.plain import visible
+from reports.units import Unit, amount
 
 PHRASES = {
     "stratum": "within “{}” alone",

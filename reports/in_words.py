@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from assay.document import ComponentDocument, HiddenDocument, RatingDocument
@@ -11,6 +10,7 @@ from assay.explain import letter_words
 from assay.model import Letter
 from reports.method_report import MethodReport
 from reports.plain import visible
+from reports.units import HUNDREDTHS, Unit, amount
 
 AVERAGES = "All of this is about averages: single cases may be treated otherwise."
 """Sentence for a rating that has no hidden effects, or only that of lost replies."""
@@ -39,34 +39,6 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
         sentences.append(more)
     sentences.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
     return (*sentences, words.advice)
-
-
-def hundredths(share: float) -> str:
-    """Write a share as a count of a hundred: "30", "fewer than 1"."""
-    rounded = round(100 * share)
-    return str(rounded) if rounded or not share else "fewer than 1"
-
-
-def amount(size: float) -> str:
-    """Write a size with two significant digits, or as a whole number from 100 up: "0.0091", "4.9", "1,142"."""
-    if size >= 100:
-        return f"{size:,.0f}"
-    return f"{float(f'{size:.2g}'):.9f}".rstrip("0").rstrip(".")
-
-
-@dataclass(frozen=True)
-class Unit:
-    """Unit of a service's output: `write` formats the size of an effect, and `name` follows the size."""
-
-    write: Callable[[float], str]
-    name: str = ""
-
-    def of(self, size: float, low: float | None = None, high: float | None = None) -> str:
-        """Write a size with its unit, and its interval if there is one."""
-        text = f"{self.write(size)}{self.name}"
-        if low is None or high is None or self.write(low) == self.write(high):
-            return text
-        return f"{text} (probably between {self.write(low)} and {self.write(high)})"
 
 
 def hidden_in_words(
@@ -102,14 +74,6 @@ def hidden_in_words(
         size = estimated + its.of(hidden.effect.estimate, hidden.effect.low, hidden.effect.high)
         sentence = template.format(name=name, size=size)
         yield sentence[:1].upper() + sentence[1:]
-
-
-HUNDREDTHS = Unit(hundredths, " of 100")
-
-
-def of_hundred(*_: object) -> Unit:
-    """Return the unit of methods whose effects are shares."""
-    return HUNDREDTHS
 
 
 LOSS = "Questions about “{name}” stay without a usable answer more often than others, by {size}."

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.document import HiddenDocument, RatingDocument
 from assay.experiment import Method
+from reports.units import Unit
 from reports.view import BALANCED, Picture, Steps, Table
-
-if TYPE_CHECKING:
-    from reports.in_words import Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from assay.methods.alternation.detail import AlternationComponent, ChangeDocumen
 from assay.methods.alternation.method import Alternation
 from assay.statistics.hidden.single_cases import LABELS
 from reports import cells, charts
-from reports.in_words import HUNDREDTHS, Unit, amount, hidden_in_words, hundredths, tested
+from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.sheets import Sheet, some_of
+from reports.units import HUNDREDTHS, Unit, amount, hundredths
 from reports.view import ARROW, Dots, Picture, Span, Strip, Table
 
 STEPS = ("a changed attribute", "tied content")

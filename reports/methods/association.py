@@ -10,10 +10,11 @@ from assay.explain import listed
 from assay.methods.association.detail import AssociationComponent, ConnectionDocument, MeasureDocument, WeatDocument
 from assay.methods.association.method import Association
 from reports import cells, charts
-from reports.in_words import Unit, amount, hidden_in_words, tested
+from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import coverage_table, title_of_words
 from reports.sheets import MOST_ROWS, Sheet, some_of
+from reports.units import Unit, amount
 from reports.view import Dots, Forest, Lines, Mark, Picture, Series, Strip, Table
 
 STEPS = ("control words", "stereotypes")

@@ -9,10 +9,11 @@ from assay.document import RatingDocument
 from assay.methods.forced_choice.detail import ForcedChoiceComponent, WordDocument
 from assay.methods.forced_choice.method import ForcedChoice
 from reports import cells, charts
-from reports.in_words import HUNDREDTHS, hidden_in_words, of_hundred, tested
+from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.sheets import MOST_ROWS, Sheet, some_of
+from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Lines, Picture, Point, Scatter, Series, Span, Table
 
 STEPS = ("neutral control words", "concepts")

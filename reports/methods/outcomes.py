@@ -8,8 +8,8 @@ from assay.document import RatingDocument, read_json
 from assay.methods.outcomes.detail import GroupOutcome, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.method import Outcomes
 from reports import cells
-from reports.in_words import hundredths, of_hundred
 from reports.method_report import MethodReport
+from reports.units import hundredths, of_hundred
 from reports.view import Table
 
 STEPS = ("people alike in what may matter", "people as they came")

@@ -10,7 +10,7 @@ from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.stereotype_score.method import StereotypeScore
 from assay.methods.stereotype_score.words import PHRASES, REASONS
 from reports import charts
-from reports.in_words import HUNDREDTHS, hidden_in_words, of_hundred, tested
+from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods.material import coverage_table, sides, title_of_words
 from reports.methods.terms import (
@@ -29,6 +29,7 @@ from reports.methods.terms import (
     terms_table,
 )
 from reports.sheets import Sheet, sampled
+from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Forest, Mark, Picture, Span, Table
 
 STEPS = ("neutral attributes", "stereotypes")

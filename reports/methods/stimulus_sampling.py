@@ -9,10 +9,11 @@ from assay.explain import listed
 from assay.methods.stimulus_sampling.detail import SamplingComponent, ValueDocument
 from assay.methods.stimulus_sampling.method import StimulusSampling
 from reports import cells, charts
-from reports.in_words import HUNDREDTHS, hidden_in_words, of_hundred, tested
+from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import looks_table, profiles_room, profiles_table
 from reports.sheets import Sheet, some_of
+from reports.units import HUNDREDTHS, of_hundred
 from reports.view import Forest, Mark, Picture, Point, Scatter, Span, Table
 
 STEPS = ("content alike", "tied content")

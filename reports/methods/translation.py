@@ -16,8 +16,9 @@ from assay.methods.translation.hidden_effects import SIDES
 from assay.methods.translation.one_hop import OneHop
 from assay.methods.translation.round_trip import RoundTrip
 from assay.model import Letter
-from reports.in_words import HUNDREDTHS, hidden_in_words, of_hundred, tested
+from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
+from reports.units import HUNDREDTHS, of_hundred
 from reports.view import RESIDUALS, residuals_last
 
 ROUND_TRIP_LETTERS: Mapping[str, str] = {

@@ -1,0 +1,42 @@
+"""Units in which effects are written for readers who know no statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+def hundredths(share: float) -> str:
+    """Write a share as a count of a hundred: "30", "fewer than 1"."""
+    rounded = round(100 * share)
+    return str(rounded) if rounded or not share else "fewer than 1"
+
+
+def amount(size: float) -> str:
+    """Write a size with two significant digits, or as a whole number from 100 up: "0.0091", "4.9", "1,142"."""
+    if size >= 100:
+        return f"{size:,.0f}"
+    return f"{float(f'{size:.2g}'):.9f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Unit of a service's output: `write` formats the size of an effect, and `name` follows the size."""
+
+    write: Callable[[float], str]
+    name: str = ""
+
+    def of(self, size: float, low: float | None = None, high: float | None = None) -> str:
+        """Write a size with its unit, and its interval if there is one."""
+        text = f"{self.write(size)}{self.name}"
+        if low is None or high is None or self.write(low) == self.write(high):
+            return text
+        return f"{text} (probably between {self.write(low)} and {self.write(high)})"
+
+
+HUNDREDTHS = Unit(hundredths, " of 100")
+
+
+def of_hundred(*_: object) -> Unit:
+    """Return the unit of methods whose effects are shares."""
+    return HUNDREDTHS
