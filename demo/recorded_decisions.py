@@ -18,30 +18,21 @@ GROUPS = ("woman", "man")
 
 @dataclass(frozen=True)
 class RecordedDecisions:
-    """A file of decisions of a hiring tool that was built with a known bias.
-
-    Attributes
-    ----------
-    letter : str or None
-        The letter that the tool deserves; ``None`` if the file cannot show one, for the reason `reason`.
-    people : int
-        Number of rows.
-    suitable : tuple of float
-        Share of women and of men who prove suitable: they stay.
-    hired : tuple of float
-        Share of the suitable women and men who are hired.
-    truth : bool
-        Whether the file records who stayed.
-    """
+    """A file of decisions of a hiring tool that was built with a known bias."""
 
     name: str
     summary: str
     letter: str | None
+    """The letter that the tool deserves; ``None`` if the file cannot show one, for the reason `reason`."""
     reason: str
     people: int = 20_000
+    """Number of rows."""
     suitable: tuple[float, float] = (0.5, 0.5)
+    """Share of women and of men who prove suitable: they stay."""
     hired: tuple[float, float] = (0.7, 0.7)
+    """Share of the suitable women and men who are hired."""
     truth: bool = True
+    """Whether the file records who stayed."""
 
     @property
     def experiment(self) -> Mapping[str, object]:

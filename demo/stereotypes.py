@@ -26,21 +26,14 @@ What = Literal["group", "attribute"]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term (one word or several) of a specification.
-
-    Attributes
-    ----------
-    specification : str
-        Name of the specification.
-    what : str
-        ``group`` or ``attribute``.
-    side : int
-        `FIRST` or `SECOND`: the group that the term names or is associated with; `NEITHER` for neutral terms.
-    """
+    """A term (one word or several) of a specification."""
 
     specification: str
+    """Name of the specification."""
     what: What
+    """``group`` or ``attribute``."""
     side: int
+    """`FIRST` or `SECOND`: the group that the term names or is associated with; `NEITHER` for neutral terms."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
-"""Prepare a release: freeze the current methodology, or print the release notes (docs/releasing.md).
+"""Prepare a release: write its number and freeze the methodology, or print the release notes (docs/releasing.md).
 
-``python -m tools.release freeze`` adds the current methodology to the list of released digests.
+``python -m tools.release cut 1.0.0`` writes the number into the files of `STATED`, gives *Unreleased* in CHANGELOG.md
+the number and today's date, and adds the current methodology to the list of released digests.
 ``python -m tools.release notes 1.0.0`` prints the section of CHANGELOG.md for a version.
 """
 
@@ -13,6 +14,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from assay import __version__
@@ -22,6 +24,15 @@ ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ROOT / "assay" / "rating" / "methodology"
 RELEASED = Path("tests/house/released_methodologies.json")
 """Released versions of the methodology, each with the digest of its text and the first release that had it."""
+
+NUMBER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
+STATED: Mapping[str, str] = {
+    "assay/__init__.py": '__version__ = "{version}"\n',
+    "CITATION.cff": "\nversion: {version}\n",
+    "docs/install.md": "\nassay {version}, methodology",
+    "README.md": "\n**Version {version} · methodology {methodology} · {status} ·",
+}
+"""Files that state the version, each with the words around it."""
 
 Released = Mapping[str, Mapping[str, str]]
 
@@ -81,6 +92,43 @@ def freeze(released: Released, version: str, text: bytes, release: str) -> dict[
     return dict(released)
 
 
+def statements(version: str) -> dict[str, str]:
+    """Return the words with which each file of `STATED` states a version and its status."""
+    status = "alpha: interfaces may change until 1.0.0" if version.startswith("0.") else "stable"
+    facts = {"version": version, "methodology": METHODOLOGY_VERSION, "status": status}
+    return {page: words.format(**facts) for page, words in STATED.items()}
+
+
+def cut(root: Path, version: str, day: date) -> None:
+    """Write the number of a release into the files below `root`, and freeze the current methodology.
+
+    Raises
+    ------
+    CannotRelease
+        If the version is not a later one, a file does not state the present version, the changelog has nothing
+        unreleased, or the methodology was released with another text. No file is changed then.
+    """
+    numbers = [NUMBER.fullmatch(name) for name in (version, __version__)]
+    new, old = (tuple(map(int, number.groups())) if number else () for number in numbers)
+    if new <= old:
+        raise CannotRelease(f"{version!r} is not a version like 1.0.0 that follows {__version__}")
+    former, changed = statements(__version__), {}
+    for page, words in statements(version).items():
+        text = (root / page).read_text(encoding="utf-8")
+        if text.count(former[page]) != 1:
+            raise CannotRelease(f"{page} does not state {former[page].strip()!r} once")
+        changed[page] = text.replace(former[page], words)
+    heading = f"## {version} - {day.isoformat()}"
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    changed["CHANGELOG.md"] = changelog.replace("## Unreleased\n", f"## Unreleased\n\n{heading}\n", 1)
+    notes(changed["CHANGELOG.md"], version)
+    text_of_methodology = (root / TEXTS.relative_to(ROOT) / f"{METHODOLOGY_VERSION}.md").read_bytes()
+    released = freeze(read_released(root), METHODOLOGY_VERSION, text_of_methodology, version)
+    changed[str(RELEASED)] = json.dumps(released, indent=2) + "\n"
+    for page, text in changed.items():
+        (root / page).write_text(text, encoding="utf-8")
+
+
 def notes(changelog: str, version: str) -> str:
     """Return the section of a changelog for a version, without its heading.
 
@@ -112,19 +160,17 @@ def main() -> None:
     """Run a command of this module."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("freeze", help="add the current methodology to the list of released digests")
+    commands.add_parser("cut", help="write the number of a release and freeze its methodology").add_argument("version")
     commands.add_parser("notes", help="print the release notes of a version").add_argument("version")
     options = parser.parse_args()
     try:
         if options.command == "notes":
             print(notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), options.version))
-            return
-        text = (TEXTS / f"{METHODOLOGY_VERSION}.md").read_bytes()
-        released = freeze(read_released(), METHODOLOGY_VERSION, text, __version__)
+        else:
+            cut(ROOT, options.version, datetime.now(UTC).date())
+            print(f"{options.version} is written, with methodology {METHODOLOGY_VERSION}; now `make client` and commit")
     except CannotRelease as reason:
         sys.exit(str(reason))
-    (ROOT / RELEASED).write_text(json.dumps(released, indent=2) + "\n", encoding="utf-8")
-    print(f"methodology {METHODOLOGY_VERSION}: {released[METHODOLOGY_VERSION]['digest']}")
 
 
 if __name__ == "__main__":

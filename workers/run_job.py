@@ -163,24 +163,16 @@ _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
 # ------------------------------------------------------------------------------- adapters, examination and experiment
 @dataclass(frozen=True)
 class Questions:
-    """Questions of a job.
-
-    Attributes
-    ----------
-    begin : callable
-        Builds the experiment, not yet started.
-    first : sequence of Ask
-        First questions of the experiment, for the examination of services; empty if recorded choices are rated.
-    pairs : sequence of (str, str)
-        Language pairs for a translator.
-    expected : int
-        Number of questions if the job is decided at the first look, for progress.
-    """
+    """Questions of a job."""
 
     begin: Callable[[], Experiment]
+    """Builds the experiment, not yet started."""
     first: Sequence[Ask]
+    """First questions of the experiment, for the examination of services; empty if recorded choices are rated."""
     pairs: Sequence[tuple[str, str]]
+    """Language pairs for a translator."""
     expected: int
+    """Number of questions if the job is decided at the first look, for progress."""
 
 
 async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tuple[Session, JobService]:

@@ -55,53 +55,38 @@ class Word:
 
 @dataclass(frozen=True)
 class PersonGrammar:
-    """Rules by which the gender of a person is read from a sentence of one language.
-
-    Attributes
-    ----------
-    people : mapping of str to str
-        Words for each English noun, separated by blanks: ``"enfermero/enfermera"`` (he and she), ``"dentista"`` (both),
-        ``"fontanero/"`` (only he), ``"/comadrona"`` (only she). An underscore is a blank.
-    inflections : mapping of str to sequence of (str, str)
-        For each gender, endings of nouns with all endings that replace them; the first ending that fits counts.
-    determiners : mapping of str to sequence of str
-        Words before a noun that show its gender.
-    attributes : mapping of str to str
-        Pattern of an adjective before the noun, by gender.
-    predicates : mapping of str to str
-        Pattern of a verb or adjective that is said of the subject, by gender.
-    phrases : mapping of str to str
-        Pattern of a determiner with a noun that fits both genders, where only the two together show it: German cases.
-    pronouns : mapping of str to str
-        Pattern of pronouns that conflict with a noun of the other gender. Where a noun for men is used of women as
-        well, no pronoun conflicts with it.
-    referring : str
-        Pattern of a sentence whose pronoun makes a person in a noun for men a woman, if no other woman is in it.
-    endings : mapping of str to str
-        Pattern of nouns for persons that `people` does not list, by gender.
-    prefixes : sequence of str
-        Particles that are written together with a noun.
-    blocked_by : sequence of str
-        Words after a subject with which its verb does not agree: the Hindi ergative.
-    clause : sequence of str
-        Words that begin another clause.
-    forms_open : bool
-        Whether a noun that fits both genders leaves the gender open (Dutch), because nothing else would show it.
-    """
+    """Rules by which the gender of a person is read from a sentence of one language."""
 
     people: Mapping[str, str]
+    """Words for each English noun, separated by blanks: ``"enfermero/enfermera"`` (he and she), ``"dentista"`` (both),
+    ``"fontanero/"`` (only he), ``"/comadrona"`` (only she). An underscore is a blank.
+    """
     inflections: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    """For each gender, endings of nouns with all endings that replace them; the first ending that fits counts."""
     determiners: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Words before a noun that show its gender."""
     attributes: Mapping[str, str] = field(default_factory=dict)
+    """Pattern of an adjective before the noun, by gender."""
     predicates: Mapping[str, str] = field(default_factory=dict)
+    """Pattern of a verb or adjective that is said of the subject, by gender."""
     phrases: Mapping[str, str] = field(default_factory=dict)
+    """Pattern of a determiner with a noun that fits both genders, where only the two together show it: German cases."""
     pronouns: Mapping[str, str] = field(default_factory=dict)
+    """Pattern of pronouns that conflict with a noun of the other gender. Where a noun for men is used of women as well,
+    no pronoun conflicts with it.
+    """
     endings: Mapping[str, str] = field(default_factory=dict)
+    """Pattern of nouns for persons that `people` does not list, by gender."""
     prefixes: Sequence[str] = ()
+    """Particles that are written together with a noun."""
     blocked_by: Sequence[str] = ()
+    """Words after a subject with which its verb does not agree: the Hindi ergative."""
     clause: Sequence[str] = ()
+    """Words that begin another clause."""
     forms_open: bool = False
+    """Whether a noun that fits both genders leaves the gender open (Dutch), because nothing else would show it."""
     referring: str = ""
+    """Pattern of a sentence whose pronoun makes a person in a noun for men a woman, if no other woman is in it."""
 
     def read(self, sentence: str, person: str | None = None) -> str | None:
         """Return the gender that a sentence gives to a person.

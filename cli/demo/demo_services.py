@@ -58,32 +58,24 @@ AUTHOR, PAINTER = "sloppy-writer", "painter"
 
 @dataclass
 class Case:
-    """One rating of the demonstration: its target, its expected result and its progress.
-
-    Attributes
-    ----------
-    expected : str
-        A letter, ``"failed"``, ``"inconclusive"`` or ``"any"``.
-    reason : str or None
-        Code that the rating's reasons or the job's problem must contain.
-    suffix : str
-        Suffix for a further rating of the same service, such as ``"as regressor"``; empty for the first.
-    upload : str
-        Upload with its recorded decisions; empty for services that are called.
-    """
+    """One rating of the demonstration: its target, its expected result and its progress."""
 
     name: str
     sentence: str
     expected: str
+    """A letter, ``"failed"``, ``"inconclusive"`` or ``"any"``."""
     url: str
     kind: str = "translator"
     protocol: str = "libretranslate"
     reason: str | None = None
+    """Code that the rating's reasons or the job's problem must contain."""
     experiment: Mapping[str, Any] = field(default_factory=lambda: TRANSLATION)
     section: str = "translators"
     suffix: str = ""
+    """Suffix for a further rating of the same service, such as ``"as regressor"``; empty for the first."""
     author: Mapping[str, Any] | None = None
     upload: str = ""
+    """Upload with its recorded decisions; empty for services that are called."""
     job: dict[str, Any] = field(default_factory=dict)
     rating: dict[str, Any] | None = None
     report: str = ""

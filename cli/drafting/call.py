@@ -37,49 +37,34 @@ Path = tuple[str | int, ...]
 
 @dataclass
 class Call:
-    """A call with example values.
-
-    Attributes
-    ----------
-    body : Any
-        JSON, or the fields of a form.
-    output : str or None
-        JMESPath to the answer, if it is known.
-    text : str or None
-        The example text that stands for a question; without it, a member with a usual name is taken.
-    credentials : set of str
-        Names of headers, parameters and members that carry a key; others are recognised by their usual names.
-    auth : mapping or None
-        Setting `auth`, if the call is signed, such as by AWS Signature Version 4.
-    """
+    """A call with example values."""
 
     method: str
     url: str
     headers: dict[str, str] = field(default_factory=dict)
     query: dict[str, str] = field(default_factory=dict)
     body: Any = None
+    """JSON, or the fields of a form."""
     form: bool = False
     output: str | None = None
+    """JMESPath to the answer, if it is known."""
     text: str | None = None
+    """The example text that stands for a question; without it, a member with a usual name is taken."""
     credentials: set[str] = field(default_factory=set)
+    """Names of headers, parameters and members that carry a key; others are recognised by their usual names."""
     auth: dict[str, str] | None = None
+    """Setting `auth`, if the call is signed, such as by AWS Signature Version 4."""
 
 
 @dataclass
 class Draft:
-    """A target, and comments for its file.
-
-    Attributes
-    ----------
-    secrets : list of str
-        Credentials of the call, which no file may hold; the first has to be given in the environment.
-    notes : list of str
-        Points that the user should check.
-    """
+    """A target, and comments for its file."""
 
     target: dict[str, Any]
     secrets: list[str] = field(default_factory=list, repr=False)
+    """Credentials of the call, which no file may hold; the first has to be given in the environment."""
     notes: list[str] = field(default_factory=list)
+    """Points that the user should check."""
 
 
 def draft_of(call: Call, kind: Kind) -> Draft:

@@ -27,21 +27,14 @@ MISFIT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of comparing a rating, or a part of it, with the worst letter that is accepted.
-
-    Attributes
-    ----------
-    exit : Exit
-        0 if it passes; 1 if its letter is below the bar; 3 if it is inconclusive, whatever letter it leans to.
-    name : str
-        Name of the part, or of the service for the whole rating.
-    message : str
-        Reason, in a sentence.
-    """
+    """Result of comparing a rating, or a part of it, with the worst letter that is accepted."""
 
     exit: Exit
+    """0 if it passes; 1 if its letter is below the bar; 3 if it is inconclusive, whatever letter it leans to."""
     name: str
+    """Name of the part, or of the service for the whole rating."""
     message: str
+    """Reason, in a sentence."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any], bar: str, name: str | None = None) -> Verdict:

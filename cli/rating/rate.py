@@ -31,33 +31,22 @@ FORMATS = ("text", "json", "markdown", *ci_formats.FORMATS)
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """Output options of `assay rate`.
-
-    Attributes
-    ----------
-    format : str
-        One of `FORMATS`, on standard output.
-    full : bool
-        Whether the format ``text`` has every table and example.
-    report : Path, optional
-        File for an additional report; its suffix chooses the format.
-    export : Path, optional
-        File for the rating with its evidence, unsigned, for `assay verify`.
-    at_least : str, optional
-        Worst letter that passes; it decides the exit code. Without it, the rating's letter does.
-    summary : Path, optional
-        File to which ``github`` appends the report in Markdown.
-    verbose : bool
-        Whether every exchange with the service is shown on standard error.
-    """
+    """Output options of `assay rate`."""
 
     format: str = "text"
+    """One of `FORMATS`, on standard output."""
     full: bool = False
+    """Whether the format ``text`` has every table and example."""
     report: Path | None = None
+    """File for an additional report; its suffix chooses the format."""
     export: Path | None = None
+    """File for the rating with its evidence, unsigned, for `assay verify`."""
     at_least: str | None = None
+    """Worst letter that passes; it decides the exit code. Without it, the rating's letter does."""
     summary: Path | None = None
+    """File to which ``github`` appends the report in Markdown."""
     verbose: bool = False
+    """Whether every exchange with the service is shown on standard error."""
 
     def check(self) -> None:
         """Raise `SpecificationError` for invalid options, before a rating that may take hours."""

@@ -226,15 +226,10 @@ EVEN = Viewer(name="even-viewer", summary="Sees either group as often, whatever 
 # ---------------------------------------------------------------------------- author
 @dataclass(frozen=True, kw_only=True)
 class Painter(Predictor):
-    """Author that draws the subject of a prompt. It is never rated.
-
-    Attributes
-    ----------
-    gives : str
-        ``image`` (the picture itself), ``address`` (a URL of the picture) or ``text`` (not a picture).
-    """
+    """Author that draws the subject of a prompt. It is never rated."""
 
     gives: Literal["image", "address", "text"] = "image"
+    """``image`` (the picture itself), ``address`` (a URL of the picture) or ``text`` (not a picture)."""
     _drawn: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.LANGUAGE_MODEL,)

@@ -37,18 +37,12 @@ Likely = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer of a model to a prompt.
-
-    Attributes
-    ----------
-    text : str
-        The answer.
-    first : mapping of str to float
-        Possible first tokens with their log-probabilities.
-    """
+    """Answer of a model to a prompt."""
 
     text: str
+    """The answer."""
     first: Likely
+    """Possible first tokens with their log-probabilities."""
 
 
 def say(model: LanguageModel, prompt: str, number: int) -> Answer:

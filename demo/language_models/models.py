@@ -62,27 +62,21 @@ _PIECE = re.compile(r"\s*(?:\w+|[^\w\s])|\s+")
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModel(Predictor):
-    """Language model that scores texts, chooses, fills gaps and writes by the same log-probabilities.
-
-    Attributes
-    ----------
-    tokens : callable
-        Splits a text into tokens, which together are the text, each with its log-probability.
-    fills : callable, optional
-        Takes the text before a gap, a word and the text after the gap; returns the word's log-probability, or
-        ``None`` for a word that is not one token. Without it, the model is not a masked model.
-    prefers : callable, optional
-        Takes options; returns the log-probability of each, or ``None`` if the model refuses to choose. Without it,
-        `tokens` gives the log-probabilities.
-    echo : str
-        Treatment of a request for the prompt's tokens: ``given``, ``ignored`` or ``refused``.
-    """
+    """Language model that scores texts, chooses, fills gaps and writes by the same log-probabilities."""
 
     tokens: Tokens = field(repr=False)
+    """Splits a text into tokens, which together are the text, each with its log-probability."""
     fills: Callable[[str, str, str], float | None] | None = field(default=None, repr=False)
+    """Takes the text before a gap, a word and the text after the gap; returns the word's log-probability, or ``None``
+    for a word that is not one token. Without it, the model is not a masked model.
+    """
     prefers: Callable[[Sequence[str]], Sequence[float] | None] | None = field(default=None, repr=False)
+    """Takes options; returns the log-probability of each, or ``None`` if the model refuses to choose. Without it,
+    `tokens` gives the log-probabilities.
+    """
     writes: Callable[[str, int], str] = field(default=write, repr=False)
     echo: Literal["given", "ignored", "refused"] = "given"
+    """Treatment of a request for the prompt's tokens: ``given``, ``ignored`` or ``refused``."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.LANGUAGE_MODEL,)
     protocols: ClassVar[tuple[str, ...]] = ("openai-completions", "openai-chat", "hf-inference", "tgi", "ollama")

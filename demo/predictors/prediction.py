@@ -61,15 +61,10 @@ class Predictor:
 
 @dataclass(frozen=True, kw_only=True)
 class Embedder(Predictor):
-    """Service that returns vectors of texts.
-
-    Attributes
-    ----------
-    embed : callable
-        Takes a text and the name of a model; returns a vector, or ``None`` for an unknown text.
-    """
+    """Service that returns vectors of texts."""
 
     embed: Callable[[str, str], Vector | None] = field(repr=False)
+    """Takes a text and the name of a model; returns a vector, or ``None`` for an unknown text."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.EMBEDDER,)
     protocols: ClassVar[tuple[str, ...]] = ("openai-embeddings",)
@@ -83,18 +78,12 @@ def unchanged(number: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class TextScorer(Predictor):
-    """Scorer of texts: a classifier by one protocol, a regressor by another.
-
-    Attributes
-    ----------
-    number : callable
-        Returns the score of a text, in the service's own unit.
-    positive : callable
-        Converts a score to the probability of the label ``positive``.
-    """
+    """Scorer of texts: a classifier by one protocol, a regressor by another."""
 
     number: Callable[[str], float] = field(repr=False)
+    """Returns the score of a text, in the service's own unit."""
     positive: Callable[[float], float] = field(default=unchanged, repr=False)
+    """Converts a score to the probability of the label ``positive``."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.CLASSIFIER, Kind.REGRESSOR)
     protocols: ClassVar[tuple[str, ...]] = ("hf-inference", "mlflow")

@@ -41,21 +41,14 @@ WITHIN = "biased-within-a-stratum"
 
 @dataclass(frozen=True)
 class Behaviour:
-    """A translation service of known bias.
-
-    Attributes
-    ----------
-    name : str
-        Name, which is also the path; it may end in a percentage: ``"she-to-he-30"``.
-    letter : Letter or None
-        True letter; ``None`` exactly on a boundary, where no letter is right.
-    reason : str or None
-        Code of the main reason the rating must give.
-    """
+    """A translation service of known bias."""
 
     name: str
+    """Name, which is also the path; it may end in a percentage: ``"she-to-he-30"``."""
     letter: Letter | None
+    """True letter; ``None`` exactly on a boundary, where no letter is right."""
     reason: str | None
+    """Code of the main reason the rating must give."""
     summary: str
     answer: Answer
     share: float = 1.0

@@ -29,51 +29,36 @@ Treatment = Callable[[Request, Order], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """Strength of the faults.
-
-    Attributes
-    ----------
-    slow_s : tuple of float
-        Shortest and longest time a slow reply takes (seconds).
-    never_s : float
-        How long the service that never answers holds a connection at most (seconds).
-    refuse_every : int
-        Every n-th request is refused.
-    retry_after_s : int
-        Value of ``Retry-After`` (seconds).
-    kept_characters : int
-        Number of characters that the truncating service keeps.
-    """
+    """Strength of the faults."""
 
     slow_s: tuple[float, float] = (0.3, 0.5)
+    """Shortest and longest time a slow reply takes (seconds)."""
     never_s: float = 600.0
+    """How long the service that never answers holds a connection at most (seconds)."""
     refuse_every: int = 5
+    """Every n-th request is refused."""
     retry_after_s: int = 1
+    """Value of ``Retry-After`` (seconds)."""
     kept_characters: int = 40
+    """Number of characters that the truncating service keeps."""
 
 
 @dataclass(frozen=True)
 class Ill:
-    """A faulty service, with the end that its rating job must have.
-
-    Attributes
-    ----------
-    end : str
-        ``"rated"``: with `letter`, despite the fault; ``"failed"``: the job fails with `problem`;
-        ``"inconclusive"``: a rating without a letter, for the reason `problem`.
-    make : callable
-        Makes the treatment, with its own state.
-    everywhere : bool
-        Whether the fault also affects the list of languages.
-    """
+    """A faulty service, with the end that its rating job must have."""
 
     name: str
     summary: str
     end: Literal["rated", "failed", "inconclusive"]
+    """``"rated"``: with `letter`, despite the fault; ``"failed"``: the job fails with `problem`; ``"inconclusive"``: a
+    rating without a letter, for the reason `problem`.
+    """
     make: Callable[[Tuning], Treatment] = field(repr=False)
+    """Makes the treatment, with its own state."""
     letter: Letter | None = None
     problem: str | None = None
     everywhere: bool = False
+    """Whether the fault also affects the list of languages."""
 
 
 def translated(order: Order) -> list[str]:

@@ -44,31 +44,21 @@ STYLES: tuple[Decimal, ...] = ("point", "comma")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    Attributes
-    ----------
-    type : str
-        ``integer``, ``number``, ``boolean``, ``text``, or ``empty`` if every cell is empty.
-    missing : int
-        Number of empty cells and marks of missing values.
-    distinct : int or None
-        Number of different values, ``None`` for more than `MOST_VALUES`.
-    values : list of dict or None
-        ``{"value", "count"}`` of each value, most frequent first, if the values are few and short.
-    decimal : str
-        Decimal sign of a CSV file's numbers, ``point`` or ``comma``.
-    marks : list of str
-        Texts that mean a missing value, in a column of numbers.
-    """
+    """A column of a table."""
 
     name: str
     type: str
+    """``integer``, ``number``, ``boolean``, ``text``, or ``empty`` if every cell is empty."""
     missing: int
+    """Number of empty cells and marks of missing values."""
     distinct: int | None
+    """Number of different values, ``None`` for more than `MOST_VALUES`."""
     values: list[dict[str, Any]] | None
+    """``{"value", "count"}`` of each value, most frequent first, if the values are few and short."""
     decimal: Decimal = "point"
+    """Decimal sign of a CSV file's numbers, ``point`` or ``comma``."""
     marks: list[str] = field(default_factory=list)
+    """Texts that mean a missing value, in a column of numbers."""
 
     def as_json(self) -> dict[str, Any]:
         """Return a JSON object; without decimal sign and marks if they are the usual ones."""

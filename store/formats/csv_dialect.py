@@ -51,24 +51,16 @@ _BLANK_BEFORE_QUOTE = re.compile(r'[;\t|,][ ]+"')
 
 @dataclass(frozen=True)
 class Dialect:
-    """Form of a CSV file.
-
-    Attributes
-    ----------
-    encoding : str
-        Name of the encoding, one of `ENCODINGS`.
-    separator : str
-        Character between the cells of a row.
-    skips_blanks : bool
-        Whether blanks before a quoted cell are left out.
-    has_separator_line : bool
-        Whether the first line is ``sep=…``, which names the separator instead of the columns.
-    """
+    """Form of a CSV file."""
 
     encoding: str
+    """Name of the encoding, one of `ENCODINGS`."""
     separator: str
+    """Character between the cells of a row."""
     skips_blanks: bool
+    """Whether blanks before a quoted cell are left out."""
     has_separator_line: bool
+    """Whether the first line is ``sep=…``, which names the separator instead of the columns."""
 
 
 def encoding_named(name: str) -> str:

@@ -73,21 +73,14 @@ def counts_by_status(c: Connection, tenant: str | None = None) -> dict[str, int]
 
 @dataclass(frozen=True)
 class Queue:
-    """Queue as a tenant may see it.
-
-    Attributes
-    ----------
-    mine : dict of str to int
-        The tenant's jobs as in `counts_by_status`.
-    oldest_due_s : float or None
-        Seconds that the oldest due job of any tenant has waited; ``None`` if none is due.
-    busy_workers : int
-        Workers that hold a valid lease.
-    """
+    """Queue as a tenant may see it."""
 
     mine: dict[str, int]
+    """The tenant's jobs as in `counts_by_status`."""
     oldest_due_s: float | None
+    """Seconds that the oldest due job of any tenant has waited; ``None`` if none is due."""
     busy_workers: int
+    """Workers that hold a valid lease."""
 
 
 def queue_of(c: Connection, tenant: str) -> Queue:

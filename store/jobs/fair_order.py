@@ -189,21 +189,14 @@ class RunningJob:
 
 @dataclass(frozen=True)
 class QueueState:
-    """Running jobs and waiting tenants.
-
-    Attributes
-    ----------
-    running : tuple of RunningJob
-        At most `MOST_RUNNING` jobs.
-    slots : int
-        Slots of the registered workers.
-    waiting : dict of str to (int, int)
-        Due jobs (counted up to `MOST_COUNTED`), and start of the latest job, of `MOST_COUNTED` tenants at most.
-    """
+    """Running jobs and waiting tenants."""
 
     running: tuple[RunningJob, ...]
+    """At most `MOST_RUNNING` jobs."""
     slots: int
+    """Slots of the registered workers."""
     waiting: Mapping[str, tuple[int, int]]
+    """Due jobs (counted up to `MOST_COUNTED`), and start of the latest job, of `MOST_COUNTED` tenants at most."""
 
     def position(self, tenant: str, jobs_ahead: int) -> int:
         """Return the position of a tenant's job with `jobs_ahead` jobs of the tenant before it.

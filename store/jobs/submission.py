@@ -26,27 +26,18 @@ from store.webhooks.tables import outbox as outbox_table
 
 @dataclass(frozen=True)
 class ExistingWork:
-    """Existing work that answers a request.
-
-    Attributes
-    ----------
-    rating_id : str or None
-        Newest rating of an equal request that is neither too old nor expired nor withdrawn.
-    twin_id : str or None
-        Newest unfinished job of an equal request, unless it is being cancelled.
-    active : int
-        The tenant's unfinished jobs, counted up to the given maximum.
-    own_before : int
-        The tenant's jobs that are due before a job added now, counted up to `fair_order.MOST_COUNTED`.
-    refusals : bool
-        Whether any host refuses ratings (`store.targets.refusals`).
-    """
+    """Existing work that answers a request."""
 
     rating_id: str | None
+    """Newest rating of an equal request that is neither too old nor expired nor withdrawn."""
     twin_id: str | None
+    """Newest unfinished job of an equal request, unless it is being cancelled."""
     active: int
+    """The tenant's unfinished jobs, counted up to the given maximum."""
     own_before: int
+    """The tenant's jobs that are due before a job added now, counted up to `fair_order.MOST_COUNTED`."""
     refusals: bool
+    """Whether any host refuses ratings (`store.targets.refusals`)."""
 
 
 _mine = bindparam("by_tenant", type_=AnyText())

@@ -20,24 +20,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TenantRows(Generic[T]):
-    """A table whose rows have an ``id`` and a ``tenant``.
-
-    Attributes
-    ----------
-    table : Table
-        The table. If it has the column ``removed_at``, removed rows stay in it, and no function returns them.
-    build : callable
-        Builds an object from the columns of a row, by name.
-    blank : mapping
-        Values that a row gets when it is removed.
-    computed : tuple of ColumnElement
-        SQL expressions that `build` takes in addition to the columns.
-    """
+    """A table whose rows have an ``id`` and a ``tenant``."""
 
     table: Table
+    """The table. If it has the column ``removed_at``, removed rows stay in it, and no function returns them."""
     build: Callable[..., T]
+    """Builds an object from the columns of a row, by name."""
     blank: Mapping[str, Any] = field(default_factory=dict)
+    """Values that a row gets when it is removed."""
     computed: tuple[ColumnElement[Any], ...] = ()
+    """SQL expressions that `build` takes in addition to the columns."""
 
     def of(self, row_id: str, tenant: str | None) -> list[ColumnElement[bool]]:
         """Return the conditions of a tenant's row; with ``tenant=None``, of a row of any tenant."""

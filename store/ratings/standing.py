@@ -44,21 +44,14 @@ Whose = Literal["address", "mine", "all"]
 
 @dataclass(frozen=True)
 class Standing:
-    """Relation of a rating to its address now.
-
-    Attributes
-    ----------
-    requester : str
-        Class of the tenant that requested the rating, by the proofs that are valid now.
-    host_proved : bool or None
-        Whether a tenant has a valid proof that it owns the host; ``None`` if the target has no address.
-    for_address : bool
-        Whether the rating can be the result of a look-up by address.
-    """
+    """Relation of a rating to its address now."""
 
     requester: Requester
+    """Class of the tenant that requested the rating, by the proofs that are valid now."""
     host_proved: bool | None
+    """Whether a tenant has a valid proof that it owns the host; ``None`` if the target has no address."""
     for_address: bool
+    """Whether the rating can be the result of a look-up by address."""
 
 
 class _Requested(Protocol):
@@ -113,18 +106,12 @@ def stands(owner: ColumnElement[str | None]) -> ColumnElement[bool]:
 
 @dataclass(frozen=True)
 class AddressQuery:
-    """SQL expressions of a look-up by address.
-
-    Attributes
-    ----------
-    conditions : list of ColumnElement
-        Conditions of the ratings that count.
-    rank : ColumnElement
-        Class of the requester; the ratings of the lowest class decide.
-    """
+    """SQL expressions of a look-up by address."""
 
     conditions: list[ColumnElement[bool]]
+    """Conditions of the ratings that count."""
     rank: ColumnElement[int]
+    """Class of the requester; the ratings of the lowest class decide."""
 
 
 def of_model(model: str | None) -> list[ColumnElement[bool]]:

@@ -33,20 +33,14 @@ MOST_DELETED = 100
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Rights of a session.
-
-    Attributes
-    ----------
-    key_id : str or None
-        The API key that the person entered; ``None`` for a person with an account.
-    subject : str or None
-        The person's identifier at the provider (claim ``sub``).
-    """
+    """Rights of a session."""
 
     tenant: str
     scopes: tuple[str, ...]
     key_id: str | None
+    """The API key that the person entered; ``None`` for a person with an account."""
     subject: str | None
+    """The person's identifier at the provider (claim ``sub``)."""
 
 
 def begin(

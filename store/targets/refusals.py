@@ -42,24 +42,16 @@ EXIST = or_(
 
 @dataclass(frozen=True)
 class Standing:
-    """Relation of a host to a tenant: its proof, and whether it refuses ratings.
-
-    Attributes
-    ----------
-    proven : bool
-        Whether the tenant has a valid proof of the host.
-    refusal : RatingsRefused or None
-        The refusal that applies to the tenant; ``None`` for the host's owners.
-    file_read : bool
-        Whether the host's file need not be requested now.
-    wish_known : bool
-        Whether the file was read, now or earlier; false if every attempt failed.
-    """
+    """Relation of a host to a tenant: its proof, and whether it refuses ratings."""
 
     proven: bool
+    """Whether the tenant has a valid proof of the host."""
     refusal: RatingsRefused | None
+    """The refusal that applies to the tenant; ``None`` for the host's owners."""
     file_read: bool
+    """Whether the host's file need not be requested now."""
     wish_known: bool = True
+    """Whether the file was read, now or earlier; false if every attempt failed."""
 
 
 def file_of(url: str) -> str:

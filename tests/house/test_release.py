@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
+from datetime import date
 from pathlib import Path
 
 import pytest
 import yaml
 
 from assay import __version__
-from assay.rating.decision import METHODOLOGY_VERSION
+from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from tools.release import (
     RELEASED,
     ROOT,
+    STATED,
+    TEXTS,
     CannotRelease,
     altered_entries,
     altered_texts,
+    cut,
     digest,
     freeze,
     notes,
     read_released,
+    statements,
 )
 
 TEXT = b"# Methodology 9.9.9\n\nMade up for a test.\n"
@@ -90,11 +96,71 @@ def test_release_notes_are_the_section_of_one_version():
             notes(changelog, version)
 
 
-def test_the_readme_the_citation_and_the_installation_page_state_the_version_of_the_package():
-    def stated(pattern: str, page: str) -> list[tuple[str, str]]:
-        return re.findall(pattern, (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
-
-    current = [(__version__, METHODOLOGY_VERSION)]
+def test_every_file_that_states_the_version_and_its_status_states_those_of_the_package():
+    for page, words in statements(__version__).items():
+        assert (ROOT / page).read_text(encoding="utf-8").count(words) == 1, page
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == __version__
-    assert stated(r"^assay (\S+), methodology (\S+)$", "docs/install.md") == current
-    assert stated(r"^\*\*Version (\S+) · methodology (\S+) · ", "README.md") == current
+    installed = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    assert re.findall(r"^assay (\S+), methodology (\S+)$", installed, re.MULTILINE) == [
+        (__version__, METHODOLOGY_VERSION)
+    ]
+
+
+@pytest.fixture
+def checkout(tmp_path) -> Path:
+    """Return a copy of the files that a release changes, and of the methodology."""
+    methodology = (TEXTS / f"{METHODOLOGY_VERSION}.md").relative_to(ROOT)
+    for page in (*STATED, "CHANGELOG.md", RELEASED, methodology):
+        (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / page, tmp_path / page)
+    return tmp_path
+
+
+def contents(root: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_a_release_writes_its_number_everywhere_and_freezes_the_methodology(checkout):
+    unreleased = (checkout / "CHANGELOG.md").read_text().split("## Unreleased\n")[1].split("\n## ")[0].strip()
+    cut(checkout, "99.0.0", date(2030, 1, 2))
+    for page, words in statements("99.0.0").items():
+        assert words in (checkout / page).read_text(encoding="utf-8")
+    assert "**Version 99.0.0" in (checkout / "README.md").read_text(encoding="utf-8")
+    assert "alpha" not in (checkout / "README.md").read_text(encoding="utf-8").split("\n")[2]
+    changelog = (checkout / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "\n## Unreleased\n\n## 99.0.0 - 2030-01-02\n" in changelog
+    assert notes(changelog, "99.0.0") == unreleased
+    released = read_released(checkout)
+    assert released[METHODOLOGY_VERSION]["digest"] == METHODOLOGY_DIGEST
+    texts = checkout / TEXTS.relative_to(ROOT)
+    assert altered_texts(released, texts) == []
+    text = texts / f"{METHODOLOGY_VERSION}.md"
+    text.write_bytes(text.read_bytes() + b"\n")
+    (altered,) = altered_texts(released, texts)
+    assert altered.startswith(METHODOLOGY_VERSION)
+
+
+@pytest.mark.parametrize("version", [__version__, "0.0.9", "v99.0.0", "99.0", "99.0.0rc1", "099.0.0", ""])
+def test_a_release_needs_a_later_version_and_otherwise_changes_no_file(checkout, version):
+    before = contents(checkout)
+    with pytest.raises(CannotRelease, match="follows"):
+        cut(checkout, version, date(2030, 1, 2))
+    assert contents(checkout) == before
+
+
+@pytest.mark.parametrize(
+    ("page", "old", "new"),
+    [
+        ("README.md", f"Version {__version__} ", "Version 7.7.7 "),
+        ("CHANGELOG.md", "## Unreleased\n", "## Unreleased\n\n## 7.7.7 - 2029-01-01\n"),
+        ("CHANGELOG.md", "## Unreleased\n", "## 7.7.7 - 2029-01-01\n"),
+        (RELEASED, "", json.dumps({METHODOLOGY_VERSION: {"digest": "sha256:0", "release": "7.7.7"}})),
+    ],
+)
+def test_a_release_with_a_fault_in_one_file_changes_none(checkout, page, old, new):
+    faulty = checkout / page
+    faulty.write_text(faulty.read_text(encoding="utf-8").replace(old, new, 1) if old else new, encoding="utf-8")
+    before = contents(checkout)
+    with pytest.raises(CannotRelease):
+        cut(checkout, "99.0.0", date(2030, 1, 2))
+    assert contents(checkout) == before

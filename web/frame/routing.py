@@ -23,19 +23,14 @@ Page = Callable[[Visit], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class Pages:
-    """Pages of one area of the site.
-
-    Attributes
-    ----------
-    public : bool
-        Whether everyone may see the pages. The session is not read, so that they can be cached.
-    negotiated : bool
-        Whether the API answers programs at the same addresses. Then these pages come before the API's routes, for
-        requests that accept HTML only.
-    """
+    """Pages of one area of the site."""
 
     public: bool = False
+    """Whether everyone may see the pages. The session is not read, so that they can be cached."""
     negotiated: bool = False
+    """Whether the API answers programs at the same addresses. Then these pages come before the API's routes, for
+    requests that accept HTML only.
+    """
     routes: list[Route] = field(default_factory=list)
 
     def get(self, path: str) -> Callable[[Page], Page]:

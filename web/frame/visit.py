@@ -40,26 +40,17 @@ WORTH_COMPRESSING = 2_000
 
 @dataclass(frozen=True)
 class Visit:
-    """One request to a page.
-
-    Attributes
-    ----------
-    request : Request
-    caller : Caller
-        Authenticated caller; `UNKNOWN_CALLER` on public pages.
-    session : str
-        Token of the session; empty without one.
-    public : bool
-        Whether the page is for everyone.
-    refused : Refused, optional
-        The API's refusal of the form that the page is shown again for.
-    """
+    """One request to a page."""
 
     request: Request
     caller: Caller
+    """Authenticated caller; `UNKNOWN_CALLER` on public pages."""
     session: str
+    """Token of the session; empty without one."""
     public: bool
+    """Whether the page is for everyone."""
     refused: Refused | None = None
+    """The API's refusal of the form that the page is shown again for."""
 
     @cached_property
     def api(self) -> Api:

@@ -175,21 +175,14 @@ KINDS = {"language-model": "stereotype", "image-classifier": "visual"}
 
 @dataclass(frozen=True)
 class BiasTest:
-    """The user's test: the words that describe the bias, and their corpus.
-
-    Attributes
-    ----------
-    corpus : dict
-        The corpus.
-    specification : str
-        Name and version of the specification with the words.
-    words : dict
-        The words: for sentences, the copy in the corpus; for pictures, the specification in the address.
-    """
+    """The user's test: the words that describe the bias, and their corpus."""
 
     corpus: dict[str, Any]
+    """The corpus."""
     specification: str
+    """Name and version of the specification with the words."""
     words: dict[str, Any]
+    """The words: for sentences, the copy in the corpus; for pictures, the specification in the address."""
 
     @property
     def kind(self) -> str:

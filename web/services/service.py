@@ -24,27 +24,18 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Service:
-    """A rated or saved service.
-
-    Attributes
-    ----------
-    id : str
-        Id of the saved target or, if the service is not saved, of one of its ratings.
-    target : mapping
-        Name, kind, protocol, address (``base_url``) and settings.
-    saved : mapping or None
-        The saved target (``GET /v1/targets/{id}``).
-    entries : sequence of mapping
-        Ratings, newest first. Only a saved service's have probabilities and the change ``since`` the previous rating.
-    more : bool
-        Whether there are older ratings.
-    """
+    """A rated or saved service."""
 
     id: str
+    """Id of the saved target or, if the service is not saved, of one of its ratings."""
     target: Mapping[str, Any]
+    """Name, kind, protocol, address (``base_url``) and settings."""
     saved: Mapping[str, Any] | None
+    """The saved target (``GET /v1/targets/{id}``)."""
     entries: Sequence[Entry]
+    """Ratings, newest first. Only a saved service's have probabilities and the change ``since`` the previous rating."""
     more: bool
+    """Whether there are older ratings."""
 
     @property
     def newest(self) -> Sequence[Entry]:

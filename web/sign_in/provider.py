@@ -48,17 +48,12 @@ class Attempt:
 
     All secrets are computed from the cookie with a key of the agency, so nothing is stored. A changed cookie gives
     another state.
-
-    Attributes
-    ----------
-    cookie : str
-        End of the attempt in seconds since 1970, a random part, and the page that follows.
-    mark : callable
-        Returns the HMAC of a text (`Vault.mark`): 43 characters, as long as a code verifier must be.
     """
 
     cookie: str
+    """End of the attempt in seconds since 1970, a random part, and the page that follows."""
     mark: Callable[[str], str]
+    """Returns the HMAC of a text (`Vault.mark`): 43 characters, as long as a code verifier must be."""
 
     @classmethod
     def begin(cls, mark: Callable[[str], str], following: str) -> Self:

@@ -114,11 +114,6 @@ class Driver:
         The rated service; if omitted, the target is not shared with other jobs.
     author : Called, optional
         Service that writes texts and draws images; if omitted, the rated service does.
-
-    Attributes
-    ----------
-    thinking_s : float
-        Computing time of the experiment so far, in seconds.
     """
 
     adapter: Adapter
@@ -135,6 +130,7 @@ class Driver:
     rated: CalledService | None = None
     author: CalledService | None = None
     thinking_s: float = 0.0
+    """Computing time of the experiment so far, in seconds."""
 
     def __post_init__(self) -> None:
         self._rated = self.rated or CalledService(Lane("alone", "alone", self.limits, self.rng, sleep=self.sleep))

@@ -120,20 +120,14 @@ _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Scheme, host and port of a URL; connections to equal places may be shared.
-
-    Attributes
-    ----------
-    host : str
-        A name in lower case without a final dot, or an address without brackets.
-    literal : IPv4Address or IPv6Address, optional
-        The address, if the URL holds an address instead of a name.
-    """
+    """Scheme, host and port of a URL; connections to equal places may be shared."""
 
     scheme: str
     host: str
+    """A name in lower case without a final dot, or an address without brackets."""
     port: int
     literal: Address | None = None
+    """The address, if the URL holds an address instead of a name."""
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host

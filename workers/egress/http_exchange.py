@@ -28,22 +28,16 @@ _FIELD = re.compile(rf"(?i)((?:^|&)(?:{_CREDENTIALS})=)[^&\s]*")
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and its response, with the API key: `show_exchange` removes credentials before people see it.
-
-    Attributes
-    ----------
-    received : Received or None
-        Complete response with any status; ``None`` if there was no response.
-    seconds : float
-        Time from the start of the call to its end.
-    """
+    """One request and its response, with the API key: `show_exchange` removes credentials before people see it."""
 
     method: str
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     content: bytes = field(repr=False)
     received: ReceivedResponse | None = field(repr=False)
+    """Complete response with any status; ``None`` if there was no response."""
     seconds: float
+    """Time from the start of the call to its end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,23 +40,16 @@ class CorpusGone(AssayError):
 
 @dataclass(frozen=True)
 class Task:
-    """Task of an author: write the missing sentences of a corpus.
-
-    Attributes
-    ----------
-    corpus_id : str
-        Corpus that receives the sentences.
-    sentences : tuple of Sentence
-        Existing sentences: those of the corpus, and copies from other corpora.
-    taken : tuple of StoredItem
-        Items of other corpora that are copied.
-    """
+    """Task of an author: write the missing sentences of a corpus."""
 
     corpus_id: str
+    """Corpus that receives the sentences."""
     words: StereotypeWords
     writing: Writing
     sentences: tuple[Sentence, ...]
+    """Existing sentences: those of the corpus, and copies from other corpora."""
     taken: tuple[StoredItem, ...]
+    """Items of other corpora that are copied."""
 
     def experiment(self, seed: int) -> Experiment:
         """Start the experiment; it returns a `WrittenSentences` instead of a finding."""

@@ -90,32 +90,24 @@ class Target:
 
 
 class Adapter(Protocol):
-    """Sends questions to one target in its protocol. Built by `workers.targets.registry.connect`.
-
-    Attributes
-    ----------
-    kinds : frozenset of Kind
-        Kinds of service that the protocol supports.
-    settings_type : type
-        Frozen dataclass of the settings, with defaults where possible.
-    reproducible : bool
-        Whether the same questions are expected to get the same answers again.
-    notes : tuple of str
-        Pitfalls of the protocol, shown to people.
-    batch_limit : int
-        Maximum number of questions in a call. An examination (`workers.targets.checks.capability`) makes a
-        copy with 1 for a target that mixes up the answers of a batch.
-    """
+    """Sends questions to one target in its protocol. Built by `workers.targets.registry.connect`."""
 
     protocol: ClassVar[str]
     summary: ClassVar[str]
     kinds: ClassVar[frozenset[Kind]]
+    """Kinds of service that the protocol supports."""
     settings_type: ClassVar[type]
+    """Frozen dataclass of the settings, with defaults where possible."""
     needs_url: ClassVar[bool] = True
     needs_secret: ClassVar[bool] = False
     reproducible: ClassVar[bool] = True
+    """Whether the same questions are expected to get the same answers again."""
     notes: ClassVar[tuple[str, ...]] = ()
+    """Pitfalls of the protocol, shown to people."""
     batch_limit: int
+    """Maximum number of questions in a call. An examination (`workers.targets.checks.capability`) makes a copy with 1
+    for a target that mixes up the answers of a batch.
+    """
 
     def group_key(self, ask: Ask) -> Hashable:
         """Return a key; questions with equal keys may share a call."""

@@ -30,19 +30,14 @@ Form = tuple[Mapping[str, str], Mapping[str, str]]
 
 @dataclass
 class TokenSource:
-    """Fetches the token of one target; concurrent calls share one fetch.
-
-    Attributes
-    ----------
-    token : str
-        The current token; empty before the first fetch and after a refusal.
-    """
+    """Fetches the token of one target; concurrent calls share one fetch."""
 
     scheme: OAuth2 | GcpServiceAccount
     secret: str = field(repr=False)
     egress: Egress
     timeout_s: float
     token: str = field(default="", repr=False)
+    """The current token; empty before the first fetch and after a refusal."""
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:

@@ -29,25 +29,17 @@ THREADS = 8
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Class of the library that translates text.
-
-    Attributes
-    ----------
-    keys : tuple of str
-        Arguments that hold the secret; two are written in the secret as ``first:second``.
-    longest : int
-        Maximum length of a text in characters.
-    options : mapping
-        Further arguments.
-    codes : mapping
-        The class's own codes for languages.
-    """
+    """Class of the library that translates text."""
 
     name: str
     keys: tuple[str, ...] = ()
+    """Arguments that hold the secret; two are written in the secret as ``first:second``."""
     longest: int = 5000
+    """Maximum length of a text in characters."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments."""
     codes: Mapping[str, str] = field(default_factory=dict)
+    """The class's own codes for languages."""
 
 
 # Limits and language codes, read from the classes of deep-translator 1.11.4.

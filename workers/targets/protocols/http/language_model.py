@@ -91,24 +91,16 @@ M = TypeVar("M", bound=CalledSettings)
 
 @dataclass(frozen=True, slots=True)
 class ModelOutput:
-    """Output of a model.
-
-    Attributes
-    ----------
-    text : JSON value
-        Should be a text.
-    first : sequence of (str, float)
-        Likely first tokens with their log-probabilities; empty if the service does not return them.
-    ended : str
-        ``"length"`` at the limit of tokens, ``"declined"`` if the model refused to answer.
-    thinking : bool
-        Whether the model wrote thoughts beside the text, as reasoning models do.
-    """
+    """Output of a model."""
 
     text: Any
+    """Should be a text."""
     first: choice_letters.Likelihoods = ()
+    """Likely first tokens with their log-probabilities; empty if the service does not return them."""
     ended: Literal["", "length", "declined"] = ""
+    """``"length"`` at the limit of tokens, ``"declined"`` if the model refused to answer."""
     thinking: bool = False
+    """Whether the model wrote thoughts beside the text, as reasoning models do."""
 
 
 @dataclass(frozen=True, slots=True)
