@@ -33,7 +33,9 @@ def commitment_of(experiment: Any, seed: int, nonce: str) -> str:
     return digest_of({"experiment": experiment, "nonce": nonce, "seed": seed})
 
 
-STANDING = frozenset({"visibility", "withdrawn", "next_methodology", "reply", "standing", "in_words", "questions"})
+STANDING = frozenset(
+    {"visibility", "withdrawn", "next_methodology", "reply", "standing", "because", "in_words", "questions"}
+)
 """Parts of a rating document that may change after it was sealed, or are written when it is shown."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from assay.canonical import rating_digest
 from assay.document import EffectDocument, HiddenDocument
 from assay.model import Letter
 from reports.because import because, deciding_effect
@@ -91,3 +92,8 @@ def test_a_rating_without_a_measurement_has_no_sentence():
     (part,) = view.document.components
     unmeasured = replace(view.document, letter=None, components=(replace(part, letter=None),))
     assert because(unmeasured, view.report) is None
+
+
+def test_a_digest_of_a_shown_rating_leaves_out_why_it_has_its_letter():
+    document = {"letter": "BS", "id": "rat_1"}
+    assert rating_digest(document | {"because": {"text": "BS because …"}}) == rating_digest(document)
