@@ -245,6 +245,27 @@ def gate(context: typer.Context) -> None:
     raise typer.Exit(main(context.args))
 
 
+@app.command()
+def mcp(
+    agency: Annotated[
+        str, typer.Option(help="Address of the agency.", envvar="ASSAY_AGENCY", show_envvar=True)
+    ] = "http://127.0.0.1:8000",
+    key: Annotated[
+        str | None,
+        typer.Option(help="The agency's key; better in its variable.", envvar="ASSAY_KEY"),
+    ] = None,
+) -> None:
+    """Give an AI agent tools to find, explain, plan, ask for and verify ratings, over standard input and output.
+
+    The agent's program starts this command (Model Context Protocol). An agency offers the same tools over
+    HTTP at /mcp.
+    """
+    with imports():
+        from cli.agency.mcp import serve_tools
+
+    serve_tools(agency, key)
+
+
 keys = commands(help="Make, list and revoke API keys.")
 app.add_typer(keys, name="keys")
 

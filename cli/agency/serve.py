@@ -28,6 +28,7 @@ from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.security import keys
 from web import add_pages
+from web.agents.endpoint import add_agents
 from workers.engine.celery_app import make_celery
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
@@ -87,6 +88,7 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
         tracer_provider=start_tracing(settings, "api"),
         more_registries=more_registries,
     )
+    add_agents(app)
     add_pages(app, open_provider(settings, app.state.service.vault))
     _collect_less()
     server = Server(server_config(app, settings.proxy_networks), app.state.service.event_stream.stop_waiting)

@@ -156,10 +156,7 @@ class Api:
         await self._request.app(self._scope(method, path, query or {}, more), receive, send)
         if not start:
             raise ClientDisconnect
-        answer = Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces))
-        if answer.status >= 400:
-            raise Refused(answer.status, _problem(answer), answer.headers)
-        return answer
+        return accepted(Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces)))
 
     def passed_on(self, path: str, **query: Any) -> Response:
         """Return a response that streams the API's own answer, such as a file or server-sent events."""
@@ -230,9 +227,13 @@ async def _next_message(chunks: AsyncIterator[bytes]) -> Message | None:
     return {"type": "http.request", "body": chunk, "more_body": True} if chunk else None
 
 
-def _problem(answer: Answer) -> Mapping[str, Any]:
+def accepted(answer: Answer) -> Answer:
+    """Return an answer; raise `Refused` if its status is 400 or above."""
+    if answer.status < 400:
+        return answer
     try:
         document = answer.document
     except ValueError:
         document = None
-    return document if isinstance(document, dict) else {"status": answer.status, "code": "http-error"}
+    problem = document if isinstance(document, dict) else {"status": answer.status, "code": "http-error"}
+    raise Refused(answer.status, problem, answer.headers)

@@ -1,0 +1,66 @@
+"""`assay mcp`: tools for AI agents over standard input and output, on an agency elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+from mcp.server.mcpserver import Context
+from starlette.datastructures import Headers
+
+from web.agents.tools import AgencyTools
+from web.frame.api import Answer, Refused, accepted
+
+TIMEOUT_S = 60.0
+NOT_REACHED = 503
+
+
+class RemoteAgency:
+    """The API of an agency elsewhere, with the rights of a key."""
+
+    def __init__(self, url: str, key: str | None) -> None:
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=TIMEOUT_S, trust_env=True)
+        self._url = url
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send a request and return its answer; raise `Refused` from 400, or if the agency cannot be reached."""
+        present = {name: value for name, value in (query or {}).items() if value not in (None, "")}
+        try:
+            response = await self._client.request(method, path, params=present, json=body, headers=headers)
+        except httpx.HTTPError as failure:
+            problem = {"code": "unreachable", "detail": f"{self._url} cannot be reached: {type(failure).__name__}"}
+            raise Refused(NOT_REACHED, problem, Headers()) from None
+        return accepted(Answer(response.status_code, Headers(dict(response.headers)), response.content))
+
+
+def serve_tools(url: str, key: str | None) -> None:
+    """Answer an agent on standard input and output until it closes them.
+
+    Raises
+    ------
+    ValueError
+        If `url` is not an address, or `key` has characters that no key has.
+    """
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(f"the agency's address must begin with http:// or https://, not {url[:80]!r}")
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise ValueError("ASSAY_KEY has characters that no key has")
+    logging.disable(logging.INFO)  # standard output is the agent's
+    agency = RemoteAgency(url, key)
+
+    def same_agency(_: Context) -> RemoteAgency:
+        return agency
+
+    asyncio.run(AgencyTools(same_agency).server().run_stdio_async())

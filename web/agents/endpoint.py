@@ -1,0 +1,113 @@
+"""``/mcp``: the tools over streamable HTTP, within the service.
+
+No session is kept and no stream stays open, so that a caller holds nothing of the agency between two requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from service.container import service_of
+from service.http.authentication import NO_TENANT, identify
+from service.http.rate_limit import VISITS, address_of
+from web.frame.api import Api
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import Context
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+PATH = "/mcp"
+
+
+class AgentEndpoint:
+    """The endpoint of agents. The library is loaded with the first request, because loading takes most of a second."""
+
+    def __init__(self) -> None:
+        self._ready: asyncio.Future[StreamableHTTPSessionManager] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def answer(self, request: Request) -> Response:
+        """Identify the caller, count the request, and hand it to the library."""
+        caller = await identify(request)
+        visitor = address_of(request) if caller.tenant == NO_TENANT else caller.tenant
+        (await service_of(request).rate_limiter.take(visitor, work=VISITS)).check()
+        return _Handled((await self._manager()).handle_request)
+
+    async def _manager(self) -> StreamableHTTPSessionManager:
+        if self._ready is None:
+            self._ready = asyncio.get_running_loop().create_future()
+            self._task = asyncio.create_task(self._run(self._ready))
+        return await asyncio.shield(self._ready)
+
+    async def _run(self, ready: asyncio.Future[StreamableHTTPSessionManager]) -> None:
+        """Run the library's task group until this task is cancelled; only the task that entered it can leave it."""
+        try:
+            manager = await asyncio.to_thread(_make_manager)
+            async with manager.run():
+                ready.set_result(manager)
+                await asyncio.Event().wait()
+        finally:
+            if not ready.done():  # the waiting requests fail, and the next one tries again
+                self._ready = None
+                ready.cancel()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Stop the library's tasks at the end of the block."""
+        try:
+            yield
+        finally:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.gather(self._task, return_exceptions=True)
+
+
+class _Handled(Response):
+    """The answer that an ASGI application sends."""
+
+    def __init__(self, application: Callable[..., Any]) -> None:
+        super().__init__()
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer."""
+        await self._application(scope, receive, send)
+
+
+def _make_manager() -> StreamableHTTPSessionManager:
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    from web.agents.tools import AgencyTools
+
+    server = AgencyTools(_api_of).server()
+    # origins and the size of bodies are checked by `service.http.middleware` for every request
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    server.streamable_http_app(json_response=True, stateless_http=True, transport_security=security)
+    return server.session_manager
+
+
+def _api_of(context: Context) -> Api:
+    request: Request = cast("Any", context.request_context.request)
+    return Api(request, request.scope["assay.caller"])
+
+
+def add_agents(app: FastAPI) -> None:
+    """Add the endpoint of agents to an application (`service.app.create_app`)."""
+    endpoint = AgentEndpoint()
+    outer: Callable[[FastAPI], AbstractAsyncContextManager[Any]] = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def living(application: FastAPI) -> AsyncIterator[Any]:
+        async with outer(application) as state, endpoint.running():
+            yield state
+
+    app.router.lifespan_context = living
+    app.router.routes.append(Route(PATH, endpoint.answer, methods=["POST"], include_in_schema=False))
