@@ -99,13 +99,9 @@ def test_an_agent_plans_rates_finds_explains_and_verifies(address, services, way
     assert {"signature 1", "signature 2", "target", "rating"} <= set(verified["checked"])
 
 
-def test_a_rating_that_differs_from_its_certificate_does_not_verify(address, services):
-    job = httpx.post(
-        f"{address}/v1/jobs",
-        json={"target": translator(services, "stereotyped"), "experiment": EXPERIMENT, "visibility": "public"},
-        headers={"Prefer": "wait=30"},
-        timeout=60,
-    ).json()
+def test_a_rating_that_differs_from_its_certificate_does_not_verify(address, services, shared_agency):
+    body = {"target": translator(services), "experiment": EXPERIMENT, "visibility": "public"}
+    job = shared_agency.finished(httpx.post(f"{address}/v1/jobs", json=body, timeout=60).json()["id"])
     rating_id = job["rating"]["id"]
 
     def forged(request):
