@@ -26,9 +26,10 @@ STORE = {
     "store.core.errors.SecretLost",
     "store.core.errors.SecretMoved",
     "store.security.secrets.destination_of",
+    "store.security.signing.is_signature",
     "store.targets.domains.host_of",
 }
-"""Names that pages may import from `store`: for sessions (which the API does not offer) and sealed secrets."""
+"""Names that pages may import from `store`: sessions (which the API does not offer), sealed secrets, signatures."""
 
 SESSIONS = {"frame/visit.py", "sign_in/pages.py", "sign_in/start.py"}
 """Modules that look up, begin and end sessions."""
