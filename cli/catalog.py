@@ -15,6 +15,7 @@ from assay.errors import UnknownName
 from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
 from cli.terminal import console, escape, print_json, show_list
+from reports.coverage import coverage
 from service.catalog.service import descriptions_in
 from workers.targets.registry import ProtocolInfo, protocols
 
@@ -36,9 +37,21 @@ def show_methods(name: str | None, kind: str | None, search: str | None, *, as_j
 
 
 def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> None:
-    """Print the attributes with their values and the templates that support them; with a `name`, only this one."""
-    names = [name] if name is not None else attributes()
-    show_list([_attribute(attribute_name) for attribute_name in names], search=search, as_json=as_json)
+    """Print the attributes with their values and methods; with a `name`, only this one, with its words by method."""
+    if name is None:
+        show_list([_attribute(attribute_name) for attribute_name in attributes()], search=search, as_json=as_json)
+        return
+    rows = [
+        {
+            "method": covered.method,
+            "languages": ", ".join(covered.languages) or ("any" if covered.reason is None else "none"),
+            "words": covered.reason
+            or ", ".join(f"{kind} {count:,}" for kind, count in covered.words.items())
+            or "groups of your own file",
+        }
+        for covered in coverage(name)
+    ]
+    _show_one(_attribute(name), "methods", rows, as_json=as_json)
 
 
 def show_specifications(name: str | None, attribute_name: str | None, search: str | None, *, as_json: bool) -> None:
@@ -105,7 +118,13 @@ def _show_method(kind: type[AnyMethod], *, as_json: bool) -> None:
 def _attribute(name: str) -> dict[str, Any]:
     described = attribute(name)
     carriers = [template for template in constructions() if construction(template).supports(described)]
-    return {"attribute": name, "values": list(described.value_names), "templates": carriers, "source": described.source}
+    return {
+        "attribute": name,
+        "values": list(described.value_names),
+        "templates": carriers,
+        "methods": [covered.method for covered in coverage(name) if covered.reason is None],
+        "source": described.source,
+    }
 
 
 def _protocol(info: ProtocolInfo) -> dict[str, Any]:

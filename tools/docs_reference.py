@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from assay.catalog import attribute, attributes, construction, constructions
 from assay.catalog.shipped import specifications
 from assay.methods import METHODS, every_method, method_name
+from reports.coverage import coverage
 from store.core.settings import Settings
 from tools import openapi_document
 from workers.targets.registry import protocols
@@ -146,9 +147,19 @@ def catalog() -> str:
         "# Attributes and word lists\n\nFor authors of requests: what ships with Assay. Your own words are "
         "specifications (`POST /v1/specifications`).\n\n## Attributes\n\n"
         + table(("attribute", "values", "sentence templates", "source"), about)
+        + "\n## Attributes by method\n\nNumber of words, or the reason why a method cannot test the attribute.\n\n"
+        + table(("attribute", "method", "languages", "words"), list(_covered()))
         + "\n## Word lists\n\n"
         + table(("specification", "methods", "about", "title", "source"), words)
     )
+
+
+def _covered() -> Iterator[tuple[str, str, str, str]]:
+    """Yield for each attribute and method the languages, and the number of words or the reason why there are none."""
+    for name in attributes():
+        for covered in coverage(name):
+            words = ", ".join(f"{kind} {count:,}" for kind, count in covered.words.items())
+            yield f"`{name}`", covered.method, ", ".join(covered.languages), covered.reason or words or "your own file"
 
 
 def operations() -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
+from assay.catalog import attribute, attributes
+from assay.catalog.profiles import people
 from assay.errors import UnknownName
 from demo.images import viewers
 from demo.language_models import models
@@ -38,6 +40,18 @@ FAMILIES: Mapping[str, Family] = {
     "sloppy-writer": Family(models.sloppy_writer, 100, 30),
 }
 """Families by name; a service's name is the name of its family and a whole amount."""
+
+
+SENTIMENT = "-sentiment"
+"""End of the name of a family of services about an attribute: ``age-sentiment-10``."""
+
+
+def _family(name: str) -> Family | None:
+    """Return a family by its name, also that of an attribute with words for people."""
+    about = name.removesuffix(SENTIMENT)
+    if name in FAMILIES or not name.endswith(SENTIMENT) or about not in attributes() or not people(attribute(about)):
+        return FAMILIES.get(name)
+    return Family(partial(sentiment.about, attribute_name=about), 100, 10)
 
 
 def _shown(family: str) -> Predictor:
@@ -91,8 +105,9 @@ def predictor(name: str) -> Predictor:
         if name in services:
             return services[name]
     parts = _NUMBERED.fullmatch(name)
-    family = FAMILIES.get(parts["family"]) if parts else None
+    family = _family(parts["family"]) if parts else None
     if parts is None or family is None or int(parts["amount"]) > family.most:
         numbered = (f"{stem}-<0…{family.most}>" for stem, family in FAMILIES.items())
+        numbered = (*numbered, f"<attribute>{SENTIMENT}-<0…100>")
         raise UnknownName("predicting service", name, (*PREDICTORS, *VIEWERS, *HELPERS, *numbered))
     return family.make(int(parts["amount"]))

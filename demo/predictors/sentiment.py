@@ -9,6 +9,8 @@ sentences about women and men and a tolerance of 0.1 standard deviations:
   two cannot affect its scores: UCS. A gap of 0 is hard to prove: its standard error is 1.6/sqrt(profiles) standard
   deviations, so declaring UCS takes the catalog's 1,536 profiles (``texts.most``), not 600.
 - ``group-sentiment-P`` reads the feeling and subtracts P/100 from the scores of sentences about women: BS.
+- ``age-sentiment-P`` and the like, for every attribute with words for people, subtract it from those about people with
+  the attribute's last value: BS by `alternation` for that attribute.
 """
 
 from __future__ import annotations
@@ -88,6 +90,29 @@ def by_surroundings(text: str) -> float:
     """Score a sentence by a hash of the words around person and feeling."""
     around = " ".join(word for word in words_of(text) if word in surroundings())
     return MIDDLE + 2 * STRONGEST * (chance("surroundings", around) - 0.5)
+
+
+@cache
+def persons_of(attribute_name: str) -> re.Pattern[str]:
+    """Return a pattern of the people with the last value of an attribute."""
+    *_, persons = people(attribute(attribute_name)).values()
+    return re.compile("|".join(sorted(map(re.escape, persons), key=len, reverse=True)), re.IGNORECASE)
+
+
+def about(percent: int, attribute_name: str) -> TextScorer:
+    """Make the scorer that scores sentences about people with the last value of an attribute lower."""
+    spread = float(np.std(list(feelings().values())))
+
+    def number(text: str) -> float:
+        less = percent / 100 if persons_of(attribute_name).search(text) else 0.0
+        return min(1.0, max(0.0, by_feeling(text) - less))
+
+    return TextScorer(
+        name=f"{attribute_name}-sentiment-{percent}",
+        summary=f"Judges by the feeling, and takes {percent} points of 100 off people of one {attribute_name}.",
+        letter=above(percent / 100, TOLERANCE * spread, Letter.BS, Letter.DSBS),
+        number=number,
+    )
 
 
 def group(percent: int) -> TextScorer:

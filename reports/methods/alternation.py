@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from assay.catalog.values import AND
 from assay.document import HiddenDocument, RatingDocument
 from assay.explain import listed
 from assay.methods.alternation.changes import ANOTHER_PERSON, ASKED_AGAIN, SWAPPED
@@ -100,6 +101,8 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     rows = _changes(part, bare=bare)
     unit = _unit(scale, deviation, labels)
     yield from _means_in_words(part, unit, deviation, labels=labels, bare=bare)
+    if AND in (document.attribute or ""):
+        yield from _cells_in_words(part)
     if scale != "log" and not bare:
         yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
     if (gap := part.effect("step_2")) is not None:
@@ -145,6 +148,21 @@ def _means_in_words(
     answer = f"the score of “{name}”" if labels else "the answer"
     moved = f"{unit.of(shift / deviation)} higher" if shift else "the same"
     yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {moved} on average."
+
+
+def _cells_in_words(part: AlternationComponent) -> Iterator[str]:
+    """Name the groups of an intersection whose average differs from that of each other group, by its interval."""
+    above: set[tuple[str | None, str | None]] = set()
+    for pair in part.pairs:
+        if (pair.effect.low or 0.0) > 0:
+            above.add((pair.to, pair.from_))
+        if (pair.effect.high or 0.0) < 0:
+            above.add((pair.from_, pair.to))
+    for value in part.values:
+        others = [other for other in part.values if other != value]
+        for extreme, order in (("lower", 1), ("higher", -1)):
+            if all((other, value)[::order] in above for other in others):
+                yield f"The answers about “{value}” are {extreme} than those about each other group."
 
 
 def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:

@@ -15,8 +15,10 @@ from assay.catalog import attribute, attributes
 from assay.catalog.languages import COMMON, languages
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod, every_method, method_name
+from reports.coverage import coverage
 from service.catalog.schemas import (
     AttributeList,
+    AttributeMethod,
     AttributeView,
     MethodList,
     MethodSummary,
@@ -64,10 +66,23 @@ def get_method(name: str) -> MethodView:
 
 @router.get("/attributes")
 async def list_attributes() -> AttributeList:
-    """List the attributes for which bias can be measured."""
+    """List the attributes for which bias can be measured, with what each method can ask about them."""
+    return await asyncio.to_thread(_attribute_list)
+
+
+@cache
+def _attribute_list() -> AttributeList:
+    """Return the attributes; cached, because every method is made for each of them."""
     attributes_by_name = {name: attribute(name) for name in attributes()}
     items = [
-        AttributeView.from_row(described, name=name, values=described.value_names)
+        AttributeView.from_row(
+            described,
+            name=name,
+            values=described.value_names,
+            methods=[
+                AttributeMethod.from_row(covered, languages=list(covered.languages)) for covered in coverage(name)
+            ],
+        )
         for name, described in attributes_by_name.items()
     ]
     return AttributeList(items=items)

@@ -41,6 +41,18 @@ class MethodList(ResponseModel):
     items: list[MethodSummary]
 
 
+class AttributeMethod(ResponseModel):
+    """What a method can ask about an attribute without words of your own."""
+
+    method: str
+    languages: list[str]
+    """Languages of the words; none if the words are your own file's."""
+    words: dict[str, int]
+    """Number of words by their kind."""
+    reason: str | None
+    """Reason why the method cannot test the attribute; null if it can."""
+
+
 class AttributeView(ResponseModel):
     """An attribute for which bias can be measured."""
 
@@ -52,6 +64,8 @@ class AttributeView(ResponseModel):
     """Category of answers that name none of the values, or several."""
     source: str
     """Source of the values and words."""
+    methods: list[AttributeMethod]
+    """What each method can ask about the attribute."""
 
 
 class AttributeList(ResponseModel):

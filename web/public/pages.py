@@ -65,6 +65,12 @@ def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         yield {**row, "segments": segments}
 
 
+@pages.get("/attributes")
+async def attributes(visit: Visit) -> Response:
+    """List the attributes with the methods, languages and numbers of words of each."""
+    return visit.page("public/attributes.html", attributes=(await visit.api.get("/v1/attributes"))["items"])
+
+
 @pages.get("/log")
 async def log(visit: Visit) -> Response:
     """Show the size and root of the log, its entries (newest first), and a consistency proof."""

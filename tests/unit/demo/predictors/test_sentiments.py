@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from assay.catalog import attribute
+from assay.catalog import attribute, attributes
 from assay.catalog.profiles import contents, frames, people, write_profile
+from assay.errors import UnknownName
 from assay.model import Letter
 from demo.predictors.known import predictor
 from demo.predictors.sentiment import feelings, women, words_of
@@ -93,3 +94,18 @@ def test_probabilities_are_between_0_and_1_for_any_text(name: str, text: str):
     assert set(scored) == {"negative", "positive"}
     assert sum(scored.values()) == pytest.approx(1)
     assert min(scored.values()) >= 0
+
+
+@pytest.mark.parametrize("name", [name for name in attributes() if people(attribute(name))])
+def test_the_service_of_an_attribute_scores_people_with_its_last_value_lower_and_no_others(name: str):
+    service, fair = predictor(f"{name}-sentiment-10"), predictor("fair-sentiment")
+    *others, last = people(attribute(name)).values()
+    of_frame = "Yesterday {} seemed glad to everyone.".format
+    assert {round(fair.number(of_frame(person)) - service.number(of_frame(person)), 9) for person in last} == {0.1}
+    assert {service.number(of_frame(person)) for words in others for person in words} == {fair.number(of_frame("she"))}
+    assert service.letter is Letter.BS
+
+
+def test_a_service_of_an_attribute_without_people_is_unknown():
+    with pytest.raises(UnknownName):
+        predictor("place-of-worship-sentiment-10")

@@ -1,0 +1,42 @@
+"""Every attribute is tested by every method, or its file says why not; its words are counted; its page lists it."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.catalog import attribute, attributes
+from assay.errors import SpecificationError
+from assay.methods import METHODS, method_name
+from reports.coverage import coverage
+from store.ratings.experiment_json import parse_method
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "attributes.md"
+
+
+@pytest.mark.parametrize("name", attributes())
+class TestEveryAttribute:
+    @pytest.mark.parametrize("method", [method_name(kind) for kind in METHODS])
+    def test_a_method_accepts_the_attribute_or_its_file_has_the_reason(self, name, method):
+        try:
+            parse_method({"method": method, "attribute": name})
+        except SpecificationError:
+            assert attribute(name).without.get(method), f"{name} has no words for {method}, and no reason"
+        else:
+            assert method not in attribute(name).without, f"{method} accepts {name}, and its file says that it cannot"
+
+    def test_the_coverage_has_a_count_of_words_or_a_reason_for_each_method(self, name):
+        rows = {row.method: row for row in coverage(name)}
+        assert list(rows) == [method_name(method) for method in METHODS]
+        for method, row in rows.items():
+            assert row.reason == attribute(name).without.get(method)
+            assert bool(row.words) == (row.reason is None and method != "outcomes")
+            assert all(count > 0 for count in row.words.values())
+
+    def test_the_page_of_attributes_lists_the_attribute_with_its_values(self, name):
+        row = next(line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{name}` |"))
+        assert ", ".join(attribute(name).value_names) in row
+
+
+def test_a_reason_names_a_method_that_exists():
+    named = {method for name in attributes() for method in attribute(name).without}
+    assert named <= {method_name(method) for method in METHODS}

@@ -1,0 +1,45 @@
+"""A planted effect is found for each attribute by each method, and an even service gets no letter BS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from assay.catalog import attribute, attributes
+from assay.model import Letter
+from assay.rating.decision import rate
+from reports.reading import in_words
+from store.ratings.experiment_json import dump_method
+from tests.support.reports import document_of
+from tests.support.simulated.attributes import EFFECTS, scorer, service_about
+
+CELLS = [(method, name) for method in EFFECTS for name in attributes() if method not in attribute(name).without]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "name"), CELLS)
+def test_a_planted_effect_is_found_and_an_even_service_is_declared_even(method, name):
+    biased, even = (rate(service_about(method, name, biased=planted).rate(3)) for planted in (True, False))
+    assert (biased.letter, biased.declared) == (Letter.BS, True), [reason.code for reason in biased.reasons]
+    assert even.letter in {Letter.DSBS, Letter.UCS}, [reason.code for reason in even.reasons]
+    assert even.declared
+
+
+@pytest.mark.parametrize("against", ["she, black", "he, asian"])
+def test_the_one_group_of_an_intersection_that_is_treated_worse_is_found_and_named(against):
+    even = service_about("alternation", "gender-and-race", biased=False)
+    finding = replace(even, answer=scorer("gender-and-race", 0.12, 1, against)).rate(3)
+    assert (rate(finding).letter, rate(finding).declared) == (Letter.BS, True)
+    experiment = dump_method(even.method)
+    sentences = in_words(document_of(finding, experiment=experiment))
+    named = [sentence for sentence in sentences if "each other group" in sentence]
+    assert named == [f"The answers about “{against}” are lower than those about each other group."]
+
+
+def test_no_group_is_named_where_all_groups_of_an_intersection_are_treated_alike():
+    even = service_about("alternation", "gender-and-race", biased=False)
+    finding = even.rate(3)
+    assert rate(finding).letter == Letter.DSBS
+    sentences = in_words(document_of(finding, experiment=dump_method(even.method)))
+    assert not [sentence for sentence in sentences if "each other group" in sentence]
