@@ -15,7 +15,7 @@ from assay.errors import UnknownName
 from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
 from cli.terminal import console, escape, print_json, show_list
-from reports.coverage import coverage
+from reports.coverage import counts_in_words, coverage
 from service.catalog.service import descriptions_in
 from workers.targets.registry import ProtocolInfo, protocols
 
@@ -43,13 +43,13 @@ def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> N
         return
     rows = [
         {
-            "method": covered.method,
-            "languages": ", ".join(covered.languages) or ("any" if covered.reason is None else "none"),
-            "words": covered.reason
-            or ", ".join(f"{kind} {count:,}" for kind, count in covered.words.items())
+            "method": row.method,
+            "languages": ", ".join(row.words) or ("any" if row.reason is None else "none"),
+            "words": row.reason
+            or "; ".join(f"{language}: {counts_in_words(counts)}" for language, counts in row.words.items())
             or "groups of your own file",
         }
-        for covered in coverage(name)
+        for row in coverage(name)
     ]
     _show_one(_attribute(name), "methods", rows, as_json=as_json)
 
@@ -122,7 +122,7 @@ def _attribute(name: str) -> dict[str, Any]:
         "attribute": name,
         "values": list(described.value_names),
         "templates": carriers,
-        "methods": [covered.method for covered in coverage(name) if covered.reason is None],
+        "methods": [row.method for row in coverage(name) if row.reason is None],
         "source": described.source,
     }
 

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 
 from assay.catalog import attribute, construction, constructions, occupations
+from assay.catalog.decisions import decisions
 from assay.catalog.profiles import contents, frames, people
 from assay.catalog.shipped import specifications
+from assay.catalog.source_languages import source_language, source_languages
 from assay.catalog.specification import WORDS
 from assay.catalog.values import Attribute
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod, every_method, method_name
+
+Counts = Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -21,10 +25,8 @@ class Coverage:
 
     method: str
     """Name of the method."""
-    languages: tuple[str, ...] = ()
-    """Languages of the words: of the sentences that are sent or, without any, of the translations that are read."""
-    words: Mapping[str, int] = field(default_factory=dict)
-    """Number of words of each kind: people of a value, frames, pairs of cues …"""
+    words: Mapping[str, Counts] = field(default_factory=dict)
+    """By language, the number of words of each kind: people of a value, frames, pairs of cues …"""
     reason: str | None = None
     """The reason why the method cannot test the attribute; ``None`` if it can."""
 
@@ -32,48 +34,79 @@ class Coverage:
 @cache
 def coverage(attribute_name: str) -> tuple[Coverage, ...]:
     """Return the coverage of an attribute by every method, in the order of the documentation."""
-    return tuple(_coverage(attribute(attribute_name), kind) for kind in every_method())
+    return tuple(_coverage(attribute(attribute_name), method) for method in every_method())
 
 
-def _coverage(tested: Attribute, kind: type[AnyMethod]) -> Coverage:
-    name = method_name(kind)
+def counts_in_words(counts: Counts) -> str:
+    """Write counts in one line: ``frames 48, occupations 361``."""
+    return ", ".join(f"{kind} {count:,}" for kind, count in counts.items())
+
+
+def _coverage(tested: Attribute, method: type[AnyMethod]) -> Coverage:
+    name = method_name(method)
     try:
-        kind(attribute=tested.name)
-    except SpecificationError as refused:
-        return Coverage(name, reason=tested.without.get(name, str(refused)))
+        method(attribute=tested.name)
+    except SpecificationError as error:
+        reason = "It cannot test two attributes at once; test each of them." if tested.parts else str(error)
+        return Coverage(name, reason=tested.without.get(name, reason))
     except TypeError:  # a method of a plug-in that needs more fields
-        return Coverage(name, reason="its requests need more than an attribute")
-    names = {entry.name for entry in fields(kind)}
-    if kind.specification_kind in WORDS:
-        return Coverage(name, ("en",), _of_lists(tested, WORDS[str(kind.specification_kind)]))
-    if "texts" in names:
-        counts = {
-            "people of a value": len(next(iter(people(tested).values()))),
-            "frames": len(frames()),
-            "contents": sum(map(len, contents().values())),
-        }
-        return Coverage(name, ("en",), counts)
-    if "languages" not in names:  # the caller's file has the groups
+        return Coverage(name, reason="Its requests need more than an attribute.")
+    field_names = {entry.name for entry in fields(method)}
+    if method.specification_kind in WORDS:
+        return Coverage(name, {"en": _list_sizes(tested, WORDS[str(method.specification_kind)])})
+    if "texts" in field_names:
+        return Coverage(name, {"en": _profile_counts(tested, can_decide=name == "alternation")})
+    if "languages" not in field_names:  # the groups are those of the caller's file
         return Coverage(name)
-    if name == "one-hop":
-        counts = {"frames": len(construction("neutral").frames), "occupations": len(occupations())}
-        return Coverage(name, tested.one_hop_languages, counts)
-    sentence_frames = sum(len(construction(template).frames_for(tested)) for template in constructions())
-    return Coverage(name, tuple(tested.lexicons), {"frames": sentence_frames, "occupations": len(occupations())})
+    return Coverage(name, _one_hop_counts(tested) if name == "one-hop" else _round_trip_counts(tested))
 
 
-def _of_lists(tested: Attribute, kind: type) -> dict[str, int]:
+def _profile_counts(tested: Attribute, *, can_decide: bool) -> Counts:
+    counts = {
+        "people of a value": len(next(iter(people(tested).values()))),
+        "frames": len(frames()),
+        "contents": sum(map(len, contents().values())),
+    }
+    return counts | ({"decisions": len(decisions())} if can_decide else {})
+
+
+def _one_hop_counts(tested: Attribute) -> Mapping[str, Counts]:
+    """Count the English sentences and, for each language of translations, the words by which they are read."""
+    sentences = {"frames": len(construction("neutral").frames), "occupations": len(occupations())}
+    read = {
+        language: {
+            "articles and pronouns read": len(tested.one_hop[language]) if language in tested.one_hop else 0,
+            "occupations read": len(tested.grammar[language].people) if language in tested.grammar else 0,
+        }
+        for language in tested.one_hop_languages
+    }
+    nonzero = {language: {kind: n for kind, n in counts.items() if n} for language, counts in read.items()}
+    return {"en": sentences, **nonzero}
+
+
+def _round_trip_counts(tested: Attribute) -> Mapping[str, Counts]:
+    """Count the frames and occupations of texts in English, and in the other languages that say the attribute."""
+    english_frames = sum(len(construction(template).frames_for(tested)) for template in constructions())
+    counts = {"en": {"frames": english_frames, "occupations": len(occupations())}}
+    if tested.name == "gender":
+        for code in source_languages():
+            source = source_language(code, tested.name)
+            counts[code] = {"frames": len(source.base.frames), "occupations": len(source.occupations)}
+    return counts
+
+
+def _list_sizes(tested: Attribute, kind: type) -> Counts:
     """Count the words of the attribute's default specification of a kind, by list."""
     words = next(
-        each.words
-        for each in specifications().values()
-        if isinstance(each.words, kind) and each.words.attribute == tested.name
+        specification.words
+        for specification in specifications().values()
+        if isinstance(specification.words, kind) and specification.words.attribute == tested.name
     )
-    lists = {entry.name: getattr(words, entry.name) for entry in fields(words)}
-    counts = {}
-    for name, listed in lists.items():
-        if isinstance(listed, Mapping) and all(isinstance(entry, tuple) for entry in listed.values()):
-            counts[name] = sum(map(len, listed.values()))
-        elif isinstance(listed, Sized) and not isinstance(listed, str) and len(listed):
-            counts[name] = len(listed)
-    return {name.replace("_", " "): count for name, count in counts.items()}
+    lists = {entry.name.replace("_", " "): getattr(words, entry.name) for entry in fields(words)}
+    sizes = {}
+    for name, entries in lists.items():
+        if isinstance(entries, Mapping) and all(isinstance(group, tuple) for group in entries.values()):
+            sizes[name] = sum(map(len, entries.values()))
+        elif isinstance(entries, Sized) and not isinstance(entries, str) and len(entries):
+            sizes[name] = len(entries)
+    return sizes

@@ -17,7 +17,7 @@ from typing import Any
 from assay.catalog import attribute, attributes, construction, constructions
 from assay.catalog.shipped import specifications
 from assay.methods import METHODS, every_method, method_name
-from reports.coverage import coverage
+from reports.coverage import counts_in_words, coverage
 from store.core.settings import Settings
 from tools import openapi_document
 from workers.targets.registry import protocols
@@ -157,9 +157,11 @@ def catalog() -> str:
 def _covered() -> Iterator[tuple[str, str, str, str]]:
     """Yield for each attribute and method the languages, and the number of words or the reason why there are none."""
     for name in attributes():
-        for covered in coverage(name):
-            words = ", ".join(f"{kind} {count:,}" for kind, count in covered.words.items())
-            yield f"`{name}`", covered.method, ", ".join(covered.languages), covered.reason or words or "your own file"
+        for row in coverage(name):
+            if not row.words:
+                yield f"`{name}`", row.method, "", row.reason or "groups of your own file"
+            for language, counts in row.words.items():
+                yield f"`{name}`", row.method, language, counts_in_words(counts)
 
 
 def operations() -> str:

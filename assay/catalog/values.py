@@ -41,6 +41,10 @@ class Lexicon:
         if len(self._name_of) != sum(map(len, words.values())):
             raise ValueError(f"a word occurs twice in the lexicon of {', '.join(words)}")
 
+    def __len__(self) -> int:
+        """Return the number of words and phrases."""
+        return len(self._name_of)
+
     def mentions(self, text: str) -> Iterator[str]:
         """Yield the name that each matching word in `text` refers to, in order."""
         for _, _, name in self.places(plain(text)):

@@ -107,7 +107,7 @@ def predictor(name: str) -> Predictor:
     parts = _NUMBERED.fullmatch(name)
     family = _family(parts["family"]) if parts else None
     if parts is None or family is None or int(parts["amount"]) > family.most:
-        numbered = (f"{stem}-<0…{family.most}>" for stem, family in FAMILIES.items())
-        numbered = (*numbered, f"<attribute>{SENTIMENT}-<0…100>")
+        numbered = [f"{stem}-<0…{family.most}>" for stem, family in FAMILIES.items()]
+        numbered.append(f"<attribute>{SENTIMENT}-<0…100>")
         raise UnknownName("predicting service", name, (*PREDICTORS, *VIEWERS, *HELPERS, *numbered))
     return family.make(int(parts["amount"]))

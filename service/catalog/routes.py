@@ -79,9 +79,7 @@ def _attribute_list() -> AttributeList:
             described,
             name=name,
             values=described.value_names,
-            methods=[
-                AttributeMethod.from_row(covered, languages=list(covered.languages)) for covered in coverage(name)
-            ],
+            methods=[AttributeMethod.from_row(row) for row in coverage(name)],
         )
         for name, described in attributes_by_name.items()
     ]

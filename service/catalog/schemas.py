@@ -45,10 +45,8 @@ class AttributeMethod(ResponseModel):
     """What a method can ask about an attribute without words of your own."""
 
     method: str
-    languages: list[str]
-    """Languages of the words; none if the words are your own file's."""
-    words: dict[str, int]
-    """Number of words by their kind."""
+    words: dict[str, dict[str, int]]
+    """Number of words of each kind, by language; empty if the groups are those of your own file."""
     reason: str | None
     """Reason why the method cannot test the attribute; null if it can."""
 
