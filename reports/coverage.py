@@ -55,10 +55,10 @@ def _coverage(tested: Attribute, method: type[AnyMethod]) -> Coverage:
     if method.specification_kind in WORDS:
         return Coverage(name, {"en": _list_sizes(tested, WORDS[str(method.specification_kind)])})
     if "texts" in field_names:
-        return Coverage(name, {"en": _profile_counts(tested, can_decide=name == "alternation")})
+        return Coverage(name, {"en": _profile_counts(tested, can_decide="strata" in field_names)})
     if "languages" not in field_names:  # the groups are those of the caller's file
         return Coverage(name)
-    return Coverage(name, _one_hop_counts(tested) if name == "one-hop" else _round_trip_counts(tested))
+    return Coverage(name, _round_trip_counts(tested) if "templates" in field_names else _one_hop_counts(tested))
 
 
 def _profile_counts(tested: Attribute, *, can_decide: bool) -> Counts:
