@@ -145,6 +145,39 @@ class Lines:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """A curve of a panel: its name and its points; `low` and `high` are the ends of its interval at each of them."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over a vertical axis from 0 to 1; `level` is the height of a horizontal line to compare them with."""
+
+    title: str
+    curves: tuple[Curve, ...]
+    level: float | None = None
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Panels one above the other over one horizontal axis; `marked` is a number on it that a vertical line marks."""
+
+    title: str
+    axis: str
+    panels: tuple[Panel, ...]
+    table: Table
+    words: str
+    """Description of the picture for people who do not see it."""
+    marked: float | None = None
+
+
+@dataclass(frozen=True)
 class Point:
     """A dot of a scatter plot; `kind` is its index in the plot's `kinds`."""
 
@@ -218,7 +251,7 @@ class Squares:
         return self.make_cases()
 
 
-Picture = Forest | Strip | Lines | Scatter | Squares
+Picture = Forest | Strip | Lines | Panels | Scatter | Squares
 """Figures of a method's numbers; `reports.figures.figure_svg` draws each."""
 
 

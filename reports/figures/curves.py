@@ -34,15 +34,13 @@ def lines(chart: Lines, key: str, wide: float = WIDTH) -> Figure:
         if series.points:
             dots = "".join(f"M{coordinate(across(x))} {coordinate(up(y))}h0" for x, y in series.points)
             shapes.append(tag("path", d=dots, class_=f"dots fine k{series.kind}"))
-    for number, seat in enumerate(_seats(paths), 1):
-        shapes += _seated(number, seat, chart.series[number - 1])
-    legend, height = _legend(chart.series, BOTTOM + FOOT, wide)
+    for number, seat in enumerate(seats(paths), 1):
+        shapes += seated(number, seat, chart.series[number - 1])
+    names, height = legend(chart.series, BOTTOM + FOOT, wide)
     words = f"{chart.axis.capitalize()}, from {across.named(chart.x[0])} to {across.named(chart.x[-1])}: " + "; ".join(
         series.label for series in chart.series
     )
-    return draw(
-        key, chart.table, f"{words}.", height, *shapes, *across.across(BOTTOM, chart.axis), *legend, across=wide
-    )
+    return draw(key, chart.table, f"{words}.", height, *shapes, *across.across(BOTTOM, chart.axis), *names, across=wide)
 
 
 def _class(series: Series) -> str:
@@ -59,15 +57,15 @@ def _thinned(path: Sequence[Place]) -> list[Place]:
     return [path[0], *inner, path[-1]]
 
 
-def _seats(paths: Sequence[Sequence[Place]]) -> list[Place]:
+def seats(paths: Sequence[Sequence[Place]], top: float = TOP, bottom: float = BOTTOM) -> list[Place]:
     """Find a position for the number on each curve, far from the other numbers and curves."""
-    seats: list[Place] = []
+    positions: list[Place] = []
     for index, path in enumerate(paths):
         others = [other_path for other_index, other_path in enumerate(paths) if other_index != index]
         inner = list(enumerate(path))[1:-1] or list(enumerate(path))
-        rising = [spot for spot in inner if TOP + SEAT < spot[1][1] < BOTTOM - SEAT] or inner
-        seats.append(max(rising, key=lambda spot: _room(spot[0], spot[1], seats, others))[1])
-    return seats
+        rising = [spot for spot in inner if top + SEAT < spot[1][1] < bottom - SEAT] or inner
+        positions.append(max(rising, key=lambda spot: _room(spot[0], spot[1], positions, others))[1])
+    return positions
 
 
 def _room(point_index: int, spot: Place, seats: Sequence[Place], others: Sequence[Sequence[Place]]) -> float:
@@ -77,12 +75,13 @@ def _room(point_index: int, spot: Place, seats: Sequence[Place], others: Sequenc
     return min(nearest, 2.6 * SEAT) * 4 + min(clear, 20.0) + min(nearest, 60.0) / 10
 
 
-def _seated(number: int, seat: Place, series: Series) -> list[Markup]:
+def seated(number: int, seat: Place, series: Series) -> list[Markup]:
+    """Draw the number of a curve in a circle on it."""
     x, y = seat
     return [tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind}"), label(x, y + 3.5, str(number), "m n10")]
 
 
-def _legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
+def legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
     """Draw the legend below the picture, two short names in a row; return it with the height of the figure."""
     columns = 2 if all(len(curve.label) <= SHORT for curve in series) else 1
     rows = -(-len(series) // columns)
@@ -91,7 +90,7 @@ def _legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Mar
         x, y = index // rows * wide / 2, top + index % rows * ROW
         shapes += [
             stroke(_class(curve), (x, y), (x + 34, y)),
-            *_seated(index + 1, (x + 17, y), curve),
+            *seated(index + 1, (x + 17, y), curve),
             label(x + 42, y + 4, clip(curve.label, SHORT if columns == 2 else 48), "s"),
         ]
     return shapes, top + rows * ROW

@@ -9,10 +9,11 @@ from reports.cells import number
 from reports.figures.axis import Axis
 from reports.figures.canvas import UNITS, Figure, Width, box, clip, draw, label, stroke
 from reports.figures.curves import lines
+from reports.figures.panels import panels
 from reports.figures.squares import squares
 from reports.markup import Markup, coordinate, tag
 from reports.plain import width
-from reports.view import ARROW, Dots, Forest, Mark, Picture, Point, Scatter, Span, Squares, Strip
+from reports.view import ARROW, Dots, Forest, Mark, Panels, Picture, Point, Scatter, Span, Squares, Strip
 
 RIGHT, FOOT = 14, 38
 """Space at the right for half of the last tick's number, and below the picture for the axis."""
@@ -36,6 +37,8 @@ def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
             return _scatter(chart, key, across)
         case Squares():
             return squares(chart, key, across)
+        case Panels():
+            return panels(chart, key, across)
         case _:
             return lines(chart, key, across)
     assert_never(chart)

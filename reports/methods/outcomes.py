@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from assay.document import RatingDocument, read_json
-from assay.methods.outcomes.detail import GroupOutcome, OutcomesAggregation, OutcomesComponent
+from assay.methods.outcomes.detail import (
+    GroupOutcome,
+    OutcomesAggregation,
+    OutcomesComponent,
+    ThresholdDocument,
+    ThresholdMap,
+)
+from assay.methods.outcomes.effects import FOUR_FIFTHS
 from assay.methods.outcomes.method import Outcomes
-from reports import cells
+from reports import cells, charts
 from reports.method_report import MethodReport
+from reports.plain import visible
+from reports.sheets import some_of
 from reports.units import hundredths, of_hundred
-from reports.view import Table
+from reports.view import Curve, Panel, Panels, Picture, Table
 
 STEPS = ("people alike in what may matter", "people as they came")
 
@@ -20,6 +29,9 @@ LETTERS: Mapping[str, str] = {
     "BS": "Recorded outcomes differ between groups even among people alike in what may matter.",
     "inconclusive": "It is not settled whether recorded outcomes differ between groups, or among people alike.",
 }
+
+MOST_CURVES = 6
+"""Maximum number of groups in the figure of thresholds, which fit on a phone: the lowest and the highest rates."""
 
 ERRORS = (
     ("tpr", "TPR"),
@@ -155,7 +167,84 @@ def _calibration(part: OutcomesComponent) -> Table | None:
     return Table(f"Calibration by tenths of the score, by {part.by}", heads, tuple(zip(*columns, strict=True)))
 
 
+def figures(part: OutcomesComponent) -> Iterator[Picture | None]:
+    """Make the figures of a component: the map of all thresholds of a score."""
+    yield _threshold_map(part)
+
+
+def _threshold_map(part: OutcomesComponent) -> Panels | None:
+    """Selection rates, impact ratio and gaps of error rates at each threshold, one above the other."""
+    chart, rows = part.threshold_map, part.threshold_map.thresholds
+    if not rows:
+        return None
+    title = f"All thresholds of the score, by {part.by}"
+    thresholds = tuple(row.threshold or 0.0 for row in rows)
+    middle = next((row for row in rows if row.threshold == chart.chosen), rows[len(rows) // 2])
+    totals = [group.total or 1.0 for group in chart.groups]
+    order = sorted(range(len(totals)), key=lambda index: middle.selected[index] / totals[index])
+    indices = order if len(order) <= MOST_CURVES else [*order[: MOST_CURVES // 2], *order[-MOST_CURVES // 2 :]]
+    rates = [
+        Curve(
+            visible(str(chart.groups[index].group)),
+            thresholds,
+            tuple(row.selected[index] / totals[index] for row in rows),
+        )
+        for index in sorted(indices)
+    ]
+    gaps = [_effects("True positive rates", rows, "tpr_gap"), _effects("False positive rates", rows, "fpr_gap")]
+    panels = [
+        Panel("Selection rate" + some_of(rates, chart.groups), tuple(rates)),
+        Panel("Lowest rate / highest (dashed: four fifths)", (_effects("Impact ratio", rows, "ratio"),), FOUR_FIFTHS),
+        Panel("Largest difference of error rates", tuple(curve for curve in gaps if curve.x)),
+    ]
+    columns = {
+        "Threshold": cells.numbers(thresholds),
+        **{curve.label: cells.numbers(curve.y) for curve in rates},
+        "Impact ratio": cells.intervals([row.ratio for row in rows]),
+        "TPR gap": cells.intervals([row.tpr_gap for row in rows]),
+        "FPR gap": cells.intervals([row.fpr_gap for row in rows]),
+    }
+    filled = {head: column for head, column in columns.items() if set(column) != {cells.ABSENT}}
+    return Panels(
+        title,
+        "score from which the decision is favourable",
+        tuple(panel for panel in panels if any(curve.x for curve in panel.curves)),
+        Table(title, tuple(filled), tuple(zip(*filled.values(), strict=True))),
+        _threshold_words(chart),
+        chart.chosen,
+    )
+
+
+def _effects(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curve:
+    """Return an effect with its interval at the thresholds where it can be estimated."""
+    spans = [
+        (row.threshold, span)
+        for row in rows
+        if row.threshold is not None and (span := charts.span(getattr(row, field))) is not None
+    ]
+    return Curve(
+        name,
+        tuple(threshold for threshold, _ in spans),
+        tuple(span.estimate for _, span in spans),
+        tuple(span.estimate if span.low is None else span.low for _, span in spans),
+        tuple(min(1.0, span.estimate if span.high is None else span.high) for _, span in spans),
+    )
+
+
+def _threshold_words(chart: ThresholdMap) -> str:
+    """Describe the map: how many thresholds, where the impact ratio is below four fifths, and the chosen one."""
+    ratios = [(row.threshold, row.ratio.estimate) for row in chart.thresholds if row.ratio.estimate is not None]
+    below = [threshold for threshold, ratio in ratios if threshold is not None and ratio < FOUR_FIFTHS]
+    flagged = f", the lowest of them {min(below):.6g}" if below else ""
+    words = (
+        f"{len(chart.thresholds)} thresholds. The impact ratio is below four fifths at {len(below)} of {len(ratios)}"
+        f"{flagged}."
+    )
+    chosen = [ratio for threshold, ratio in ratios if threshold == chart.chosen]
+    return f"{words} At the chosen threshold, {chart.chosen:g}, it is {chosen[0]:.2f}." if chosen else words
+
+
 REPORT: MethodReport = MethodReport(
-    Outcomes, STEPS, LETTERS, in_words, tables, unit=of_hundred, counted=lambda _: "People"
+    Outcomes, STEPS, LETTERS, in_words, tables, figures, unit=of_hundred, counted=lambda _: "People"
 )
 """Report of outcomes."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
 from assay.methods.outcomes.decision_table import DecisionTable, Grouping
-from assay.methods.outcomes.detail import OutcomesComponent
+from assay.methods.outcomes.detail import NO_MAP, OutcomesComponent, ThresholdMap
 from assay.methods.outcomes.effects import (
     DRAWS,
     Missing,
@@ -26,6 +26,7 @@ from assay.methods.outcomes.effects import (
     within_strata,
 )
 from assay.methods.outcomes.group_tables import Outcomes, outcome_table, sample_of, tenths_of
+from assay.methods.outcomes.thresholds import threshold_map
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Interval, Letter, Reason
 from assay.rating.component import (
     NOTHING_LOST,
@@ -111,6 +112,8 @@ class Task:
         Name of the column of strata.
     excluded : mapping of str to mapping of str to str
         For a grouping's name, the excluded groups with reasons.
+    threshold : float, optional
+        Score from which the decision is favourable.
     """
 
     table: DecisionTable
@@ -123,6 +126,7 @@ class Task:
     strata_by: str
     excluded: Mapping[str, Mapping[str, str]]
     confidence: float
+    threshold: float | None = None
 
 
 def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
@@ -466,5 +470,13 @@ class _Comparison:
             reference=result.reference,
             even_flagged=result.even_flagged,
             clusters=task.table.clusters or None,
+            threshold_map=self._threshold_map(),
             **output.facts,
         )
+
+    def _threshold_map(self) -> ThresholdMap:
+        """Return the map of a score; empty for a decision, or if there are no two groups to compare."""
+        task = self.task
+        if self.output.binary or task.scores is None or len(self._compared) < 2:
+            return NO_MAP
+        return threshold_map(task.table, self._narrowed, task.scores, task.truth, task.threshold)

@@ -75,6 +75,52 @@ class GroupOutcome:
     """Parts of the row that a public rating does not show: ``people``, ``undecided``, ``truth``."""
 
 
+@dataclass(frozen=True)
+class ThresholdGroup:
+    """A group of a threshold map: people with a known score, and those of them whom the truth proves right, or wrong.
+
+    With weights, these are sums of weights.
+    """
+
+    group: str | None = None
+    total: float | None = None
+    right: float | None = None
+    wrong: float | None = None
+
+
+@dataclass(frozen=True)
+class ThresholdDocument:
+    """Outcomes if scores from `threshold` were favourable; lists have a number for each group of the map."""
+
+    threshold: float | None = None
+    selected: tuple[float, ...] = NO_ITEMS
+    """People with such a score."""
+    right: tuple[float, ...] = NO_ITEMS
+    """Those of them whom the truth proves right."""
+    wrong: tuple[float, ...] = NO_ITEMS
+    """Those of them whom the truth proves wrong."""
+    ratio: EffectDocument = NO_EFFECT
+    """Impact ratio: the lowest rate of a group divided by the highest."""
+    tpr_gap: EffectDocument = NO_EFFECT
+    """Largest difference of true positive rates between two groups."""
+    fpr_gap: EffectDocument = NO_EFFECT
+    """Largest difference of false positive rates between two groups."""
+
+
+@dataclass(frozen=True)
+class ThresholdMap:
+    """Outcomes of the groups that are compared, at each threshold that the score could have."""
+
+    chosen: float | None = None
+    """The service's threshold, if a request names it."""
+    groups: tuple[ThresholdGroup, ...] = NO_ITEMS
+    thresholds: tuple[ThresholdDocument, ...] = NO_ITEMS
+
+
+NO_MAP = ThresholdMap()
+"""The map of an outcome without a score."""
+
+
 NO_GROUP = GroupOutcome()
 """A group of which nothing is known."""
 
@@ -98,6 +144,7 @@ class OutcomesComponent(ComponentDocument):
     conditional: str | None = None
     """Condition under which step 1 compares people, such as the same truth or the same stratum."""
     clusters: int | None = None
+    threshold_map: ThresholdMap = NO_MAP
 
 
 @dataclass(frozen=True)

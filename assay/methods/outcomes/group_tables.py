@@ -126,9 +126,9 @@ def _compared(row: GroupOutcome, reference: GroupOutcome, pairs: Sequence[tuple[
         difference = EffectDocument(0.0)
         ratio = EffectDocument(1.0) if highest else NO_RATIO
     else:
-        difference = _interval(rate - highest, *(mine - others for mine, others in pairs))
+        difference = drawn_interval(rate - highest, *(mine - others for mine, others in pairs))
         if exact.ratio is not None:
-            ratio = _interval(exact.ratio, *(mine / np.maximum(others, 1e-300) for mine, others in pairs))
+            ratio = drawn_interval(exact.ratio, *(mine / np.maximum(others, 1e-300) for mine, others in pairs))
     people = row.people or 0
     return replace(
         row,
@@ -161,7 +161,7 @@ def _disparity(rate: float | None, reference: float | None) -> DisparityDocument
     return DisparityDocument(exact.difference, exact.ratio, exact.why)
 
 
-def _interval(estimate: float, *samples: Floats) -> EffectDocument:
+def drawn_interval(estimate: float, *samples: Floats) -> EffectDocument:
     """Return an estimate with the interval that holds those of all draws, and the estimate itself."""
     limits = [equal_tailed(draws, LEVEL) for draws in samples]
     low, high = min(ends.low for ends in limits), max(ends.high for ends in limits)
@@ -248,11 +248,11 @@ class _Counted:
         yes, total = float((mass * values[selected]).sum()), float(mass.sum())
         if not self.table.bundles:
             return jeffreys(yes, total, total**2 / float(self.table.mass_squares[selected].sum()))
-        return _interval(yes / total, self._draws(selected, values, binary=True))
+        return drawn_interval(yes / total, self._draws(selected, values, binary=True))
 
     def _mean(self, selected: NDArray[np.bool_], values: Floats) -> EffectDocument:
         mean = float(np.average(values[selected], weights=self.table.mass[selected]))
-        return _interval(mean, self._draws(selected, values, binary=False))
+        return drawn_interval(mean, self._draws(selected, values, binary=False))
 
     def _draws(self, selected: NDArray[np.bool_], values: Floats, *, binary: bool) -> Floats:
         """Draw the mean of the selected cells as that of one group; the draws of equal cells are equal."""

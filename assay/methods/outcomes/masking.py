@@ -23,20 +23,20 @@ from assay.experiment import generator
 from assay.explain import Vocabulary, explain
 from assay.methods.outcomes.analysis import Output, Task
 from assay.methods.outcomes.decision_table import Grouping
-from assay.methods.outcomes.detail import GroupOutcome, OutcomesAggregation, OutcomesComponent, TenthDocument
+from assay.methods.outcomes.detail import NO_MAP, GroupOutcome, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.group_tables import Outcomes, outcome_table
+from assay.methods.outcomes.public_scores import PublicScores, coded, public_scores
 from assay.methods.outcomes.suppression import (
     LEAST_SHOWN,
     PEOPLE,
     TRUTH,
     UNDECIDED,
-    UNKNOWN_ANSWER,
     WHOLE_FILE,
     Part,
     PublicTable,
     masked_parts,
 )
-from assay.model import Floats, Integers, Reason
+from assay.model import Reason
 
 DECIMALS = 3
 """Decimals of effects and facts of the whole file; more could confirm a guess of a count that no table shows."""
@@ -51,14 +51,18 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     is masked. The seed, the commitment and the counted file are left out.
     """
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
-    decided = {id(output): _coded(output.favourable) for output in task.outputs}
-    truth = None if task.truth is None else _coded(task.truth)
+    decided = {id(output): coded(output.favourable) for output in task.outputs}
+    truth = None if task.truth is None else coded(task.truth)
     tables = [PublicTable(grouping, decided[id(output)], truth) for grouping, output in pairs]
     masked = masked_parts(tables, task.table.people)
+    masked_names = {tables[part.table].grouping.name for part in masked if part != WHOLE_FILE}
+    charts = (part.threshold_map for part in rating.components if isinstance(part, OutcomesComponent))
+    chart = next((chart for chart in charts if chart.thresholds), NO_MAP)
+    scores = public_scores(task, chart, masked_names)
     components, withheld = [], set[str | None]()
     for index, (component, (grouping, output)) in enumerate(zip(rating.components, pairs, strict=True)):
         assert isinstance(component, OutcomesComponent)  # noqa: S101  of this method
-        public = _Public(task, grouping, output, {part for part in masked if part.table == index}, index)
+        public = _Public(task, grouping, output, {part for part in masked if part.table == index}, scores)
         if public.withholds(component):
             withheld.add(component.name)
         components.append(public.component(component, vocabulary, withheld))
@@ -83,12 +87,13 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
 class _Public:
     """The public form of one component."""
 
-    def __init__(self, task: Task, grouping: Grouping, output: Output, masked: Collection[Part], index: int) -> None:
-        self.task, self.grouping, self.output = task, grouping, output
+    def __init__(
+        self, task: Task, grouping: Grouping, output: Output, masked: Collection[Part], scores: PublicScores
+    ) -> None:
+        self.task, self.grouping, self.output, self.scores = task, grouping, output, scores
         self._masked: dict[int, list[str]] = {}
         for part in sorted(masked):
             self._masked.setdefault(part.code, []).append(part.name)
-        self._index = index
 
     def _hides(self, label: str | None, *names: str) -> bool:
         code = -1 if label is None else self.grouping.labels.index(label)
@@ -112,6 +117,7 @@ class _Public:
             reference=groups.reference,
             even_flagged=groups.even_flagged,
             at_median=_public_count(component.at_median),
+            threshold_map=self.scores.map_of(component),
             reasons=_reasons(component.reasons, withheld, vocabulary),
         )
         if component.name in withheld:
@@ -130,10 +136,8 @@ class _Public:
             component = self._compared_without(component, masked)
         reference = component.reference
         keeps_truth = reference is None or not self._hides(reference, PEOPLE, TRUTH)
-        small_tenths = bool(self._masked) or any(
-            0 < count < LEAST_SHOWN for row in component.groups for tenth in row.tenths for count in _sides(tenth)
-        )
-        rows = tuple(self._row(row, keeps_truth=keeps_truth, keeps_tenths=not small_tenths) for row in component.groups)
+        keeps_tenths = self.grouping.name in self.scores.tenths
+        rows = tuple(self._row(row, keeps_truth=keeps_truth, keeps_tenths=keeps_tenths) for row in component.groups)
         return replace(component, groups=rows)
 
     def _compared_without(self, component: OutcomesComponent, masked: Collection[str | None]) -> OutcomesComponent:
@@ -169,17 +173,6 @@ class _Public:
         auc = None if row.auc is None else round(row.auc, DECIMALS)
         tenths = row.tenths if keeps_tenths else NO_ITEMS
         return replace(row, undecided=undecided, auc=auc, tenths=tenths, masked=names)
-
-
-def _coded(answers: Floats) -> Integers:
-    return np.nan_to_num(answers, nan=UNKNOWN_ANSWER).astype(np.int64)
-
-
-def _sides(tenth: TenthDocument) -> tuple[int, int]:
-    """Return the people of a tenth whom the truth proves right, and wrong."""
-    people = tenth.people or 0
-    right = round(people * (tenth.truth.estimate or 0.0))
-    return right, people - right
 
 
 def _public_count(count: int | None) -> int | None:

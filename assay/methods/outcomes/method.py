@@ -236,6 +236,7 @@ class Outcomes(Bounded, Method):
             strata_by=" and ".join(self.strata),
             excluded=self._excluded(table, groupings),
             confidence=self.confidence,
+            threshold=self.threshold,
         )
 
     def _truth(self, table: DecisionTable) -> Floats | None:

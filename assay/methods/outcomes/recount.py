@@ -13,7 +13,7 @@ from assay.document import RatingDocument
 from assay.errors import SpecificationError
 from assay.experiment import Method
 from assay.methods.outcomes.analysis import Task
-from assay.methods.outcomes.decision_table import DecisionTable
+from assay.methods.outcomes.decision_table import DecisionTable, Grouping
 from assay.methods.outcomes.detail import OutcomesComponent
 from assay.methods.outcomes.method import Outcomes
 
@@ -75,3 +75,27 @@ def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
                     f"{grouping.name} {row.group}: {favourable:,.12g} of {people:,} people have the favourable outcome "
                     f"in the file, and {sealed:,.12g} of {row.people:,} in the rating"
                 )
+        if isinstance(component, OutcomesComponent):
+            yield from _recount_thresholds(component, task, grouping)
+
+
+def _recount_thresholds(component: OutcomesComponent, task: Task, grouping: Grouping) -> Iterator[str]:
+    """Yield a sentence for each count of a threshold map that the recounted file does not have."""
+    chart, scores = component.threshold_map, task.scores
+    if scores is None:
+        return
+    for index, group in enumerate(chart.groups):
+        mine = grouping.codes == grouping.labels.index(group.group) if group.group in grouping.labels else False
+        for row in chart.thresholds:
+            at_least = mine & (scores >= (row.threshold or 0.0))
+            counts = {"": (row.selected, at_least)}
+            if task.truth is not None:
+                counts |= {" proved right": (row.right, at_least & (task.truth == 1))}
+                counts |= {" proved wrong": (row.wrong, at_least & (task.truth == 0))}
+            for kind, (sealed_counts, inside) in counts.items():
+                sealed, people = sealed_counts[index], float(task.table.mass[inside].sum())
+                if abs(sealed - people) > ROUNDING * max(1.0, people):
+                    yield (
+                        f"{grouping.name} {group.group}: {people:,.12g} people{kind} have a score of {row.threshold:g} "
+                        f"or more in the file, and {sealed:,.12g} in the rating"
+                    )

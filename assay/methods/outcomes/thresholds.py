@@ -1,0 +1,114 @@
+"""Threshold map: selection rates, impact ratio and gaps of error rates, at each threshold that a score could have."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.document import NO_EFFECT, NO_ITEMS, EffectDocument
+from assay.methods.outcomes.decision_table import MOST_CELLS, SCORE_CLASSES, DecisionTable, Grouping
+from assay.methods.outcomes.detail import ThresholdDocument, ThresholdGroup, ThresholdMap
+from assay.methods.outcomes.effects import Sample, differences, fitted_rates
+from assay.methods.outcomes.group_tables import NO_RATIO, drawn_interval, sample_of
+from assay.model import Floats
+from assay.statistics.intervals.worst_block import largest_interval
+
+STEPS, COARSE_STEPS = 50, 20
+"""Number of steps between quantiles of the scores that are thresholds: usually, and where scores are in few classes."""
+
+DRAWS = 1000
+
+
+def threshold_map(
+    table: DecisionTable, grouping: Grouping, scores: Floats, truth: Floats | None, chosen: float | None
+) -> ThresholdMap:
+    """Compare the groups at each threshold, at which a score that is as high or higher is favourable.
+
+    Parameters
+    ----------
+    grouping : Grouping
+        The groups to compare; people of others have a negative code.
+    scores, truth : ndarray, shape (cells,)
+        As in `Outcomes`.
+    chosen : float, optional
+        The threshold of the service, which is one of those compared.
+
+    Notes
+    -----
+    The intervals are those of a threshold that was fixed before anybody saw the map.
+    """
+    selections = {"total": (grouping.codes >= 0) & ~np.isnan(scores)}
+    if truth is not None:
+        selections |= {"right": selections["total"] & (truth == 1), "wrong": selections["total"] & (truth == 0)}
+
+    def sums(numbers: Floats) -> dict[str, list[float]]:
+        size = len(grouping.labels)
+        return {
+            name: np.bincount(grouping.codes[inside], (table.mass * numbers)[inside], size).tolist()
+            for name, inside in selections.items()
+        }
+
+    totals, rows = sums(np.ones_like(scores)), []
+    for threshold in _thresholds(table, scores, chosen):
+        at_least = np.where(np.isnan(scores), np.nan, scores >= threshold)
+        samples = {
+            name: sample_of(table, grouping, at_least, inside, binary=True) for name, inside in selections.items()
+        }
+        selected = sums(np.nan_to_num(at_least))
+        rows.append(
+            ThresholdDocument(
+                threshold,
+                tuple(selected["total"]),
+                tuple(selected["right"]) if truth is not None else NO_ITEMS,
+                tuple(selected["wrong"]) if truth is not None else NO_ITEMS,
+                ratio=_ratio(samples["total"]),
+                tpr_gap=_gap(samples["right"]) if truth is not None else NO_EFFECT,
+                fpr_gap=_gap(samples["wrong"]) if truth is not None else NO_EFFECT,
+            )
+        )
+    groups = [
+        ThresholdGroup(label, **{name: of_groups[index] for name, of_groups in totals.items()})
+        for index, label in enumerate(grouping.labels)
+    ]
+    return ThresholdMap(chosen, tuple(groups), tuple(rows))
+
+
+def _thresholds(table: DecisionTable, scores: Floats, chosen: float | None) -> list[float]:
+    """Return quantiles of the scores of all people, at which the number of people above is exact, and `chosen`."""
+    is_known = ~np.isnan(scores)
+    distinct, distinct_index = np.unique(scores[is_known], return_inverse=True)
+    ends = np.cumsum(np.bincount(distinct_index.reshape(-1), table.people[is_known]))
+    # a table with more combinations than cells has its scores in as few classes as the coarse steps, or twice as many
+    may_be_coarse = table.rows > MOST_CELLS and len(distinct) <= 4 * SCORE_CLASSES[-2] + 10
+    steps = COARSE_STEPS if may_be_coarse else STEPS
+    ranks = np.floor(np.arange(1, steps) / steps * (ends[-1] - 1))
+    quantiles = distinct[np.searchsorted(ends, ranks, side="right")]
+    return sorted({*map(float, quantiles), *([] if chosen is None else [float(chosen)])})
+
+
+def _ratio(sample: Sample) -> EffectDocument:
+    """Return the ratio of the lowest to the highest rate, with the interval of `group_tables.outcome_table`."""
+    present = np.flatnonzero(sample.totals > 0)
+    low, high = (int(present[choose(sample.means[present])]) for choose in (np.argmin, np.argmax))
+    highest = float(sample.means[high])
+    if highest == 0:
+        return NO_RATIO
+    draws = sample.draw_means(_generator(), DRAWS)
+    fitted = draws.copy()
+    fitted[:, present] = fitted_rates(draws[:, present], _generator())
+    ratios = [means[:, low] / np.maximum(means[:, high], 1e-300) for means in (draws, fitted)]
+    return drawn_interval(float(sample.means[low]) / highest, *ratios)
+
+
+def _gap(sample: Sample) -> EffectDocument:
+    """Return the largest difference of rates between two groups."""
+    present = np.flatnonzero(sample.totals > 0)
+    if len(present) < 2:
+        return EffectDocument(why="not estimable: fewer than two groups have such people")
+    interval = largest_interval(differences(sample.draw_means(_generator(), DRAWS)[:, present]))
+    gap = float(np.ptp(sample.means[present]))
+    return EffectDocument(gap, min(interval.low, gap), max(interval.high, gap), interval.level)
+
+
+def _generator() -> np.random.Generator:
+    """Return a generator with a known seed: everybody can draw the same numbers from the published counts."""
+    return np.random.Generator(np.random.PCG64(0))

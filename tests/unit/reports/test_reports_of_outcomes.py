@@ -1,0 +1,62 @@
+"""Tests of tables and figures about recorded decisions."""
+
+import re
+
+import numpy as np
+import pytest
+
+from assay.experiment import run
+from assay.methods import Outcomes
+from reports.figures import picture
+from reports.methods.outcomes import figures
+from tests.support.simulated.recorded_decisions import counted, never_asked
+
+
+@pytest.fixture(scope="module")
+def scored():
+    """A component of a score with eight groups, of which the first scores lower, and its threshold 0.5."""
+    rng = np.random.default_rng(1)
+    group, truth = rng.integers(0, 8, 4000), rng.random(4000) < 0.4
+    score = rng.normal(0, 1, 4000) + truth - 0.5 * (group == 0)
+    columns = {"group": [f"group <{code}>" for code in group], "stayed": np.where(truth, "yes", "no").tolist()}
+    method = Outcomes(
+        by=("group",),
+        score="score",
+        threshold=0.5,
+        truth="stayed",
+        truth_favourable="yes",
+        table=counted(columns, score, cuts=(0.5,)),
+    )
+    return run(method, never_asked, 0).components
+
+
+def test_the_figure_of_thresholds_has_rates_ratio_and_gaps_with_the_chosen_threshold_in_words(scored):
+    (panels,) = filter(None, figures(scored[1].detail))
+    assert [panel.title for panel in panels.panels] == [
+        "Selection rate (6 of 8 shown)",
+        "Lowest rate / highest (dashed: four fifths)",
+        "Largest difference of error rates",
+    ]
+    row = next(row for row in scored[1].detail.threshold_map.thresholds if row.threshold == 0.5)
+    assert f"At the chosen threshold, 0.5, it is {row.ratio.estimate:.2f}." in panels.words
+    below = sum(row.ratio.estimate < 0.8 for row in scored[1].detail.threshold_map.thresholds)
+    assert f"below four fifths at {below} of 50" in panels.words
+    assert len(panels.table.rows) == 50
+    assert panels.table.columns[0] == "Threshold"
+
+
+def test_the_drawing_of_thresholds_fits_a_phone_and_escapes_names(scored):
+    (panels,) = filter(None, figures(scored[1].detail))
+    drawing = picture(panels, "k")
+    assert re.search(r'viewBox="0 0 360 \d', drawing.svg)
+    assert "<title" in drawing.svg
+    assert panels.words in drawing.svg
+    assert "group &lt;0&gt;" in drawing.svg
+    assert "group <0>" not in drawing.svg
+    assert drawing.svg.count('class="limit"') == 1
+    xs = [float(x) for x in re.findall(r'<text x="([\d.]+)"', drawing.svg)]
+    assert max(xs) <= 360
+
+
+def test_a_decision_without_a_score_has_no_figure_of_thresholds(scored):
+    assert [*filter(None, figures(scored[0].detail))] == []
