@@ -36,11 +36,13 @@ def method_of_audit(options: Audited) -> AnyMethod:
     experiment = {
         field.name: getattr(options, field.name) for field in fields(options) if field.name not in command_options
     }
-    experiment |= {name: experiment[name] or () for name in ("unfavourable", "truth_unfavourable", "unknown")}
+    lists = ("unfavourable", "truth_unfavourable", "step_favourable", "step_unfavourable", "unknown")
+    experiment |= {name: experiment[name] or () for name in lists}
     experiment |= {
         "method": METHOD,
         "by": _listed(options.by),
         "strata": _listed(options.strata),
+        "steps": _listed(options.steps),
         "intersections": [_listed(columns) for columns in options.intersection or ()],
         "exclusions": [_exclusion(text) for text in options.exclude or ()],
     }
@@ -97,6 +99,7 @@ def named_back(options: Audited, table: DecisionTable) -> Iterator[str]:
         "by": _listed(options.by),
         "truth": _listed(options.truth),
         "strata": _listed(options.strata),
+        "step": _listed(options.steps),
     }
     for part, columns in parts.items():
         for name in columns:

@@ -27,6 +27,14 @@ class Audited:
     threshold: Annotated[
         float | None, typer.Option(help="Score from which the decision is favourable, without --decision.")
     ] = None
+    steps: Annotated[str, typer.Option(help="Columns of the steps of a process, in order: screened,hired.")] = ""
+    step_favourable: Annotated[
+        list[str] | None,
+        typer.Option(help="Value that means a step was passed. Repeatable. [default: as --favourable]"),
+    ] = None
+    step_unfavourable: Annotated[
+        list[str] | None, typer.Option(help="Value that means “not passed”; '' for empty cells. Repeatable.")
+    ] = None
     truth: Annotated[str, typer.Option(help="Column of what later proved right: repaid, stayed.")] = ""
     truth_favourable: Annotated[
         str, typer.Option(help="Its value by which the favourable decision is right. [default: as --favourable]")

@@ -6,9 +6,12 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from assay.document import RatingDocument, read_json
 from assay.methods.outcomes.detail import (
+    FunnelDocument,
+    GapDocument,
     GroupOutcome,
     OutcomesAggregation,
     OutcomesComponent,
+    StepDocument,
     ThresholdDocument,
     ThresholdMap,
 )
@@ -19,7 +22,7 @@ from reports.method_report import MethodReport
 from reports.plain import visible
 from reports.sheets import some_of
 from reports.units import hundredths, of_hundred
-from reports.view import Curve, Panel, Panels, Picture, Table
+from reports.view import Curve, Forest, Mark, Panel, Panels, Picture, Table
 
 STEPS = ("people alike in what may matter", "people as they came")
 
@@ -32,6 +35,9 @@ LETTERS: Mapping[str, str] = {
 
 MOST_CURVES = 6
 """Maximum number of groups in the figure of thresholds, which fit on a phone: the lowest and the highest rates."""
+
+MOST_STEP_ROWS = 12
+"""Maximum number of groups of a step in the figure of steps."""
 
 ERRORS = (
     ("tpr", "TPR"),
@@ -60,11 +66,38 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
             f"The four-fifths rule flags {flags} of {len(compared)} groups. It would flag a perfectly even service "
             f"with these numbers of people in an estimated {_of_audits(part.even_flagged)}."
         )
+    yield from _funnel_in_words(part.funnel)
     if "truth" in _columns(document):
         yield (
             "Step 1 takes the recorded truth as it is: where yesterday's decisions shaped it, or were biased, step 1 "
             "cannot see that."
         )
+
+
+def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
+    """Write where the group falls behind that passes all steps least often, and who passed a step out of order."""
+    gaps = [gap for gap in funnel.gaps if gap.overall.estimate is not None]
+    lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
+    names = "”, “".join(str(step.step) for step in funnel.steps)
+    if lowest.overall.high is not None and lowest.overall.high < 1 and lowest.smallest is not None:
+        smallest = lowest.steps[lowest.smallest]
+        yield (
+            f"“{lowest.group}” passes all steps (“{names}”) {cells.interval(lowest.overall)} times as often as "
+            f"“{funnel.reference}”. The gap is largest at “{lowest.smallest}” (with a probability of "
+            f"{lowest.probability or 0.0:.2f}): there the ratio is {cells.interval(smallest)}."
+        )
+    elif gaps:
+        yield f"No group is surely behind “{funnel.reference}” in passing all steps (“{names}”)."
+    for step in funnel.steps:
+        counts = [row.people for row in step.out_of_order]
+        if None in counts:
+            yield f"How many people passed “{step.step}” without having passed every step before it is masked."
+        elif counts:
+            people = f"{sum(filter(None, counts)):,} people"
+            yield (
+                f"{people} passed “{step.step}” without having passed every step before it. They are counted at no "
+                "later step, and in the decision as the file has it."
+            )
 
 
 def _of_audits(chance: float) -> str:
@@ -87,6 +120,7 @@ def tables(part: OutcomesComponent) -> Iterator[Table | None]:
         return
     yield _outcomes(part)
     yield _tests(part)
+    yield _funnel_table(part)
     yield _error_rates(part)
     yield _calibration(part)
 
@@ -168,8 +202,65 @@ def _calibration(part: OutcomesComponent) -> Table | None:
 
 
 def figures(part: OutcomesComponent) -> Iterator[Picture | None]:
-    """Make the figures of a component: the map of all thresholds of a score."""
+    """Make the figures of a component: the thresholds of a score, and the steps of a process."""
     yield _threshold_map(part)
+    yield _funnel(part)
+
+
+def _funnel(part: OutcomesComponent) -> Forest | None:
+    """Rate of each group at each step of a process."""
+    marks = []
+    for step in part.funnel.steps:
+        rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
+        chosen = charts.evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
+        marks += [Mark(f"{visible(str(step.step))}:", (None,)), *chosen]
+    table = _funnel_table(part)
+    if not marks or table is None:
+        return None
+    return Forest(table.title, "share of those who reached the step that passes it", tuple(marks), table)
+
+
+def _funnel_table(part: OutcomesComponent) -> Table | None:
+    """Table of the steps of a process: who reached and passed each, and how groups compare with the reference."""
+    gaps = {gap.group: gap for gap in part.funnel.gaps}
+    rows = [
+        (str(step.step), step, row)
+        for step in part.funnel.steps
+        for row in (*step.groups, *([step.unknown] if step.unknown.people or step.unknown.undecided else []))
+    ]
+    if not rows:
+        return None
+    columns = (
+        tuple(name for name, _, _ in rows),
+        tuple(row.group or "not known" for _, _, row in rows),
+        cells.numbers([None if row.people is None else row.people + (row.undecided or 0) for _, _, row in rows]),
+        cells.numbers([row.favourable for _, _, row in rows]),
+        cells.intervals([row.rate for _, _, row in rows]),
+        cells.intervals([gaps[row.group].steps.get(name) if row.group in gaps else None for name, _, row in rows]),
+        tuple(_step_note(step, row, part.funnel) for _, step, row in rows),
+    )
+    reference = part.funnel.reference
+    title = f"Steps of the process, by {part.by}" + (f"; ratios to {visible(reference)}" if reference else "")
+    heads = ("Step", "Group", "Reached it", "Passed", "Rate", "Ratio", "Note")
+    return Table(title, heads, tuple(zip(*columns, strict=True)))
+
+
+def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) -> str:
+    notes = ["reference"] if row.group is not None and row.group == funnel.reference else []
+    notes += [
+        f"largest gap of this group (probability {gap.probability or 0.0:.2f})"
+        for gap in funnel.gaps
+        if gap.group == row.group and gap.smallest == step.step and (gap.overall.high or 1.0) < 1
+    ]
+    notes += ["below four fifths of the highest rate"] if row.flagged else []
+    notes += [f"excluded: {row.excluded}"] if row.excluded else []
+    notes += [f"{row.undecided:,} of whom it is not known"] if row.undecided else []
+    notes += [
+        f"{disorder.people:,} passed it without all steps before it"
+        for disorder in step.out_of_order
+        if disorder.group == row.group and disorder.people is not None
+    ]
+    return "; ".join(notes) or cells.ABSENT
 
 
 def _threshold_map(part: OutcomesComponent) -> Panels | None:

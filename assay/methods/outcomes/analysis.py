@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
 from assay.methods.outcomes.decision_table import DecisionTable, Grouping
-from assay.methods.outcomes.detail import NO_MAP, OutcomesComponent, ThresholdMap
+from assay.methods.outcomes.detail import NO_FUNNEL, NO_MAP, FunnelDocument, OutcomesComponent, ThresholdMap
 from assay.methods.outcomes.effects import (
     DRAWS,
     Missing,
@@ -26,6 +26,7 @@ from assay.methods.outcomes.effects import (
     within_strata,
 )
 from assay.methods.outcomes.group_tables import Outcomes, outcome_table, sample_of, tenths_of
+from assay.methods.outcomes.steps import Step, funnel
 from assay.methods.outcomes.thresholds import threshold_map
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Interval, Letter, Reason
 from assay.rating.component import (
@@ -114,6 +115,8 @@ class Task:
         For a grouping's name, the excluded groups with reasons.
     threshold : float, optional
         Score from which the decision is favourable.
+    steps : sequence of Step
+        Steps of the process, the first one first.
     """
 
     table: DecisionTable
@@ -127,6 +130,7 @@ class Task:
     excluded: Mapping[str, Mapping[str, str]]
     confidence: float
     threshold: float | None = None
+    steps: Sequence[Step] = ()
 
 
 def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
@@ -471,6 +475,7 @@ class _Comparison:
             even_flagged=result.even_flagged,
             clusters=task.table.clusters or None,
             threshold_map=self._threshold_map(),
+            funnel=self._funnel(rng),
             **output.facts,
         )
 
@@ -480,3 +485,11 @@ class _Comparison:
         if self.output.binary or task.scores is None or len(self._compared) < 2:
             return NO_MAP
         return threshold_map(task.table, self._narrowed, task.scores, task.truth, task.threshold)
+
+    def _funnel(self, rng: np.random.Generator) -> FunnelDocument:
+        """Return the funnel of the steps, with the first outcome only."""
+        task = self.task
+        if not task.steps or self.output is not task.outputs[0]:
+            return NO_FUNNEL
+        groupings = (self.grouping, self._narrowed)
+        return funnel(task.table, groupings, task.steps, self._excluded, task.confidence, rng)

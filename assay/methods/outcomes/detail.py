@@ -126,6 +126,53 @@ NO_GROUP = GroupOutcome()
 
 
 @dataclass(frozen=True)
+class OutOfOrder:
+    """People of a group who passed a step without having passed all steps before it."""
+
+    group: str | None = None
+    people: int | None = None
+
+
+@dataclass(frozen=True)
+class StepDocument:
+    """The table of a step of a process: of the people who passed all steps before it, those who pass it."""
+
+    step: str | None = None
+    groups: tuple[GroupOutcome, ...] = NO_ITEMS
+    unknown: GroupOutcome = NO_GROUP
+    reference: str | None = None
+    even_flagged: float | None = None
+    out_of_order: tuple[OutOfOrder, ...] = NO_ITEMS
+
+
+@dataclass(frozen=True)
+class GapDocument:
+    """Where a group falls behind: its rate divided by that of the funnel's reference group, by step."""
+
+    group: str | None = None
+    steps: Mapping[str, EffectDocument] = NO_ENTRIES
+    overall: EffectDocument = NO_EFFECT
+    """The same for all steps together: the product of the ratios of the steps."""
+    smallest: str | None = None
+    """Step with the smallest ratio."""
+    probability: float | None = None
+    """Probability that the ratio of this step is the smallest."""
+
+
+@dataclass(frozen=True)
+class FunnelDocument:
+    """Outcomes by step of a process; `reference` is the group that passes all steps most often."""
+
+    reference: str | None = None
+    steps: tuple[StepDocument, ...] = NO_ITEMS
+    gaps: tuple[GapDocument, ...] = NO_ITEMS
+
+
+NO_FUNNEL = FunnelDocument()
+"""The funnel of a process whose steps are not known."""
+
+
+@dataclass(frozen=True)
 class OutcomesComponent(ComponentDocument):
     """Outcomes by a column or an intersection of columns."""
 
@@ -145,6 +192,7 @@ class OutcomesComponent(ComponentDocument):
     """Condition under which step 1 compares people, such as the same truth or the same stratum."""
     clusters: int | None = None
     threshold_map: ThresholdMap = NO_MAP
+    funnel: FunnelDocument = NO_FUNNEL
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ confirm a guess of a masked count. Decision 0124.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,9 +23,18 @@ from assay.experiment import generator
 from assay.explain import Vocabulary, explain
 from assay.methods.outcomes.analysis import Output, Task
 from assay.methods.outcomes.decision_table import Grouping
-from assay.methods.outcomes.detail import NO_MAP, GroupOutcome, OutcomesAggregation, OutcomesComponent
+from assay.methods.outcomes.detail import (
+    NO_MAP,
+    FunnelDocument,
+    GroupOutcome,
+    OutcomesAggregation,
+    OutcomesComponent,
+    OutOfOrder,
+    StepDocument,
+)
 from assay.methods.outcomes.group_tables import Outcomes, outcome_table
 from assay.methods.outcomes.public_scores import PublicScores, coded, public_scores
+from assay.methods.outcomes.steps import NOT_REACHED, Reached, reached_steps
 from assay.methods.outcomes.suppression import (
     LEAST_SHOWN,
     PEOPLE,
@@ -43,6 +52,9 @@ DECIMALS = 3
 
 PROBABILITY_DECIMALS = 2
 
+NOT_COUNTED = 3
+"""Code of an answer that a table does not count."""
+
 
 def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) -> RatingDocument:
     """Return the public form of a rating; `task` is the counted file as its request names it.
@@ -54,6 +66,8 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     decided = {id(output): coded(output.favourable) for output in task.outputs}
     truth = None if task.truth is None else coded(task.truth)
     tables = [PublicTable(grouping, decided[id(output)], truth) for grouping, output in pairs]
+    steps = [(grouping, step) for grouping in task.groupings for step in reached_steps(task.steps, grouping)]
+    tables += [table for grouping, step in steps for table in _tables_of_step(grouping, step)]
     masked = masked_parts(tables, task.table.people)
     masked_names = {tables[part.table].grouping.name for part in masked if part != WHOLE_FILE}
     charts = (part.threshold_map for part in rating.components if isinstance(part, OutcomesComponent))
@@ -65,7 +79,13 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
         public = _Public(task, grouping, output, {part for part in masked if part.table == index}, scores)
         if public.withholds(component):
             withheld.add(component.name)
-        components.append(public.component(component, vocabulary, withheld))
+        public_component = public.component(component, vocabulary, withheld)
+        if component.funnel.steps:
+            first = len(pairs) + 2 * len(task.steps) * task.groupings.index(grouping)
+            public_component = replace(
+                public_component, funnel=_public_funnel(component, task, grouping, masked, first)
+            )
+        components.append(public_component)
     aggregation = rating.aggregation
     if isinstance(aggregation, OutcomesAggregation) and WHOLE_FILE in masked:
         aggregation = replace(aggregation, data=replace(aggregation.data, rows=None))
@@ -84,6 +104,44 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     )
 
 
+def _tables_of_step(grouping: Grouping, step: Reached) -> tuple[PublicTable, PublicTable]:
+    """Return the counts of a step: of people who reached it, and of people who passed it out of order."""
+    answers = (
+        np.where(step.grouping.codes == NOT_REACHED, NOT_COUNTED, coded(step.passed)),
+        np.where(step.out_of_order, 1, NOT_COUNTED),
+    )
+    return PublicTable(grouping, answers[0], None), PublicTable(grouping, answers[1], None)
+
+
+def _public_funnel(
+    component: OutcomesComponent, task: Task, grouping: Grouping, masked: Collection[Part], first: int
+) -> FunnelDocument:
+    """Return a funnel without masked counts; `first` is the index of its first table."""
+    whole, documents = component.funnel, list[StepDocument]()
+    parts = [{part for part in masked if part.table == first + index} for index in range(2 * len(whole.steps))]
+    for index, (step, document) in enumerate(zip(reached_steps(task.steps, grouping), whole.steps, strict=True)):
+        output = Output(step.name, step.passed, step.passed, step.name, 1.0, binary=True)
+        without_truth = replace(task, truth=None)
+        public = _Public(without_truth, step.grouping, output, parts[2 * index], PublicScores())
+        disordered = _Public(without_truth, grouping, output, parts[2 * index + 1], PublicScores())
+        rows = public.rows(
+            OutcomesComponent(groups=document.groups, reference=document.reference, even_flagged=document.even_flagged)
+        )
+        documents.append(
+            StepDocument(
+                document.step,
+                rows.groups,
+                public.row(document.unknown, keeps_truth=False),
+                rows.reference,
+                rows.even_flagged,
+                tuple(disordered.out_of_order(document)),
+            )
+        )
+    # a gap is that of counts which are all shown
+    gaps = NO_ITEMS if any(parts) else whole.gaps
+    return FunnelDocument(None if any(parts) else whole.reference, tuple(documents), gaps)
+
+
 class _Public:
     """The public form of one component."""
 
@@ -95,25 +153,26 @@ class _Public:
         for part in sorted(masked):
             self._masked.setdefault(part.code, []).append(part.name)
 
-    def _hides(self, label: str | None, *names: str) -> bool:
+    def hides(self, label: str | None, *names: str) -> bool:
+        """Return whether one of the parts of a row is masked."""
         code = -1 if label is None else self.grouping.labels.index(label)
         return any(name in self._masked.get(code, ()) for name in names)
 
     def withholds(self, component: OutcomesComponent) -> bool:
         """Return whether a group that the letter rests on is masked."""
         judged = [row.group for row in component.groups if row.not_compared is None and row.excluded is None]
-        return any(self._hides(group, PEOPLE, TRUTH) for group in judged)
+        return any(self.hides(group, PEOPLE, TRUTH) for group in judged)
 
     def component(
         self, component: OutcomesComponent, vocabulary: Vocabulary, withheld: Collection[str | None]
     ) -> OutcomesComponent:
         """Return the component with the numbers that may be public; every other field is left out."""
-        groups, unknown = self._rows(component), component.unknown
+        groups, unknown = self.rows(component), component.unknown
         public = OutcomesComponent(
             **{name: getattr(component, name) for name in ("name", "letter", "declared", "by", "outcome")},
             **{name: getattr(component, name) for name in ("conditional", "median", "tolerances", "clusters")},
             groups=groups.groups,
-            unknown=self._row(unknown, keeps_truth=False),
+            unknown=self.row(unknown, keeps_truth=False),
             reference=groups.reference,
             even_flagged=groups.even_flagged,
             at_median=_public_count(component.at_median),
@@ -129,15 +188,23 @@ class _Public:
             published=component.published,
         )
 
-    def _rows(self, component: OutcomesComponent) -> OutcomesComponent:
+    def out_of_order(self, step: StepDocument) -> Iterator[OutOfOrder]:
+        """Yield the people who passed a step out of order, also of groups without such people if that is masked."""
+        people_of = {row.group: row.people for row in step.out_of_order}
+        for group in (*self.grouping.labels, None):
+            is_masked = self.hides(group, PEOPLE)
+            if is_masked or group in people_of:
+                yield OutOfOrder(group, None if is_masked else people_of[group])
+
+    def rows(self, component: OutcomesComponent) -> OutcomesComponent:
         """Return the component with the rows of its table; groups are compared with those that are shown."""
-        masked = {row.group for row in component.groups if self._hides(row.group, PEOPLE)}
+        masked = {row.group for row in component.groups if self.hides(row.group, PEOPLE)}
         if masked:
             component = self._compared_without(component, masked)
         reference = component.reference
-        keeps_truth = reference is None or not self._hides(reference, PEOPLE, TRUTH)
+        keeps_truth = reference is None or not self.hides(reference, PEOPLE, TRUTH)
         keeps_tenths = self.grouping.name in self.scores.tenths
-        rows = tuple(self._row(row, keeps_truth=keeps_truth, keeps_tenths=keeps_tenths) for row in component.groups)
+        rows = tuple(self.row(row, keeps_truth=keeps_truth, keeps_tenths=keeps_tenths) for row in component.groups)
         return replace(component, groups=rows)
 
     def _compared_without(self, component: OutcomesComponent, masked: Collection[str | None]) -> OutcomesComponent:
@@ -147,7 +214,8 @@ class _Public:
         code_of = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
         outcomes = Outcomes(output.favourable, task.truth, None if output.binary else task.scores)
         excluded = task.excluded.get(grouping.name, {})
-        narrowed = Grouping(grouping.name, tuple(names), code_of[grouping.codes])
+        codes = np.where(grouping.codes < 0, grouping.codes, code_of[grouping.codes])
+        narrowed = Grouping(grouping.name, tuple(names), codes)
         # the seed is known, so that everybody can draw the same numbers from the counts that are shown
         result = outcome_table(task.table, narrowed, outcomes, excluded, task.confidence, generator(0))
         rows = {row.group: row for row in result.groups}
@@ -158,7 +226,7 @@ class _Public:
             even_flagged=result.even_flagged,
         )
 
-    def _row(self, row: GroupOutcome, *, keeps_truth: bool, keeps_tenths: bool = False) -> GroupOutcome:
+    def row(self, row: GroupOutcome, *, keeps_truth: bool, keeps_tenths: bool = False) -> GroupOutcome:
         """Return a row without its masked parts."""
         code = -1 if row.group is None else self.grouping.labels.index(row.group)
         names = tuple(name for name in (PEOPLE, UNDECIDED, TRUTH) if name in self._masked.get(code, ())) or NO_ITEMS

@@ -23,6 +23,7 @@ from assay.methods.outcomes.decision_table import DecisionTable, Grouping, group
 from assay.methods.outcomes.detail import DataDocument, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.masking import masked_rating
 from assay.methods.outcomes.rates import quantile
+from assay.methods.outcomes.steps import Step
 from assay.model import Floats, Kind
 from assay.references import NOTHING, Found, NamedDecisions, References
 
@@ -77,6 +78,14 @@ class Outcomes(Bounded, Method):
         Column of the service's score; a higher one is better for the person.
     threshold : float, optional
         Score from which the decision is favourable, if there is no column of decisions.
+    steps : tuple of str
+        Columns of the steps of the process, in their order, such as screened, interviewed, hired. Without `decision`
+        and `score`, the last step is the decision; it is read as the steps are, unless `unfavourable` is given.
+    step_favourable : tuple of str
+        Values of these columns that mean "passed". Empty: the value of `favourable`.
+    step_unfavourable : tuple of str
+        Values that mean "not passed"; an empty text stands for empty cells. Empty: the only other value. It is not
+        known whether people with a further value passed.
     truth : str
         Column of what later proved right (repaid, stayed). Empty if that is not known.
     truth_favourable : str
@@ -116,6 +125,9 @@ class Outcomes(Bounded, Method):
     unfavourable: Annotated[tuple[Value, ...], MaxLen(20)] = ()
     score: Column = ""
     threshold: float | None = None
+    steps: Annotated[tuple[Column, ...], MaxLen(8)] = ()
+    step_favourable: Annotated[tuple[Value, ...], MaxLen(20)] = ()
+    step_unfavourable: Annotated[tuple[Column, ...], MaxLen(20)] = ()
     truth: Column = ""
     truth_favourable: Annotated[str, MaxLen(200)] = ""
     truth_unfavourable: Annotated[tuple[Value, ...], MaxLen(20)] = ()
@@ -147,11 +159,12 @@ class Outcomes(Bounded, Method):
         if not self.by:
             object.__setattr__(self, "by", (self.attribute,))
         if not self.decision and not self.score:
-            object.__setattr__(self, "decision", "decision")
+            object.__setattr__(self, "decision", self.steps[-1] if self.steps else "decision")
         refuse_repeats("by", self.by)
-        parts = (*self.by, self.decision, self.score, self.truth, *self.strata, self.cluster, self.weight)
+        parts = (*self.by, self.score, self.truth, *self.strata, self.cluster, self.weight)
         used = [name for name in parts if name]
-        refuse_repeats("decision", used)
+        refuse_repeats("decision", [*used, *filter(None, (self.decision,))])
+        refuse_repeats("steps", [*used, *self.steps])
         for index, columns in enumerate(self.intersections):
             for name in columns:
                 if name not in self.by:
@@ -169,7 +182,7 @@ class Outcomes(Bounded, Method):
         """Return the columns to count people by, unless the file is counted already."""
         if self.table is not None:
             return NOTHING
-        columns = (*self.by, self.decision, self.truth, *self.strata)
+        columns = dict.fromkeys((*self.by, self.decision, *self.steps, self.truth, *self.strata))
         cuts = () if self.threshold is None else (self.threshold,)
         named = NamedDecisions(tuple(filter(None, columns)), self.score, self.cluster, self.weight, self.unknown, cuts)
         return References(decisions=named)
@@ -198,7 +211,7 @@ class Outcomes(Bounded, Method):
     def _data(self) -> OutcomesAggregation:
         """Return what the rating says about the file."""
         assert self.table is not None  # noqa: S101  only called with a table
-        names = ("by", "decision", "score", "truth", "strata", "cluster", "weight")
+        names = ("by", "decision", "steps", "score", "truth", "strata", "cluster", "weight")
         columns = {
             name: columns if isinstance(columns, str) else ", ".join(columns)
             for name in names
@@ -237,7 +250,26 @@ class Outcomes(Bounded, Method):
             excluded=self._excluded(table, groupings),
             confidence=self.confidence,
             threshold=self.threshold,
+            steps=[Step(name, self._passed(table, name)) for name in self.steps],
         )
+
+    def _passed(self, table: DecisionTable, name: str) -> Floats:
+        """Return who passed a step: 1 or 0, NaN if that is not known."""
+        values = table.column(name).values
+        negative = [value for value in self.step_unfavourable if value in values]
+        passed = table.answers(name, self._favourable_of(table, name), negative, self.unknown, "step_favourable")
+        if "" in self.step_unfavourable:
+            passed[np.array(table.column(name).codes) < 0] = 0.0
+        return passed
+
+    def _favourable_of(self, table: DecisionTable, name: str) -> str:
+        """Return the value of a step that means "passed"."""
+        named = self.step_favourable or (self.favourable,)
+        present = [value for value in named if value in table.column(name).values]
+        if len(present) > 1:
+            message = f"{name} has several values that mean “passed”: {', '.join(map(repr, present))}"
+            raise SpecificationError(message, "step_favourable")
+        return present[0] if present else named[0]
 
     def _truth(self, table: DecisionTable) -> Floats | None:
         if not self.truth:
@@ -251,8 +283,12 @@ class Outcomes(Bounded, Method):
         """Return the decision and the score, with what counts as favourable."""
         outputs = []
         if self.decision:
-            decided = table.answers(self.decision, self.favourable, self.unfavourable, self.unknown, "favourable")
-            words = f"{self.decision}: {self.favourable}"
+            favourable = self.favourable
+            if self.decision in self.steps and not self.unfavourable:
+                favourable, decided = self._favourable_of(table, self.decision), self._passed(table, self.decision)
+            else:
+                decided = table.answers(self.decision, favourable, self.unfavourable, self.unknown, "favourable")
+            words = f"{self.decision}: {favourable}"
             outputs.append(Output(self.decision, decided, decided, words, self.delta, binary=True))
         if not self.score:
             return outputs

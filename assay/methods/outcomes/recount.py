@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,10 @@ from assay.errors import SpecificationError
 from assay.experiment import Method
 from assay.methods.outcomes.analysis import Task
 from assay.methods.outcomes.decision_table import DecisionTable, Grouping
-from assay.methods.outcomes.detail import OutcomesComponent
+from assay.methods.outcomes.detail import GroupOutcome, OutcomesComponent
 from assay.methods.outcomes.method import Outcomes
+from assay.methods.outcomes.steps import reached_steps
+from assay.model import Floats
 
 ROUNDING = 1e-9
 """Relative difference of two sums of weights that counts as none."""
@@ -62,21 +64,30 @@ def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
         for label in grouping.labels:
             if label not in labels:
                 yield f"the file has people of {grouping.name} {label}, and the rating has none"
-        for row in rows:
-            if row.people is None:
-                continue
-            code = grouping.labels.index(row.group) if row.group in grouping.labels else None
-            inside = (grouping.codes == code) & ~np.isnan(output.favourable)
-            people = int(table.people[inside].sum())
-            favourable = float((table.mass[inside] * output.favourable[inside]).sum())
-            sealed = row.favourable or 0.0
-            if people != row.people or abs(favourable - sealed) > ROUNDING * max(1.0, sealed):
-                yield (
-                    f"{grouping.name} {row.group}: {favourable:,.12g} of {people:,} people have the favourable outcome "
-                    f"in the file, and {sealed:,.12g} of {row.people:,} in the rating"
-                )
+        yield from _recount_rows(rows, table, grouping, output.favourable, "have the favourable outcome")
         if isinstance(component, OutcomesComponent):
             yield from _recount_thresholds(component, task, grouping)
+            for step, reached in zip(component.funnel.steps, reached_steps(task.steps, grouping), strict=False):
+                passed = f"who reached “{reached.name}” pass it"
+                yield from _recount_rows(step.groups, table, reached.grouping, reached.passed, passed)
+
+
+def _recount_rows(
+    rows: Sequence[GroupOutcome], table: DecisionTable, grouping: Grouping, favourable: Floats, outcome: str
+) -> Iterator[str]:
+    """Yield a sentence for each row of a table whose people, or their favourable outcomes, are others in the file."""
+    for row in rows:
+        if row.people is None:
+            continue
+        code = grouping.labels.index(row.group) if row.group in grouping.labels else None
+        inside = (grouping.codes == code) & ~np.isnan(favourable)
+        people, count = int(table.people[inside].sum()), float((table.mass[inside] * favourable[inside]).sum())
+        sealed = row.favourable or 0.0
+        if people != row.people or abs(count - sealed) > ROUNDING * max(1.0, sealed):
+            yield (
+                f"{grouping.name} {row.group}: {count:,.12g} of {people:,} people {outcome} in the file, and "
+                f"{sealed:,.12g} of {row.people:,} in the rating"
+            )
 
 
 def _recount_thresholds(component: OutcomesComponent, task: Task, grouping: Grouping) -> Iterator[str]:

@@ -8,7 +8,9 @@ import pytest
 from assay.experiment import run
 from assay.methods import Outcomes
 from reports.figures import picture
-from reports.methods.outcomes import figures
+from reports.methods.outcomes import figures, tables
+from reports.reading import read
+from tests.support.reports import document_of
 from tests.support.simulated.recorded_decisions import counted, never_asked
 
 
@@ -60,3 +62,40 @@ def test_the_drawing_of_thresholds_fits_a_phone_and_escapes_names(scored):
 
 def test_a_decision_without_a_score_has_no_figure_of_thresholds(scored):
     assert [*filter(None, figures(scored[0].detail))] == []
+
+
+def test_a_process_has_one_table_and_one_figure_with_a_row_for_each_group_of_each_step():
+    rng = np.random.default_rng(2)
+    first = rng.random(600) < 0.5
+    columns = {
+        "group": rng.choice(["A", "B", "C"], 600).tolist(),
+        "screened": np.where(first, "yes", "no").tolist(),
+        "hired": np.where(first & (rng.random(600) < 0.5), "yes", "no").tolist(),
+    }
+    columns["hired"][int(np.flatnonzero(~first)[0])] = "yes"
+    method = Outcomes(by=("group",), favourable="yes", steps=("screened", "hired"), table=counted(columns))
+    part = run(method, never_asked, 0).components[0].detail
+    (forest,) = filter(None, figures(part))
+    assert [mark.label for mark in forest.marks] == ["screened:", "A", "B", "C", "hired:", "A", "B", "C"]
+    (table,) = [table for table in tables(part) if table and table.title.startswith("Steps of the process, by group")]
+    assert forest.table == table
+    reached = {row[1]: int(row[3]) for row in table.rows if row[0] == "screened"}
+    assert {row[1]: int(row[2]) for row in table.rows if row[0] == "hired"} == reached
+    assert sum("1 passed it without all steps before it" in row[-1] for row in table.rows) == 1
+    assert 'viewBox="0 0 360' in picture(forest, "k").svg
+
+
+def test_a_report_says_in_words_where_a_group_falls_behind_and_who_passed_a_step_out_of_order():
+    rng = np.random.default_rng(3)
+    group = rng.integers(0, 2, 3000)
+    first = rng.random(3000) < 0.6
+    second = first & (rng.random(3000) < np.where(group == 1, 0.3, 0.6))
+    second[np.flatnonzero(~first)[:4]] = True
+    columns = {"group": np.where(group, "B", "A"), "screened": np.where(first, "yes", "no")}
+    columns |= {"hired": np.where(second, "yes", "no"), "job": rng.choice(["x", "y"], 3000)}
+    table = counted({name: cells.tolist() for name, cells in columns.items()})
+    method = Outcomes(by=("group",), favourable="yes", steps=("screened", "hired"), strata=("job",), table=table)
+    words = " ".join(read(document_of(run(method, never_asked, 0))).in_words)
+    assert "“B” passes all steps (“screened”, “hired”) 0." in words
+    assert "The gap is largest at “hired” (with a probability of 1.00)" in words
+    assert "4 people passed “hired” without having passed every step before it." in words

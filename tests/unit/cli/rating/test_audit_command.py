@@ -75,3 +75,31 @@ def test_a_wrong_name_is_one_clear_line(files, options, message):
     assert run.returncode == Exit.USAGE
     assert message in run.stderr.splitlines()[-1]
     assert run.stdout == ""
+
+
+@pytest.mark.slow
+def test_steps_of_a_process_are_named_back_and_reported_with_the_step_at_which_a_group_falls_behind(tmp_path):
+    rng, lines = random.Random(5), ["sex;screened;interviewed;hired"]
+    for _ in range(4_000):
+        sex = rng.choice(["Female", "Male"])
+        screened = rng.random() < 0.6
+        interviewed = screened and rng.random() < (0.3 if sex == "Female" else 0.6)
+        hired = interviewed and rng.random() < 0.5
+        lines.append(";".join([sex, *("yes" if passed else "" for passed in (screened, interviewed, hired))]))
+    lines += ["Male;;;yes"] * 7
+    file = tmp_path / "process.csv"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    options = ("--by", "sex", "--steps", "screened,interviewed,hired", "--favourable", "yes")
+    steps = (*options, "--step-unfavourable", "", "--seed", "1")
+    run = run_command("audit", str(file), *steps, "--json", environment=CLEAN)
+    assert run.returncode == Exit.INCONCLUSIVE, run.stderr
+    assert "step interviewed: yes (" in run.stderr
+    (component,) = json.loads(run.stdout)["components"]
+    (gap,) = component["funnel"]["gaps"]
+    assert (gap["group"], gap["smallest"]) == ("Female", "interviewed")
+    assert component["funnel"]["steps"][2]["out_of_order"] == [{"group": "Male", "people": 7}]
+    report = tmp_path / "report.md"
+    run_command("audit", str(file), *steps, "--report", str(report), environment=CLEAN)
+    rows = [line for line in report.read_text(encoding="utf-8").splitlines() if "Female" in line or "Male" in line]
+    assert any("interviewed" in row and "Female" in row and "largest gap of this group" in row for row in rows)
+    assert any("hired" in row and "7 passed it without all steps before it" in row for row in rows)

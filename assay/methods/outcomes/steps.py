@@ -1,0 +1,137 @@
+"""Steps of a process, such as screening, interview and hire: who passes each step, and where a gap arises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.methods.outcomes.decision_table import DecisionTable, Grouping
+from assay.methods.outcomes.detail import FunnelDocument, GapDocument, OutOfOrder, StepDocument
+from assay.methods.outcomes.effects import DRAWS, fitted_rates
+from assay.methods.outcomes.group_tables import Outcomes, drawn_interval, outcome_table, sample_of
+from assay.model import Floats
+
+NOT_REACHED = -2
+"""Code of the group of people who did not reach a step."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a process; `passed` is 1 or 0 for each cell of a table, NaN where it is not known."""
+
+    name: str
+    passed: Floats
+
+
+@dataclass(frozen=True)
+class Reached:
+    """People who reached a step: they passed all steps before it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the step.
+    grouping : Grouping
+        The groups; people who did not reach the step have the code `NOT_REACHED`.
+    passed : ndarray, shape (cells,)
+        1 or 0, NaN where it is not known.
+    out_of_order : ndarray of bool, shape (cells,)
+        Whether people passed the step without having reached it.
+    """
+
+    name: str
+    grouping: Grouping
+    passed: Floats
+    out_of_order: NDArray[np.bool_]
+
+
+def reached_steps(steps: Sequence[Step], grouping: Grouping) -> Iterator[Reached]:
+    """Yield the people who reached each step. Who passed a step out of order reaches no later one."""
+    reached = np.ones(len(grouping.codes), dtype=bool)
+    for step in steps:
+        codes = np.where(reached, grouping.codes, NOT_REACHED)
+        yield Reached(step.name, replace(grouping, codes=codes), step.passed, ~reached & (step.passed == 1))
+        reached = reached & (step.passed == 1)
+
+
+def funnel(
+    table: DecisionTable,
+    groupings: tuple[Grouping, Grouping],
+    steps: Sequence[Step],
+    excluded: Mapping[str, str],
+    confidence: float,
+    rng: np.random.Generator,
+) -> FunnelDocument:
+    """Compute the table of each step, and the gap of each group by step.
+
+    Parameters
+    ----------
+    groupings : (Grouping, Grouping)
+        All groups, and the groups that are compared over all steps.
+    excluded, confidence
+        As in `outcome_table`.
+    """
+    documents = []
+    for reached in reached_steps(steps, groupings[0]):
+        outcomes = Outcomes(reached.passed, None, None)
+        result = outcome_table(table, reached.grouping, outcomes, excluded, confidence, rng.spawn(1)[0])
+        documents.append(
+            StepDocument(
+                reached.name,
+                result.groups,
+                result.unknown,
+                result.reference,
+                result.even_flagged,
+                tuple(_out_of_order(table, groupings[0], reached.out_of_order)),
+            )
+        )
+    return _with_gaps(FunnelDocument(steps=tuple(documents)), table, groupings[1], steps, rng)
+
+
+def _out_of_order(table: DecisionTable, grouping: Grouping, selected: NDArray[np.bool_]) -> Iterator[OutOfOrder]:
+    for code, label in [*enumerate(grouping.labels), (-1, None)]:
+        people = int(table.people[selected & (grouping.codes == code)].sum())
+        if people:
+            yield OutOfOrder(label, people)
+
+
+def _with_gaps(
+    document: FunnelDocument, table: DecisionTable, compared: Grouping, steps: Sequence[Step], rng: np.random.Generator
+) -> FunnelDocument:
+    """Add the ratio of each group's rate to that of the group that passes all steps most often, by step.
+
+    The share that passes all steps is the product of the rates of single steps, and so is its ratio. All ratios are
+    drawn from each rate by itself, and from the rates of all groups fitted together, as those of a table.
+    """
+    samples = [
+        sample_of(table, reached.grouping, reached.passed, inside, binary=True)
+        for reached in reached_steps(steps, compared)
+        for inside in [(reached.grouping.codes >= 0) & ~np.isnan(reached.passed)]
+    ]
+    present = np.flatnonzero(np.min([sample.totals for sample in samples], axis=0) > 0)
+    if len(present) < 2:
+        return document
+    rates = np.stack([sample.means[present] for sample in samples])
+    reference = int(np.prod(rates, axis=0).argmax())
+    if not rates[:, reference].all():
+        return document
+    alone = np.stack([sample.draw_means(rng.spawn(1)[0], DRAWS)[:, present] for sample in samples])
+    together = np.stack([fitted_rates(means, rng.spawn(1)[0]) for means in alone])
+    gaps = []
+    for index, group in enumerate(compared.labels[code] for code in present):
+        if index == reference:
+            continue
+        ratios = rates[:, index] / rates[:, reference]
+        drawn = [means[:, :, index] / np.maximum(means[:, :, reference], 1e-300) for means in (alone, together)]
+        by_step = {
+            step.name: drawn_interval(float(ratio), *(ratios_of[at] for ratios_of in drawn))
+            for at, (step, ratio) in enumerate(zip(steps, ratios, strict=True))
+        }
+        overall = drawn_interval(float(np.prod(ratios)), *(np.prod(ratios_of, axis=0) for ratios_of in drawn))
+        smallest = int(ratios.argmin())
+        chance = float((drawn[0].argmin(axis=0) == smallest).mean())
+        gaps.append(GapDocument(group, by_step, overall, steps[smallest].name, chance))
+    return replace(document, reference=compared.labels[present[reference]], gaps=tuple(gaps))
