@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from assay.catalog import attribute, attributes, construction, constructions
 from assay.catalog.shipped import specifications
+from assay.document import Json, JsonObject
 from assay.errors import UnknownName
 from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
@@ -97,7 +98,7 @@ def _of_kind(kind: str | None, kinds: Container[Kind]) -> bool:
     return kind is None or kind in kinds
 
 
-def _method(kind: type[AnyMethod]) -> dict[str, Any]:
+def _method(kind: type[AnyMethod]) -> JsonObject:
     return {"method": method_name(kind), "rates": sorted(kind.kinds), "question": kind.summary, "source": kind.paper}
 
 
@@ -115,7 +116,7 @@ def _show_method(kind: type[AnyMethod], *, as_json: bool) -> None:
     _show_one(_method(kind), "fields", rows, as_json=as_json)
 
 
-def _attribute(name: str) -> dict[str, Any]:
+def _attribute(name: str) -> JsonObject:
     described = attribute(name)
     carriers = [template for template in constructions() if construction(template).supports(described)]
     return {
@@ -127,7 +128,7 @@ def _attribute(name: str) -> dict[str, Any]:
     }
 
 
-def _protocol(info: ProtocolInfo) -> dict[str, Any]:
+def _protocol(info: ProtocolInfo) -> JsonObject:
     return {
         "protocol": info.name,
         "rates": sorted(info.kinds),
@@ -151,7 +152,7 @@ def _show_protocol(info: ProtocolInfo, *, as_json: bool) -> None:
     _show_one({**_protocol(info), "notes": list(info.notes)}, "settings", rows, as_json=as_json)
 
 
-def _show_one(facts: Mapping[str, Any], name: str, rows: list[dict[str, Any]], *, as_json: bool) -> None:
+def _show_one(facts: Json, name: str, rows: list[JsonObject], *, as_json: bool) -> None:
     """Print the facts about a method or protocol, and its fields or settings."""
     if as_json:
         print_json({**facts, name: rows}, ensure_ascii=False)
@@ -168,7 +169,7 @@ def _show_one(facts: Mapping[str, Any], name: str, rows: list[dict[str, Any]], *
             console.print(f"      {escape(line)}", soft_wrap=True)
 
 
-def _type(schema: Mapping[str, Any]) -> str:
+def _type(schema: Json) -> str:
     if "enum" in schema or "const" in schema:
         return " or ".join(map(str, schema.get("enum", [schema.get("const")])))
     if "anyOf" in schema:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NoReturn
 
 import yaml
 
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 
 MOST_BYTES = 4 << 20
@@ -66,7 +67,7 @@ def parse_json(text: str, name: str) -> Any:
         raise SpecificationError(f"{name} is not JSON: {wrong}") from None
 
 
-def parse_toml(text: str, name: str) -> dict[str, Any]:
+def parse_toml(text: str, name: str) -> JsonObject:
     """Parse TOML; `name` is the document's name in errors."""
     if _LONG_KEY.search(text):
         raise _too_deep(name)
@@ -99,14 +100,14 @@ def parse_yaml(text: str, name: str) -> Any:
         raise SpecificationError(f"{name} is not YAML: {wrong}") from None
 
 
-def member(value: Any, where: str) -> Mapping[str, Any]:
+def member(value: Any, where: str) -> Json:
     """Return an object of a document, or an empty one for ``None``; raise `SpecificationError` for anything else."""
     if value is not None and not isinstance(value, Mapping):
         raise SpecificationError(f"{where} must be an object, not {_kind(value)}")
     return value or {}
 
 
-def members(value: Any, where: str) -> list[Mapping[str, Any]]:
+def members(value: Any, where: str) -> list[Json]:
     """Return a list of objects of a document; an empty one for ``None``."""
     if value is not None and not isinstance(value, list):
         raise SpecificationError(f"{where} must be a list, not {_kind(value)}")

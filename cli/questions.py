@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import typer
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.methods.shared.answers.question_scores import AMBIGUOUS, ContextScores, read_question, score
@@ -41,7 +41,7 @@ def run(file: Path, answers: str, seed: int, *, as_json: bool) -> None:
             typer.echo("\n".join(_lines(context, scores)))
 
 
-def _records(file: Path) -> Iterator[dict[str, Any]]:
+def _records(file: Path) -> Iterator[JsonObject]:
     try:
         raw = file.read_bytes()
         text = (gzip.decompress(raw) if file.suffix == ".gz" else raw).decode("utf-8")

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from rich import markup
 from rich.console import Console
 from rich.table import Table
 
+from assay.document import Json
 from reports.plain import codes
 
 
@@ -30,7 +31,7 @@ def print_json(document: Any, *, ensure_ascii: bool = True) -> None:
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=ensure_ascii, allow_nan=False) + "\n")
 
 
-def show_list(rows: Iterable[Mapping[str, Any]], *, search: str | None, as_json: bool) -> None:
+def show_list(rows: Iterable[Json], *, search: str | None, as_json: bool) -> None:
     """Print rows with the same keys; the first column is never cut.
 
     Parameters

@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from assay.canonical import target_digest
-from assay.document import ServiceDocument, as_json
+from assay.document import Json, ServiceDocument, as_json
 from assay.errors import AssayError
 from assay.experiment import generator
 from assay.methods import AnyMethod, asks_a_public_list, is_default
@@ -218,7 +217,7 @@ def with_circumstances(finding: Finding, service: JobService, method: AnyMethod)
     return replace(finding, reasons=tuple(reasons))
 
 
-def describe(target: Mapping[str, Any]) -> ServiceDocument:
+def describe(target: Json) -> ServiceDocument:
     """Return the description of a target that its rating shows, with its digest."""
     described = ServiceDocument(
         target["name"], target["kind"], target["protocol"], target.get("base_url"), target.get("settings") or {}
@@ -245,7 +244,7 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
     return chosen
 
 
-def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:
+def hosts_of(*described: Json | None) -> tuple[str, ...]:
     """Return the hosts of the targets in alphabetical order; for fixed addresses, the name of the protocol."""
     hosts: set[str] = set()
     for description in filter(None, described):
@@ -266,11 +265,9 @@ def announced(workplace: Workplace, job: Job) -> bool:
         return any(refusals.standing(connection, job.tenant, url).proven for url in urls)
 
 
-def _links(described: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _links(described: Json) -> Sequence[Json]:
     """Return the links of a chain; of any other target, the target itself."""
-    links: Sequence[Mapping[str, Any]] = (
-        described["settings"]["links"] if described["protocol"] == CHAIN else [described]
-    )
+    links: Sequence[Json] = described["settings"]["links"] if described["protocol"] == CHAIN else [described]
     return links
 
 
@@ -292,7 +289,7 @@ def _author_target(workplace: Workplace, job: Job) -> Target | None:
     return Target.of(job.author, _saved_secret(workplace, job, job.author.get("id"), job.author))
 
 
-def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapshot: Mapping[str, Any]) -> str | None:
+def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapshot: Json) -> str | None:
     """Open the secret of a saved target, if the target still exists and has a secret.
 
     Raises `TargetMoved` if the target has another address now: its secret may not be meant for the job's address.
@@ -324,7 +321,7 @@ def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
     }
 
 
-def _same_address(row: StoredTarget, snapshot: Mapping[str, Any]) -> bool:
+def _same_address(row: StoredTarget, snapshot: Json) -> bool:
     """Whether a saved target still has the address, protocol and authentication of a job's snapshot."""
     same_place = (row.protocol, row.base_url) == (snapshot["protocol"], snapshot.get("base_url") or "")
     return same_place and destination_of(targets.descriptor(row)) == destination_of(snapshot)

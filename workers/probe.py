@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
+from assay.document import Json, JsonObject
 from assay.model import Ask, Classify, Draw, Embed, Failure, Kind, Look, Regress, Reply, Translate, service_said
 from workers.egress import CallFailed, Egress, Exchange, Quoter, ShownExchange, show_exchange
 from workers.job_targets import USUAL_PAIRS, examination_of
@@ -56,13 +56,13 @@ class ProbeResult:
     exchanges: int = 0
     reading: str | None = None
     latency_s: float | None = None
-    capability: Mapping[str, Any] | None = None
+    capability: Json | None = None
     code: str | None = None
     service_said: str | None = None
     cause: str = ""
     remedy: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the result as a JSON object."""
         return asdict(self)
 

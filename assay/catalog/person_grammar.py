@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any
 
 from assay.catalog.answer_text import normalise_answer
 from assay.catalog.tables import read_table
+from assay.document import JsonObject
 
 GENDERS = ("he", "she")
 
@@ -283,5 +283,5 @@ def grammars() -> Mapping[str, PersonGrammar]:
 
 
 def _grammar(language: str) -> PersonGrammar:
-    table: dict[str, Any] = dict(read_table(f"grammar/{language}"))
+    table: JsonObject = dict(read_table(f"grammar/{language}"))
     return PersonGrammar(**{name: table[name] for name in PersonGrammar.__dataclass_fields__ if name in table})

@@ -10,6 +10,7 @@ from assay.catalog.labour import occupations
 from assay.catalog.specification import WORDS, AnyWords, Specification
 from assay.catalog.tables import read_table
 from assay.catalog.values import attributes
+from assay.document import Json, JsonObject
 from assay.errors import UnknownName
 from assay.plug_ins import plug_ins
 
@@ -126,7 +127,7 @@ def _contrasts(attribute_name: str) -> Iterator[Specification]:
     protected, stereotypes = {}, {}
     for group, stereotype, cues in by_group:
         protected[group], stereotypes[group] = list(dict.fromkeys(cues)), stereotype
-    words_by_kind: dict[str, dict[str, Any]] = {
+    words_by_kind: dict[str, JsonObject] = {
         "choices": {**groups, "cues": contrast["cues"], "concepts": concepts, "controls": "human"},
         "association": {"protected": protected, "attributes": stereotypes},
         "stereotype": {**groups, "pairs": pairs, **terms, "neutral": "things", "frames": "any"},
@@ -150,7 +151,7 @@ def _frozen(raw: Any) -> Any:
     return tuple(map(_frozen, raw)) if isinstance(raw, list | tuple) else raw
 
 
-def _choices(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _choices(raw: Json) -> JsonObject:
     concepts = raw["concepts"]
     shares: dict[str, float | None]
     if concepts == "occupations":  # stands for all occupations of the catalog whose share of women is known
@@ -164,7 +165,7 @@ def _choices(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {**raw, "concepts": shares, "controls": _controls(raw["controls"])}
 
 
-def _association(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _association(raw: Json) -> JsonObject:
     """Fill in the control words, except words that a group already has."""
     group_words = {word for field in ("protected", "attributes") for words in raw[field].values() for word in words}
     controls = {
@@ -174,13 +175,13 @@ def _association(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {**raw, **controls}
 
 
-def _stereotype(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _stereotype(raw: Json) -> JsonObject:
     shared = read_table("words/stereotypes")
     frames = shared["frames"][raw["frames"]] if "frames" in raw else ()
     return {**raw, "neutral": shared[raw["neutral"]], "frames": frames}
 
 
-def _visual(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _visual(raw: Json) -> JsonObject:
     """Fill in the terms of both sides: attribute words or group words of the specification that `terms_of` names."""
     if "terms_of" not in raw:
         return {**raw, "neutral": read_table("words/stereotypes")[raw["neutral"]]}
@@ -196,7 +197,7 @@ def _visual(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {field: value for field, value in filled.items() if field not in {"terms_of", "terms"}}
 
 
-_FILL_IN: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+_FILL_IN: Mapping[str, Callable[[Json], JsonObject]] = {
     "choices": _choices,
     "association": _association,
     "stereotype": _stereotype,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Any
+
+from assay.document import JsonObject
 
 
 @cache
-def read_table(name: str) -> dict[str, Any]:
+def read_table(name: str) -> JsonObject:
     """Read a shipped TOML file, once.
 
     Parameters

@@ -5,9 +5,8 @@ Every statement about the composite is *inferred*; the statements about its part
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from assay.composition.lookup import DEFAULT_CONFIDENCE, part_of, tables_documen
 from assay.composition.prediction.measured_service import read_evidence, with_contents
 from assay.composition.prediction.predicted import Prediction, line_up, predict_chain
 from assay.composition.wording import explain_prediction, note
-from assay.document import RatingDocument, as_json
+from assay.document import Json, JsonObject, RatingDocument, as_json
 from assay.errors import SpecificationError
 from assay.model import Kind, Letter, Observation
 from assay.rating.decision import vote_probabilities, worst_probabilities
@@ -69,7 +68,7 @@ def composition_document(
     *,
     table: TableName = "published",
     observations: Sequence[Sequence[Observation]] = (),
-) -> dict[str, Any]:
+) -> JsonObject:
     """Infer the rating of a chain and return it as a document.
 
     Parameters
@@ -144,7 +143,7 @@ def _predict(
     return predictions, None
 
 
-def _prediction(predictions: Sequence[Prediction], first: RatingDocument) -> dict[str, Any]:
+def _prediction(predictions: Sequence[Prediction], first: RatingDocument) -> JsonObject:
     confidence = first.confidence or DEFAULT_CONFIDENCE
     vote = first.aggregation.rule == "vote"
     combined = (vote_probabilities if vote else worst_probabilities)(
@@ -166,7 +165,7 @@ def _prediction(predictions: Sequence[Prediction], first: RatingDocument) -> dic
     }
 
 
-def _predicted_component(prediction: Prediction) -> dict[str, Any]:
+def _predicted_component(prediction: Prediction) -> JsonObject:
     return {
         "names": list(prediction.names),
         "letter": prediction.letter.value,
@@ -189,7 +188,7 @@ def _notes_of_ratings(ratings: Sequence[RatingDocument]) -> list[dict[str, str]]
     return [note("methods-differ", methods=", ".join(methods))] if len(methods) > 1 else []
 
 
-def _notes_of_prediction(predicted: Mapping[str, Any], by_table: str | None) -> list[dict[str, str]]:
+def _notes_of_prediction(predicted: Json, by_table: str | None) -> list[dict[str, str]]:
     notes = []
     chances = predicted["probabilities"]
     # hidden effects can prevent a declared letter, but the matrices contradict the table even then

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.composition.chain import TABLES, ChainAnswer, TableName, compose_chain
 from assay.composition.letter_probabilities import ChainProbabilities, combine
 from assay.composition.wording import explain_chain, explain_difference, explain_probabilities, note
-from assay.document import RatingDocument
+from assay.document import JsonObject, RatingDocument
 from assay.model import Letter, Probabilities
 from assay.rating.decision import WORST_FIRST, worst_letter
 
@@ -55,7 +54,7 @@ def part_of(rating: RatingDocument) -> Part:
     )
 
 
-def tables_document(parts: Sequence[Part], table: TableName = "published") -> dict[str, Any]:
+def tables_document(parts: Sequence[Part], table: TableName = "published") -> JsonObject:
     """Look a chain up in both tables and return the results; the headline is from `table`."""
     looked_up = {name: _look_up(parts, name) for name in TABLES}
     answers = {name: answer.as_json() for name, answer in looked_up.items()}
@@ -94,7 +93,7 @@ class LookedUp:
     weighed: ChainProbabilities | None
     """Probability of each letter; ``None`` unless every link has probabilities."""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the result as JSON."""
         return {
             "possible": _in_order(self.possible),
@@ -129,7 +128,7 @@ def _of_candidates(parts: Sequence[Part], table: TableName) -> frozenset[Letter]
     return frozenset(letter for letter in Letter if weighed.of(letter) > 0)
 
 
-def _bracketings(answer: ChainAnswer) -> list[dict[str, Any]]:
+def _bracketings(answer: ChainAnswer) -> list[JsonObject]:
     return [
         {
             "written": bracketing.written,

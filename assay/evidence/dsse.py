@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.document import JsonObject
 from assay.errors import CertificateError
 
 Sign = Callable[[bytes], bytes]
@@ -59,7 +60,7 @@ def pre_authentication(payload_type: str, payload: bytes) -> bytes:
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
 
-def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> dict[str, Any]:
+def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> JsonObject:
     """Return an envelope with a payload and its signatures.
 
     Parameters

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.canonical import EvidenceTree, canonical_json
+from assay.document import Json, JsonObject
 from assay.errors import CertificateError
 from assay.evidence.dsse import OpenedEnvelope, Sign, envelope, opened
 
@@ -40,7 +41,7 @@ class BrokenExport(CertificateError):
     code = "broken-export"
 
 
-def line(value: Mapping[str, Any]) -> bytes:
+def line(value: Json) -> bytes:
     """Return one line in canonical form: sorted, without blanks, non-ASCII characters escaped.
 
     Raise `ValueError` if it holds NaN or an infinity.
@@ -56,13 +57,13 @@ class ExportWriter:
 
     def opening(
         self,
-        rating: Mapping[str, Any],
-        envelopes: Sequence[Mapping[str, Any]] = (),
-        keys: Sequence[Mapping[str, Any]] = (),
-        unmasked: Mapping[str, Any] | None = None,
+        rating: Json,
+        envelopes: Sequence[Json] = (),
+        keys: Sequence[Json] = (),
+        unmasked: Json | None = None,
     ) -> bytes:
         """Return the head: everything before the observations. `unmasked` is the owner's form of a masked rating."""
-        parts: tuple[dict[str, Any], ...] = (
+        parts: tuple[JsonObject, ...] = (
             {"part": "export", "format": FORMAT},
             {"part": "rating", "rating": dict(rating), **({} if unmasked is None else {"unmasked": dict(unmasked)})},
             {"part": "certificate", "envelopes": list(envelopes)},
@@ -70,7 +71,7 @@ class ExportWriter:
         )
         return b"".join(map(self._write, parts))
 
-    def observation(self, observation: Mapping[str, Any]) -> bytes:
+    def observation(self, observation: Json) -> bytes:
         """Return the next observation, which must be the next leaf of the evidence tree."""
         return self._write({"part": "observation", "observation": dict(observation)})
 
@@ -79,7 +80,7 @@ class ExportWriter:
         payload = _sealed(self._digest.hexdigest(), self._lines)
         return line({"part": "end", "seal": envelope(SEAL_TYPE, payload, signers)})
 
-    def _write(self, value: Mapping[str, Any]) -> bytes:
+    def _write(self, value: Json) -> bytes:
         raw = line(value)
         self._digest.update(raw)
         self._lines += 1
@@ -90,15 +91,15 @@ class ExportWriter:
 class Export:
     """An export that is read in parts: its head, then the observations. Its `envelopes` are not verified yet."""
 
-    rating: dict[str, Any]
-    unmasked: dict[str, Any] | None
+    rating: JsonObject
+    unmasked: JsonObject | None
     envelopes: list[OpenedEnvelope]
-    keys: dict[str, Any]
-    _lines: Iterator[dict[str, Any]] = field(repr=False)
+    keys: JsonObject
+    _lines: Iterator[JsonObject] = field(repr=False)
     evidence: EvidenceTree = field(default_factory=EvidenceTree)
     seal: OpenedEnvelope | None = None
 
-    def observations(self) -> Iterator[dict[str, Any]]:
+    def observations(self) -> Iterator[JsonObject]:
         """Read the observations in the order of the evidence, to the end of the file.
 
         Raise `BrokenExport` if the file is cut short, altered, or goes on after its end.
@@ -128,7 +129,7 @@ def read_export(lines: Iterable[bytes]) -> Export:
     return Export(rating, unmasked, envelopes, keys, parts)
 
 
-def _parts(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+def _parts(lines: Iterable[bytes]) -> Iterator[JsonObject]:
     """Yield the part in each line; compare the seal in the last line with the digest of all lines before it."""
     digest, number, ended = hashlib.sha256(), 0, False
     for raw in lines:
@@ -147,7 +148,7 @@ def _parts(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         raise BrokenExport(f"the file is cut short: its {number} lines do not end with a seal")
 
 
-def _read(raw: bytes, number: int) -> dict[str, Any]:
+def _read(raw: bytes, number: int) -> JsonObject:
     if len(raw) > LONGEST_LINE:
         raise BrokenExport(f"line {number} is longer than {LONGEST_LINE} bytes")
     if not raw.endswith(b"\n"):
@@ -162,14 +163,14 @@ def _read(raw: bytes, number: int) -> dict[str, Any]:
     return part
 
 
-def _next(parts: Iterator[dict[str, Any]], name: str) -> dict[str, Any]:
+def _next(parts: Iterator[JsonObject], name: str) -> JsonObject:
     part = next(parts, {})
     if part.get("part") != name:
         raise BrokenExport(f"the file has no part {name!r} at its place")
     return part
 
 
-def _member(part: Mapping[str, Any], name: str, kind: type) -> Any:
+def _member(part: Json, name: str, kind: type) -> Any:
     value = part.get(name)
     if not isinstance(value, kind) or set(part) != {"part", name}:
         raise BrokenExport(f"the file has a part {str(part.get('part'))[:40]!r} where {name!r} belongs")

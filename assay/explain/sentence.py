@@ -9,6 +9,7 @@ from functools import partial
 from string import Formatter
 from typing import Any, TypeVar
 
+from assay.document import Json
 from assay.errors import UnknownName
 from assay.explain.words import LETTERS, MESSAGES, TOO_FEW, TOO_FEW_CODE, Vocabulary
 from assay.model import Letter, Reason
@@ -140,7 +141,7 @@ def headline(letter: Letter | str | None, declared: bool, codes: Collection[str]
     return f"{letter} — {LETTERS[letter].title}" if declared else f"inconclusive (leaning {letter})"
 
 
-def fill(template: str, facts: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+def fill(template: str, facts: Json, vocabulary: Vocabulary) -> str:
     """Fill a sentence with facts, by the names that the template uses.
 
     Text outside brackets is left out, up to the next bracket, if one of its facts is unknown. Of the alternatives in
@@ -171,19 +172,19 @@ class _Sentence(Formatter):
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._writers = {**WRITERS, "cause": _causes(vocabulary), "phrase": _textual(vocabulary.phrase)}
 
-    def spell(self, part: str, facts: Mapping[str, Any]) -> str | None:
+    def spell(self, part: str, facts: Json) -> str | None:
         """Fill a part of a sentence; ``None`` if a fact is unknown."""
         try:
             return self.vformat(part, (), facts)
         except _FactUnknown:
             return None
 
-    def first_known(self, alternatives: Sequence[str], facts: Mapping[str, Any]) -> str:
+    def first_known(self, alternatives: Sequence[str], facts: Json) -> str:
         """Fill the first alternative whose facts are all known; return an empty text if there is none."""
         spelt = (self.spell(alternative, facts) for alternative in alternatives)
         return next((text for text in spelt if text is not None), "")
 
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Json) -> Any:  # noqa: ARG002
         """Look up a fact; return ``None`` for a missing one."""
         return kwargs.get(str(key))
 

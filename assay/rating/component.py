@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
-from assay.document import ComponentDocument, SettleDocument
+from assay.document import ComponentDocument, Json, SettleDocument
 from assay.errors import EvidenceError
 from assay.experiment import BUDGET
 from assay.model import Component, Evidence, Floats, Interval, Letter, Probabilities, Reason
@@ -91,7 +91,7 @@ class Units:
     count: int
     needed: int = LEAST_UNITS
 
-    def reason(self, component: str, common_facts: Mapping[str, Any]) -> Reason:
+    def reason(self, component: str, common_facts: Json) -> Reason:
         """Return the reason that the units are too few."""
         usable = f"{self.count:,} {self.unit}{'' if self.count == 1 else 's'}"
         facts = {"unit": self.unit, "count": self.count, "needed": self.needed, "usable": usable}
@@ -116,7 +116,7 @@ class Lost:
     """Largest change of the effect of step 1 that the lost replies could have caused, in units of the effect."""
     step_2: float = 0.0
     """Largest change of the effect of step 2."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Json = field(default_factory=dict)
     """Facts about the lost replies, for the reasons."""
 
     def worst(self, evidence: Evidence, letter: Letter) -> Iterator[Evidence]:
@@ -215,7 +215,7 @@ class Measurement(Generic[D]):
     """The method's tables and the numbers behind its figures."""
     published: Mapping[str, str | None] = field(default_factory=dict)
     """The letter of each published rule."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Json = field(default_factory=dict)
     """Facts, such as the language, that are added to the reasons of all methods."""
     units: Sequence[Units] = ()
     """Independent units behind the effects. If one kind has fewer than it needs, `conclude` gives no letter."""

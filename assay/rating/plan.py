@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.document import JsonObject
 from assay.experiment import Looks, Method, Session, generator, questions_in_a_call
 from assay.model import Ask, Failure, Reply, Translate
 from assay.rating.component import EARLY, answers_needed
@@ -82,7 +83,7 @@ class Plan:
     """Chance for each of `TOLERANCES`; ``None`` if it cannot be computed, for the reason in `why_unknown`."""
     why_unknown: str | None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the plan as JSON: the effort of a decision at the first look, and in ``at_most`` the worst case."""
         chances = None if self.declared is None else [asdict(chance) for chance in self.declared]
         unknown = {"declared": chances, "declared_unknown": self.why_unknown}

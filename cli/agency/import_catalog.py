@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError, UnknownName
 from cli.documents import member, members, parse_json, read_document, read_text
 from cli.terminal import print_json
@@ -57,7 +58,7 @@ def run(
     print_json(body)
 
 
-def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[dict[str, Any]]:
+def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[JsonObject]:
     """Read the services of a catalog as targets of a request.
 
     Raises
@@ -73,7 +74,7 @@ def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[dict[str,
     return targets
 
 
-def _rows(text: str, name: str) -> Iterator[Mapping[str, Any]]:
+def _rows(text: str, name: str) -> Iterator[Json]:
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         for column in reader.fieldnames or ():
@@ -82,7 +83,7 @@ def _rows(text: str, name: str) -> Iterator[Mapping[str, Any]]:
         for row in reader:
             if None in row:
                 raise SpecificationError(f"{name}, line {reader.line_num}, has more cells than the first line")
-            entry: dict[str, Any] = {column: cell for column, cell in row.items() if cell}
+            entry: JsonObject = {column: cell for column, cell in row.items() if cell}
             for column in ("settings", "limits"):
                 if column in entry:
                     entry[column] = parse_json(entry[column], f"{name}, line {reader.line_num}, {column}")
@@ -91,7 +92,7 @@ def _rows(text: str, name: str) -> Iterator[Mapping[str, Any]]:
         raise SpecificationError(f"{name} is not CSV: {wrong} (line {reader.line_num})") from None
 
 
-def _documents(read: Any, name: str) -> Iterator[Mapping[str, Any]]:
+def _documents(read: Any, name: str) -> Iterator[Json]:
     """Yield the entries of APIs.json, of one OpenAPI document, or of a list of them."""
     for document in read if isinstance(read, list) else [read]:
         if not isinstance(document, dict) or not {"apis", "openapi"} & document.keys():
@@ -104,11 +105,11 @@ def _documents(read: Any, name: str) -> Iterator[Mapping[str, Any]]:
             yield {"name": info.get("title"), "base_url": first.get("url"), **_own_fields(document, name)}
 
 
-def _own_fields(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _own_fields(entry: Json, name: str) -> Json:
     return member(entry.get("x-assay"), f"{name}, x-assay")
 
 
-def _target(entry: Mapping[str, Any], common: Mapping[str, str | None], where: str) -> dict[str, Any]:
+def _target(entry: Json, common: Mapping[str, str | None], where: str) -> JsonObject:
     for name, value in entry.items():
         if name not in FIELDS:
             raise UnknownName(f"field of x-assay ({where})", name[:50], FIELDS)
@@ -125,7 +126,7 @@ def _target(entry: Mapping[str, Any], common: Mapping[str, str | None], where: s
     return target
 
 
-def _sent(agency: str, path: str, body: Mapping[str, Any], key: str | None) -> dict[str, Any]:
+def _sent(agency: str, path: str, body: Json, key: str | None) -> JsonObject:
     """Post to the agency; a refusal becomes an error with its pointer and detail. Proxies are ignored."""
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     with httpx.Client(base_url=agency, headers=headers, timeout=TIMEOUT_S, trust_env=False) as http:

@@ -6,8 +6,9 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
 from typing import Any
+
+from assay.document import Json
 
 
 class Agency:
@@ -27,7 +28,7 @@ class Agency:
         with self._opener.open(f"{self.url}{path}", timeout=30) as answer:
             return str(answer.read().decode())
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+    def post(self, path: str, body: Json) -> Any:
         """Post JSON; a problem document becomes a `ValueError` with its detail."""
         return self._post(path, json.dumps(body).encode(), "application/json")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.model import Kind
 
@@ -60,7 +61,7 @@ class Call:
 class Draft:
     """A target, and comments for its file."""
 
-    target: dict[str, Any]
+    target: JsonObject
     secrets: list[str] = field(default_factory=list, repr=False)
     """Credentials of the call, which no file may hold; the first has to be given in the environment."""
     notes: list[str] = field(default_factory=list)
@@ -85,9 +86,9 @@ def draft_of(call: Call, kind: Kind) -> Draft:
         )
     draft = Draft({"name": parts.netloc, "kind": str(kind), "protocol": "custom"})
     draft.target["base_url"] = f"{parts.scheme}://{parts.netloc}"
-    settings: dict[str, Any] = {"method": call.method, "path": parts.path or "/"}
+    settings: JsonObject = {"method": call.method, "path": parts.path or "/"}
     headers = {key: value for key, value in call.headers.items() if key.lower() not in _LEFT_OUT}
-    places: dict[str, Any] = {"header": headers, "query": dict(call.query), "body": call.body}
+    places: JsonObject = {"header": headers, "query": dict(call.query), "body": call.body}
     if call.auth is not None:
         settings["auth"] = call.auth
         draft.secrets.append("")
@@ -105,9 +106,9 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     return draft
 
 
-def _take_secret(places: Mapping[str, Any], secret_names: set[str], draft: Draft) -> dict[str, Any]:
+def _take_secret(places: Json, secret_names: set[str], draft: Draft) -> JsonObject:
     """Remove every credential from a call; return the settings that say where the first one goes."""
-    settings: dict[str, Any] = {}
+    settings: JsonObject = {}
     for part, members in places.items():
         if not isinstance(members, dict):
             continue
@@ -129,7 +130,7 @@ def _take_secret(places: Mapping[str, Any], secret_names: set[str], draft: Draft
     return settings
 
 
-def _place_question(places: dict[str, Any], call: Call, kind: Kind, draft: Draft) -> None:
+def _place_question(places: JsonObject, call: Call, kind: Kind, draft: Draft) -> None:
     """Replace the example values of a call by the placeholders of a question."""
     leaves = [(part, path, value) for part in ("body", "query") for path, value in _leaves(places[part])]
     at = _text_place(leaves, call.text)
@@ -182,7 +183,7 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield path, value
 
 
-def _put(places: dict[str, Any], at: tuple[str, Path], placeholder: str) -> None:
+def _put(places: JsonObject, at: tuple[str, Path], placeholder: str) -> None:
     part, (*way, last) = at
     inner = places[part]
     for step in way:

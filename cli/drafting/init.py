@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from assay.document import Json
 from assay.errors import SpecificationError, UnknownName
 from assay.methods import usual_method
 from assay.model import Kind
@@ -139,7 +140,7 @@ def _lines(draft: Draft, file: Path) -> Iterator[str]:
         if name in target:
             yield f"{name} = {_toml(target[name])}"
     info = next(protocol for protocol in protocols() if protocol.name == target["protocol"])
-    described: Mapping[str, Any] = info.settings_schema().get("properties", {})
+    described: Json = info.settings_schema().get("properties", {})
     yield "\n[target.settings]"
     for name, value in target.get("settings", {}).items():
         description = str(described.get(name, {}).get("description", ""))

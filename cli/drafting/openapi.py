@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.document import Json
 from assay.errors import SpecificationError, UnknownName
 from cli.documents import member, members, parse_json, parse_yaml, read_text
 from cli.drafting.call import TEXTS, Call
@@ -63,10 +64,10 @@ class Document:
         If its schemas describe more than `MOST_CHARACTERS`.
     """
 
-    def __init__(self, content: Mapping[str, Any]) -> None:
+    def __init__(self, content: Json) -> None:
         self.content, self._characters = content, 0
 
-    def resolved(self, value: Any) -> Mapping[str, Any]:
+    def resolved(self, value: Any) -> Json:
         """Follow the references of a value within the document."""
         for _ in range(DEEPEST):
             if not isinstance(value, Mapping) or "$ref" not in value:
@@ -89,7 +90,7 @@ class Document:
             )
 
 
-def _document(file: Path) -> Mapping[str, Any]:
+def _document(file: Path) -> Json:
     text = read_text(file)
     # JSON is YAML, but the other parser is quicker and allows more values
     document = (parse_json if text.lstrip().startswith("{") else parse_yaml)(text, str(file))
@@ -98,14 +99,14 @@ def _document(file: Path) -> Mapping[str, Any]:
     return document
 
 
-def _operations(document: Document) -> Iterator[tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]:
+def _operations(document: Document) -> Iterator[tuple[str, str, Json, Json]]:
     for path, item in member(document.content.get("paths"), "paths").items():
         for method in METHODS:
             if method in member(item, f"path {path}"):
                 yield method.upper(), path, item, member(item[method], f"{method} of path {path}")
 
 
-def _server(document: Document, declared: Mapping[str, Any]) -> str:
+def _server(document: Document, declared: Json) -> str:
     servers = members(declared.get("servers") or document.content.get("servers"), "servers")
     first = next(iter(servers), {})
     url = str(first.get("url", ""))[:2048]
@@ -116,7 +117,7 @@ def _server(document: Document, declared: Mapping[str, Any]) -> str:
     return url.rstrip("/")
 
 
-def _add_parameter(call: Call, declared: Mapping[str, Any], document: Document) -> None:
+def _add_parameter(call: Call, declared: Json, document: Document) -> None:
     name, example = str(declared.get("name", "")), declared.get("example")
     if example is None:
         example = _example(document, declared.get("schema", {}), name)
@@ -126,7 +127,7 @@ def _add_parameter(call: Call, declared: Mapping[str, Any], document: Document) 
         {"query": call.query, "header": call.headers}.get(str(declared.get("in")), {})[name] = str(example)
 
 
-def _add_body(call: Call, document: Document, declared: Mapping[str, Any]) -> None:
+def _add_body(call: Call, document: Document, declared: Json) -> None:
     content = member(document.resolved(declared.get("requestBody")).get("content"), "requestBody, content")
     for media_type, form in (("application/json", False), ("application/x-www-form-urlencoded", True)):
         if media_type in content:
@@ -136,7 +137,7 @@ def _add_body(call: Call, document: Document, declared: Mapping[str, Any]) -> No
             return
 
 
-def _add_security(call: Call, document: Document, declared: Mapping[str, Any]) -> None:
+def _add_security(call: Call, document: Document, declared: Json) -> None:
     """Add an example of the first credential that the operation asks for."""
     schemes = member(member(document.content.get("components"), "components").get("securitySchemes"), "securitySchemes")
     needed = members(declared.get("security", document.content.get("security")), "security")
@@ -193,7 +194,7 @@ def _spent(document: Document, example: Any) -> Any:
     return example
 
 
-def _output(document: Document, declared: Mapping[str, Any]) -> str | None:
+def _output(document: Document, declared: Json) -> str | None:
     """Return the expression for the answer in a successful response: a member with a usual name, or the first one."""
     responses = member(declared.get("responses"), "responses")
     success = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))

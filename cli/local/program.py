@@ -17,10 +17,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from annotated_types import MaxLen, MinLen
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.model import Ask, Choose, Failure, Kind, Reply, Translate, Write
 from cli.local import function
@@ -77,7 +78,7 @@ class Program:
         self._process: subprocess.Popen[str] | None = None
         self.turn = asyncio.Lock()
 
-    def ask(self, question: dict[str, Any]) -> str:
+    def ask(self, question: JsonObject) -> str:
         """Write a question, and return the line with its answer; raise `CallFailed` if there is none."""
         process = self._process = self._process or self._started()
         line = ""
@@ -161,7 +162,7 @@ class LocalProgram(Adapter):
                 raise CallFailed("timeout", f"{PLACE} did not answer within {limit_s:g} s") from None
         return [self._reply(line, ask)]
 
-    def _question(self, ask: Ask) -> dict[str, Any]:
+    def _question(self, ask: Ask) -> JsonObject:
         if isinstance(ask, Translate):
             return {"text": ask.text, "source": ask.source, "target": ask.target}
         if isinstance(ask, Worded):
@@ -190,7 +191,7 @@ class LocalProgram(Adapter):
         return accept_text(output, ask, PLACE)
 
 
-def local_target(python: str | None, command: str | None) -> dict[str, Any]:
+def local_target(python: str | None, command: str | None) -> JsonObject:
     """Return the fields of a target for the options ``--python`` and ``--command``; empty without them.
 
     Also registers the protocol in this process.

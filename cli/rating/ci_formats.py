@@ -9,11 +9,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 import assay
+from assay.document import Json
 from cli.exits import Exit
 from cli.gate import BEST_FIRST
 from reports.plain import codes, visible
@@ -37,7 +37,7 @@ class Verdict:
     """Reason, in a sentence."""
 
     @classmethod
-    def of(cls, document: Mapping[str, Any], bar: str, name: str | None = None) -> Verdict:
+    def of(cls, document: Json, bar: str, name: str | None = None) -> Verdict:
         """Judge a rating document, or one of its components by its `name`."""
         letter, title = document["letter"], visible(name or document["target"]["name"])
         if letter is None:
@@ -49,7 +49,7 @@ class Verdict:
         return cls(Exit.UCS if passed else Exit.DSBS, title, message)
 
 
-def of_rating(name: str, document: Mapping[str, Any], bar: str, file: Path | None) -> str:
+def of_rating(name: str, document: Json, bar: str, file: Path | None) -> str:
     """Write a rating in a format of `FORMATS`; `file` is the request file, to which annotations are attached."""
     overall = Verdict.of(document, bar)
     subject = visible(f"{document['attribute']} bias by {document['method']}")
@@ -58,7 +58,7 @@ def of_rating(name: str, document: Mapping[str, Any], bar: str, file: Path | Non
     return FORMATS[name](_Judged(Verdict(overall.exit, overall.name, facts), parts, subject, file))
 
 
-def of_failure(name: str, target: str, error: Mapping[str, Any]) -> str:
+def of_failure(name: str, target: str, error: Json) -> str:
     """Write a rating that could not be made in a format of `FORMATS`; `error` is the problem object of its job."""
     message = visible(f"{error['title']}: {error['detail']}")
     return FORMATS[name](_Judged(Verdict(Exit.UNAVAILABLE, visible(target), message), [], "rating", None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -137,7 +137,7 @@ def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bo
         console.print("A letter with a question mark is the likeliest one, and is not declared.")
 
 
-def _letter(cell: Mapping[str, Any] | None) -> str:
+def _letter(cell: Json | None) -> str:
     if cell is None:
         return ABSENT
     return "not measured" if cell["letter"] is None else cell["letter"] + ("" if cell["declared"] else "?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from assay.canonical import digest_of, rating_digest
+from assay.document import Json
 from assay.evidence.export import ExportWriter
 from assay.evidence.replay_order import Unrolling
 from assay.methods import AnyMethod
@@ -46,7 +47,7 @@ notes = Console(stderr=True, highlight=False)
 
 
 def run_here(
-    request: Mapping[str, Any], settings: Settings, *, verbose: bool, export: Path | None
+    request: Json, settings: Settings, *, verbose: bool, export: Path | None
 ) -> tuple[Job, StoredRating | None, dict[str, str]]:
     """Run the request as a job of a new database, and return the job, its rating and thumbnails for its HTML report.
 
@@ -98,7 +99,7 @@ def _by_no_agency(rating: StoredRating) -> StoredRating:
     return replace(rating, document=rating.document | requester | {"masked": masked}, unmasked=unmasked)
 
 
-def _new_job(request: Mapping[str, Any], method: AnyMethod, vault: Vault) -> NewJob:
+def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
     """Return the job of a request; the service's secret is encrypted for it."""
     target = {key: value for key, value in request["target"].items() if key != "secret"}
     new = NewJob(
@@ -124,7 +125,7 @@ def _new_job(request: Mapping[str, Any], method: AnyMethod, vault: Vault) -> New
     return replace(new, sealed_secret=vault.seal_for_target(secret, tenant=TENANT, target=new.id, described=new.target))
 
 
-def _printer(request: Mapping[str, Any]) -> Callable[[Exchange], None]:
+def _printer(request: Json) -> Callable[[Exchange], None]:
     """Return a function that prints an exchange without the secrets of a request."""
     secrets = [service["secret"] for service in (request["target"], request["author"] or {}) if service.get("secret")]
 

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assay.document import Json
 from assay.experiment import generator
 from assay.model import AUTHORED, Ask
 from cli.exits import Exit
@@ -44,7 +45,7 @@ def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_
     return Exit.UCS if probed.code is None else Exit.UNAVAILABLE
 
 
-def _questions(request: Mapping[str, Any]) -> tuple[Any, list[Ask]]:
+def _questions(request: Json) -> tuple[Any, list[Ask]]:
     """Return the language pairs and first questions of the experiment, without questions to an author."""
     method = method_of_request(request)
     first = next(method.design(generator(request["seed"])), ())

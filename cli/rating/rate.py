@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from assay.document import Json
 from assay.errors import SpecificationError, UnknownName
 from cli.exits import Exit
 from cli.gate import BEST_FIRST
@@ -67,9 +67,7 @@ def rate_here(options: RatingOptions, settings: Settings, display: OutputOptions
     return rate_request(read_request(options), settings, display, options.file)
 
 
-def rate_request(
-    request: Mapping[str, Any], settings: Settings, display: OutputOptions, file: Path | None = None
-) -> Exit:
+def rate_request(request: Json, settings: Settings, display: OutputOptions, file: Path | None = None) -> Exit:
     """Rate the service of a request, which came from a `file`, print the report, and return the exit code."""
     configure_logs(settings.model_copy(update={"log_level": "error"}))
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
@@ -92,11 +90,11 @@ def rate_request(
 
 
 def _show(
-    document: Mapping[str, Any],
+    document: Json,
     small: Mapping[str, str],
     file: Path | None,
     display: OutputOptions,
-    public: Mapping[str, Any],
+    public: Json,
 ) -> None:
     """Print a rating, and write the files that were asked for; those for regulators are of the `public` form."""
     if display.format == "text":
@@ -121,7 +119,7 @@ def _show(
         notes.print(f"export written to {escape(str(display.export))}, without a signature", soft_wrap=True)
 
 
-def _writer(report: Path) -> Callable[[Mapping[str, Any]], str]:
+def _writer(report: Path) -> Callable[[Json], str]:
     """Return the writer of a report; the end of the file's name says which: ``.html``, ``ll144.csv``."""
     for audit in AUDIT_FILES:
         if report.name.lower().endswith(audit.name):

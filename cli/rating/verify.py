@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 from rich.console import Console
 
-from assay.document import Json, RatingDocument, read_rating
+from assay.document import Json, JsonObject, RatingDocument, read_rating
 from assay.errors import CertificateError, RecordError, SpecificationError
 from assay.evidence.checkpoint import DASH
 from assay.evidence.dsse import OpenedEnvelope, UnknownSigner, opened
@@ -235,14 +235,14 @@ def _replayed(document: Json, observations: Iterable[Observation]) -> RatingDocu
     return rerate(rating, parse_method(rating.experiment), observations, rules_of(rating))
 
 
-def _observation(leaf: Mapping[str, Any]) -> Observation:
+def _observation(leaf: Json) -> Observation:
     try:
         return Observation.from_json(leaf)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise CertificateError("an observation in the file has a form that this version does not know") from None
 
 
-def _single(content: BinaryIO) -> dict[str, Any] | None:
+def _single(content: BinaryIO) -> JsonObject | None:
     """Read a file with one envelope, proof or head of the log; return ``None`` for any other file."""
     raw = content.read(MOST_BYTES + 1)
     try:
@@ -259,7 +259,7 @@ def _certificate(envelope: OpenedEnvelope, keys: Keys) -> Iterator[Check]:
     console.print_json(json.dumps(stated))
 
 
-def _proof(document: Mapping[str, Any], keys: Keys) -> Iterator[Check]:
+def _proof(document: Json, keys: Keys) -> Iterator[Check]:
     envelope = opened(document["attestation"])
     yield check_signature("signature", envelope, keys.made)
     stated = stated_in(envelope)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.catalog import attribute, construction, constructions
+from assay.document import Json, JsonObject
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import AnyMethod, check_kind, fit_to, usual_method
 from assay.model import Kind
@@ -36,7 +37,7 @@ def networks(settings: Settings) -> Sequence[Network]:
     return (*LOOPBACK, *settings.egress_networks)
 
 
-def read_request(options: RatingOptions) -> dict[str, Any]:
+def read_request(options: RatingOptions) -> JsonObject:
     """Merge the file and the options into one request, in the form of the API.
 
     Raises
@@ -90,14 +91,14 @@ def _check_rows(records: Any) -> None:
         raise SpecificationError("the experiment asks about records: give their table with --upload FILE", "upload")
 
 
-def method_of_request(request: Mapping[str, Any]) -> AnyMethod:
+def method_of_request(request: Json) -> AnyMethod:
     """Return the method of a request, fitted to its kind of service; raise `SpecificationError` if it is invalid."""
     method, kind = parse_method(request["experiment"]), Kind(request["target"]["kind"])
     check_kind(method, kind)
     return fit_to(method, kind)
 
 
-def read_file(file: Path) -> dict[str, Any]:
+def read_file(file: Path) -> JsonObject:
     """Read a TOML or JSON file; raise `SpecificationError` if it cannot be read or parsed."""
     parse = parse_json if file.suffix.lower() == ".json" else parse_toml
     document = parse(read_text(file), str(file))
@@ -105,7 +106,7 @@ def read_file(file: Path) -> dict[str, Any]:
     return dict(document)
 
 
-def _experiment(options: RatingOptions, experiment: dict[str, Any], kind: Any) -> dict[str, Any]:
+def _experiment(options: RatingOptions, experiment: JsonObject, kind: Any) -> JsonObject:
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
     given_fields = {*experiment, *({"specification"} if options.specification else ())}
     if options.attribute or not {"attribute", "specification", "words"} & given_fields:
@@ -131,7 +132,7 @@ def _usual_method(kind: Any) -> str:
     return method
 
 
-def _check_file(document: Mapping[str, Any]) -> None:
+def _check_file(document: Json) -> None:
     _check_names("entry of the file", document, FILE_ENTRIES)
     for name in TABLES:
         _check_table(name, document.get(name, {}))
@@ -141,7 +142,7 @@ def _check_file(document: Mapping[str, Any]) -> None:
         _check_table(f"{name}.settings", fields.get("settings", {}))
 
 
-def _check_names(kind: str, table: Mapping[str, Any], allowed: Sequence[str]) -> None:
+def _check_names(kind: str, table: Json, allowed: Sequence[str]) -> None:
     for name in table:
         if name not in allowed:
             raise UnknownName(kind, name, allowed)
@@ -166,7 +167,7 @@ def pairs(texts: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
     return read
 
 
-def _put(table: dict[str, Any], key: str, value: Any) -> None:
+def _put(table: JsonObject, key: str, value: Any) -> None:
     """Set a dotted key of nested tables."""
     *tables, last = key.split(".")
     for name in tables:

@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.methods import every_method, method_name
@@ -60,7 +61,7 @@ def take_upload(file: Path, request: dict[str, Any], **reading: str | None) -> N
         raise SpecificationError(f"{file.name}: {refused}", "upload") from None
 
 
-def keep_upload(connection: Connection, tenant: str, request: Mapping[str, Any]) -> None:
+def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
     """Store the vectors of a request, where the worker reads them."""
     file, media_type = request["upload"]
     if request["target"]["kind"] != Kind.EMBEDDER:
@@ -71,9 +72,7 @@ def keep_upload(connection: Connection, tenant: str, request: Mapping[str, Any])
         uploads.add(connection, NewUpload(tenant, file.name, "embedding", media_type, digest, size, summary), content)
 
 
-def _records(
-    file: Path, media_type: str, request: Mapping[str, Any], reading: Mapping[str, str | None]
-) -> dict[str, Any]:
+def _records(file: Path, media_type: str, request: Json, reading: Mapping[str, str | None]) -> JsonObject:
     """Return the rows of a table, chosen as in the API; the protected column is by default named like the attribute."""
     experiment = request["experiment"]
     rng = generator(request["seed"])

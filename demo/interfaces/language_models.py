@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.document import Json, JsonObject
 from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, required
 from demo.language_models.models import REFUSAL, LanguageModel, Token
 from demo.predictors.prediction import Predictor
@@ -67,7 +68,7 @@ def options_in(prompt: str) -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------------------- openai-completions
-def completions(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def completions(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v1/completions``: one prompt or several, with the prompts' tokens if ``echo`` asks for them."""
     model = _speaking(predictor, "openai-completions")
     name = model_name(body)
@@ -95,7 +96,7 @@ def completions(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]
 
 def _completed(
     model: LanguageModel, prompt: str, index: int, *, echoed: bool, likely: int | None, writing: bool, number: int
-) -> dict[str, Any]:
+) -> JsonObject:
     tokens: list[Token] = list(model.tokens(prompt)) if echoed else []
     first: dict[int, Likely] = {}
     if writing and not echoed:
@@ -112,7 +113,7 @@ def _completed(
     }
 
 
-def _logprobs(tokens: Sequence[Token], first: Mapping[int, Likely], likely: int) -> dict[str, Any]:
+def _logprobs(tokens: Sequence[Token], first: Mapping[int, Likely], likely: int) -> JsonObject:
     offsets = [0]
     for token, _ in tokens:
         offsets.append(offsets[-1] + len(token))
@@ -133,7 +134,7 @@ def _logprobs(tokens: Sequence[Token], first: Mapping[int, Likely], likely: int)
 
 
 # ---------------------------------------------------------------------------- openai-chat
-def chat(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def chat(predictor: Predictor, body: Json) -> JsonObject:
     """Answer the user's last message in ``POST /v1/chat/completions``."""
     model = _speaking(predictor, "openai-chat")
     name = model_name(body)
@@ -143,7 +144,7 @@ def chat(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     return chat_completion(name, answer.text, logprobs)
 
 
-def chat_completion(name: str, text: str, first: Mapping[str, Any] | None) -> dict[str, Any]:
+def chat_completion(name: str, text: str, first: Json | None) -> JsonObject:
     """Return a chat answer in OpenAI's format."""
     choice = {
         "index": 0,
@@ -154,7 +155,7 @@ def chat_completion(name: str, text: str, first: Mapping[str, Any] | None) -> di
     return {"id": "chatcmpl-demo", "object": "chat.completion", "created": 0, "model": name, "choices": [choice]}
 
 
-def _first_of_chat(answer: Answer, likely: Any) -> dict[str, Any]:
+def _first_of_chat(answer: Answer, likely: Any) -> JsonObject:
     """Return the first token with its alternatives, in the form of OpenAI's `logprobs`."""
     if type(likely) is not int or likely < 0:
         raise BadOrder("'top_logprobs' must be a whole number from 0")
@@ -162,7 +163,7 @@ def _first_of_chat(answer: Answer, likely: Any) -> dict[str, Any]:
     return {**tops[0], "top_logprobs": tops[:likely]}
 
 
-def _last_said(body: Mapping[str, Any]) -> str:
+def _last_said(body: Json) -> str:
     messages = required(body, "messages")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise BadOrder("'messages' must be an array of messages")
@@ -178,7 +179,7 @@ def _last_said(body: Mapping[str, Any]) -> str:
 
 
 # ---------------------------------------------------------------------------- hf-inference
-def inference(model: LanguageModel, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def inference(model: LanguageModel, body: Json) -> list[JsonObject]:
     """Answer a fill-mask request if the text has a mask, otherwise a text generation."""
     inputs = required(body, "inputs")
     parameters = body.get("parameters") or {}
@@ -190,7 +191,7 @@ def inference(model: LanguageModel, body: Mapping[str, Any]) -> list[dict[str, A
     return [{"generated_text": f"{inputs} {text}" if parameters.get("return_full_text", True) else text}]
 
 
-def _filled(model: LanguageModel, text: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _filled(model: LanguageModel, text: str, parameters: Json) -> list[JsonObject]:
     if model.fills is None:
         raise BadOrder("this is not a masked model")
     if text.count(MASK) != 1:
@@ -220,7 +221,7 @@ def _known(model: LanguageModel, before: str, word: str, after: str) -> tuple[st
 
 
 # ---------------------------------------------------------------------------- tgi
-def generate(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def generate(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /generate``, with the requested details."""
     model = _speaking(predictor, "tgi")
     prompt, parameters = required(body, "inputs"), body.get("parameters") or {}
@@ -248,13 +249,13 @@ def generate(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------- ollama
-def ollama_chat(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def ollama_chat(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /api/chat`` in one piece."""
     text, metadata = _ollama(predictor, body, _last_said(body))
     return {**metadata, "message": {"role": "assistant", "content": text}}
 
 
-def ollama_generate(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def ollama_generate(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /api/generate`` in one piece."""
     prompt = required(body, "prompt")
     if not isinstance(prompt, str):
@@ -263,7 +264,7 @@ def ollama_generate(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, 
     return {**metadata, "response": text}
 
 
-def _ollama(predictor: Predictor, body: Mapping[str, Any], prompt: str) -> tuple[str, dict[str, Any]]:
+def _ollama(predictor: Predictor, body: Json, prompt: str) -> tuple[str, JsonObject]:
     """Return an answer in Ollama's format."""
     model = _speaking(predictor, "ollama")
     name, options = model_name(body), body.get("options") or {}
@@ -283,12 +284,12 @@ def _speaking(predictor: Predictor, protocol: str) -> LanguageModel:
     return predictor
 
 
-def _refuse_stream(body: Mapping[str, Any], *, default: bool) -> None:
+def _refuse_stream(body: Json, *, default: bool) -> None:
     if body.get("stream", default) is not False:
         raise BadOrder("streaming is not supported: 'stream' must be false")
 
 
-def _prompts(body: Mapping[str, Any]) -> list[str]:
+def _prompts(body: Json) -> list[str]:
     prompt = required(body, "prompt")
     prompts = prompt if isinstance(prompt, list) else [prompt]
     if not 0 < len(prompts) <= MOST_PROMPTS or not all(isinstance(text, str) and text for text in prompts):

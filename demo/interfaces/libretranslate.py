@@ -6,7 +6,7 @@ The other protocols (`demo.interfaces.predictors`) also use its functions to rea
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from assay.catalog import languages
+from assay.document import Json, JsonObject
 from demo.predictors.prediction import Predictor
 
 FORM = "application/x-www-form-urlencoded"
@@ -59,7 +60,7 @@ def refused(message: str, status: int) -> JSONResponse:
     return JSONResponse({"error": message}, status)
 
 
-def spoken() -> list[dict[str, Any]]:
+def spoken() -> list[JsonObject]:
     """List the languages: English and a made-up one for every other code, each with its targets."""
     others = [code for code in languages() if code != "en"]
     english = {"code": "en", "name": "English", "targets": others}
@@ -85,7 +86,7 @@ async def read_order(request: Request) -> Order:
     return Order(texts, source, target, isinstance(q, list))
 
 
-async def read_json(request: Request) -> dict[str, Any]:
+async def read_json(request: Request) -> JsonObject:
     """Read a JSON object; raise `BadOrder` if the body is not one, or too large."""
     return _json(await _read_body(request))
 
@@ -103,7 +104,7 @@ async def _read_body(request: Request) -> str:
         raise BadOrder("the body is not UTF-8") from None
 
 
-def _form(body: str) -> dict[str, Any]:
+def _form(body: str) -> JsonObject:
     try:
         fields = parse_qs(body, keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
@@ -111,7 +112,7 @@ def _form(body: str) -> dict[str, Any]:
     return {name: values if len(values) > 1 else values[0] for name, values in fields.items()}
 
 
-def _json(body: str) -> dict[str, Any]:
+def _json(body: str) -> JsonObject:
     try:
         fields = json.loads(body)
         # raises for an escaped lone surrogate, which an answer in UTF-8 cannot contain
@@ -123,14 +124,14 @@ def _json(body: str) -> dict[str, Any]:
     return fields
 
 
-def required(fields: Mapping[str, Any], name: str) -> Any:
+def required(fields: Json, name: str) -> Any:
     """Return a field of a request; raise `BadOrder` if it is missing."""
     if name not in fields:
         raise BadOrder(f"{name!r} is missing")
     return fields[name]
 
 
-def model_name(body: Mapping[str, Any]) -> str:
+def model_name(body: Json) -> str:
     """Return the model that a request names."""
     name = required(body, "model")
     if not isinstance(name, str) or not name:

@@ -6,9 +6,10 @@ import base64
 import binascii
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from assay.document import Json, JsonObject
 from demo.images.viewers import SIDE, NoPicture, Painter, Seen, Viewer, draw, labels_in, see
 from demo.interfaces.language_models import chat_completion, options_in
 from demo.interfaces.libretranslate import BadOrder, not_spoken, required
@@ -23,7 +24,7 @@ _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.ASCII | re.DOTALL)
 
 
 # ---------------------------------------------------------------------------- openai-images
-def images(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def images(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v1/images/generations``; a seed, if sent, selects one of the prompt's pictures."""
     if not isinstance(predictor, Painter):
         raise not_spoken(predictor, "openai-images")
@@ -44,7 +45,7 @@ def _side(size: Any) -> int:
     return int(match[1]) if match else SIDE
 
 
-def _given(painter: Painter, prompt: str, number: int, side: int) -> dict[str, Any]:
+def _given(painter: Painter, prompt: str, number: int, side: int) -> JsonObject:
     if painter.gives == "address":
         return {"url": f"https://pictures.invalid/{abs(number)}.png"}
     content = b"no picture" if painter.gives == "text" else draw(prompt, number, side)
@@ -52,7 +53,7 @@ def _given(painter: Painter, prompt: str, number: int, side: int) -> dict[str, A
 
 
 # ---------------------------------------------------------------------------- hf-inference
-def inference(viewer: Viewer, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
     """Classify an image if there are labels, answer a question if there is one, or return a caption."""
     inputs, parameters = required(body, "inputs"), body.get("parameters") or {}
     if not isinstance(parameters, dict):
@@ -67,7 +68,7 @@ def inference(viewer: Viewer, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"label": label, "score": score} for label, score in _ranked(scored)]
 
 
-def _asked(viewer: Viewer, picture: Seen, question: Any, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _asked(viewer: Viewer, picture: Seen, question: Any, parameters: Json) -> list[JsonObject]:
     top_k = parameters.get("top_k", 5)
     if not isinstance(question, str) or not question.strip() or type(top_k) is not int or top_k < 1:
         raise BadOrder("'question' must be a text, and 'top_k' a whole number from 1")
@@ -77,7 +78,7 @@ def _asked(viewer: Viewer, picture: Seen, question: Any, parameters: Mapping[str
 
 
 # ---------------------------------------------------------------------------- openai-chat
-def chat(viewer: Viewer, body: Mapping[str, Any]) -> dict[str, Any]:
+def chat(viewer: Viewer, body: Json) -> JsonObject:
     """Answer ``POST /v1/chat/completions`` about the picture of the last message: a letter, a word or a caption."""
     messages, name = required(body, "messages"), required(body, "model")
     last = messages[-1] if isinstance(messages, list) and messages else {}
@@ -102,7 +103,7 @@ def chat(viewer: Viewer, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------- custom
-def look(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def look(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /look`` with ``image_b64`` and ``labels``: their probabilities."""
     if not isinstance(predictor, Viewer):
         raise not_spoken(predictor, "custom")

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from assay.document import Json, JsonObject
 from demo.images.viewers import Viewer
 from demo.interfaces import language_models, pictures
 from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, required
 from demo.language_models.models import LanguageModel
 from demo.predictors.prediction import Embedder, Predictor, Row, RowClassifier, RowRegressor, TextScorer
 
-Interface = Callable[[Predictor, Mapping[str, Any]], Any]
+Interface = Callable[[Predictor, Json], Any]
 
 MOST_INPUTS = 4096
 """Maximum number of texts or records in a request."""
@@ -31,7 +32,7 @@ TABLES = ("dataframe_split", "dataframe_records", "instances", "inputs")
 
 
 # ---------------------------------------------------------------------------- openai-embeddings
-def embeddings(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def embeddings(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v1/embeddings``.
 
     A text that the service does not know gets the embedding ``null``, so that the other texts are not lost.
@@ -57,14 +58,14 @@ def _packed(vector: Sequence[float] | None) -> str | None:
 
 
 # ---------------------------------------------------------------------------- hf-inference
-def inference(predictor: Predictor, body: Mapping[str, Any]) -> list[Any]:
+def inference(predictor: Predictor, body: Json) -> list[Any]:
     """Answer Hugging Face's inference: classify a text, fill a gap, write, or classify an image."""
     if isinstance(predictor, LanguageModel) and "hf-inference" in predictor.protocols:
         return language_models.inference(predictor, body)
     return pictures.inference(predictor, body) if isinstance(predictor, Viewer) else classes(predictor, body)
 
 
-def classes(predictor: Predictor, body: Mapping[str, Any]) -> list[Any]:
+def classes(predictor: Predictor, body: Json) -> list[Any]:
     """Answer a text classification: the likeliest labels first, as many as ``top_k`` says; all by default."""
     if not isinstance(predictor, TextScorer):
         raise not_spoken(predictor, "hf-inference")
@@ -81,13 +82,13 @@ def classes(predictor: Predictor, body: Mapping[str, Any]) -> list[Any]:
 
 
 # ---------------------------------------------------------------------------- openai-chat
-def chat(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def chat(predictor: Predictor, body: Json) -> JsonObject:
     """Answer a chat, with or without a picture in it."""
     return pictures.chat(predictor, body) if isinstance(predictor, Viewer) else language_models.chat(predictor, body)
 
 
 # ---------------------------------------------------------------------------- mlflow
-def invocations(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def invocations(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /invocations``: a number for each text or record, or the probabilities of a classifier."""
     forms = [form for form in TABLES if form in body]
     if len(forms) != 1:
@@ -120,7 +121,7 @@ def _rows(form: str, content: Any) -> list[Any]:
     return _bounded(rows, form)
 
 
-def _by_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _by_rows(columns: Json) -> list[JsonObject]:
     if len({len(cells) if isinstance(cells, list) else -1 for cells in columns.values()} | {-1}) != 2:
         raise BadOrder("columns must be lists of the same length")
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
@@ -145,7 +146,7 @@ def _records(columns: Sequence[str], rows: Sequence[Any]) -> list[Row]:
 
 
 # ---------------------------------------------------------------------------- kserve
-def infer(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+def infer(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v2/models/{model}/infer``: records as a tensor for each column, of shape [n] or [n, 1]."""
     if not isinstance(predictor, RowRegressor | RowClassifier):
         raise not_spoken(predictor, "kserve")

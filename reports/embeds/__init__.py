@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from assay.document import JsonObject
 from reports.embeds import badge, catalogs, linkset
 from reports.embeds.notation import yaml_text
 from reports.embeds.public_view import PublicView
@@ -30,11 +30,11 @@ class Embed:
     """Its name for people."""
     summary: str
     """Its purpose in a sentence."""
-    content: Callable[[PublicView], dict[str, Any]] | None = None
+    content: Callable[[PublicView], JsonObject] | None = None
     """Data that `render` writes as YAML; the API's documentation shows them as an example."""
 
     @classmethod
-    def in_yaml(cls, file: str, content: Callable[[PublicView], dict[str, Any]], title: str, summary: str) -> Embed:
+    def in_yaml(cls, file: str, content: Callable[[PublicView], JsonObject], title: str, summary: str) -> Embed:
         """Make an embed that is written in YAML."""
         return cls(file, "application/yaml", lambda view: yaml_text(content(view)), title, summary, content)
 

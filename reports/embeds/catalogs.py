@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from assay.document import Json, JsonObject
 from assay.model import Kind, Letter
 from reports.embeds.badge import INK, by, colour, describe
 from reports.embeds.notation import json_text
@@ -23,7 +24,7 @@ APIS_JSON_PROPERTIES = (
 
 def apis_json(view: PublicView) -> str:
     """Write the APIs.json entry of the rated service (https://apisjson.org), whose ``baseURL`` identifies it."""
-    entry: dict[str, Any] = {"name": view.target, "description": describe(view)}
+    entry: JsonObject = {"name": view.target, "description": describe(view)}
     if view.rating.target.url:
         entry["baseURL"] = view.rating.target.url
     if view.address():
@@ -35,7 +36,7 @@ def apis_json(view: PublicView) -> str:
 # ---------------------------------------------------------------------------- Azure API Center
 AZURE_NAME = "bias-rating"
 
-AZURE_FIELDS: Mapping[str, Mapping[str, Any]] = {
+AZURE_FIELDS: Mapping[str, Json] = {
     "status": {"type": "string", "enum": [state.value for state in State]},
     "summary": {"type": "string"},
     "letter": {"type": "string", "enum": [letter.value for letter in Letter]},
@@ -57,7 +58,7 @@ AZURE_FIELDS: Mapping[str, Mapping[str, Any]] = {
 }
 """JSON Schema of the facts of a rating; unknown facts are left out of the values."""
 
-AZURE_SCHEMA: Mapping[str, Any] = {
+AZURE_SCHEMA: Json = {
     "type": "object",
     "title": "Bias rating",
     "properties": AZURE_FIELDS,
@@ -82,7 +83,7 @@ BACKSTAGE_PREFIX = "assay"
 """Namespace of the annotations; the name of a fact follows after a slash."""
 
 
-def backstage(view: PublicView) -> dict[str, Any]:
+def backstage(view: PublicView) -> JsonObject:
     """Return the content to merge into the ``metadata`` of an entity's ``catalog-info.yaml``.
 
     The values of annotations are texts; a fact that does not exist has no annotation.
@@ -93,7 +94,7 @@ def backstage(view: PublicView) -> dict[str, Any]:
     return {"metadata": {"annotations": annotations, "links": _links(view)}}
 
 
-def _links(view: PublicView) -> list[dict[str, Any]]:
+def _links(view: PublicView) -> list[JsonObject]:
     if view.address() is None:
         return []
     return [
@@ -125,12 +126,12 @@ TASKS: Mapping[str, str] = {
 ANY_TASK = "other"
 
 
-def hugging_face(view: PublicView) -> dict[str, Any]:
+def hugging_face(view: PublicView) -> JsonObject:
     """Return the ``model-index`` for the head of a model card; without a rating, its list of results is empty."""
     return {"model-index": [{"name": view.target, "results": [_model_result(view)] if view.rating.id else []}]}
 
 
-def _model_result(view: PublicView) -> dict[str, Any]:
+def _model_result(view: PublicView) -> JsonObject:
     names = [part for part in (view.rating.method, view.rating.attribute) if part]
     return {
         "task": {"type": TASKS.get(view.rating.target.kind or "", ANY_TASK)},
@@ -140,13 +141,13 @@ def _model_result(view: PublicView) -> dict[str, Any]:
     }
 
 
-def _probability(view: PublicView) -> list[dict[str, Any]]:
+def _probability(view: PublicView) -> list[JsonObject]:
     if view.probability is None:
         return []
     return [_model_metric(view, "bias-rating-probability", f"Probability of {view.letter}", view.probability)]
 
 
-def _model_metric(view: PublicView, kind: str, name: str, value: Any) -> dict[str, Any]:
+def _model_metric(view: PublicView, kind: str, name: str, value: Any) -> JsonObject:
     """Return a metric with the dates and the status of the rating in `args`."""
     dates = {key: view.known_facts[key] for key in ("rated_at", "expires_at", "status") if key in view.known_facts}
     return {"type": kind, "name": name, "value": value, "args": dates}
@@ -156,7 +157,7 @@ def _model_metric(view: PublicView, kind: str, name: str, value: Any) -> dict[st
 def json_ld(view: PublicView) -> str:
     """Write a schema.org ``Review``, for the head of a page; without a rating it has no ``reviewRating``."""
     facts = view.known_facts
-    review: dict[str, Any] = {
+    review: JsonObject = {
         "@context": "https://schema.org",
         "@type": "Review",
         "@id": view.address(),
@@ -176,7 +177,7 @@ def json_ld(view: PublicView) -> str:
     return json_text(_existing(review))
 
 
-def _rating(view: PublicView) -> dict[str, Any] | None:
+def _rating(view: PublicView) -> JsonObject | None:
     """Return the letter with its scale; ``None`` if it is not declared or was withdrawn."""
     if view.letter is None or not view.declared or view.state not in {State.RATED, State.EXPIRED}:
         return None
@@ -189,7 +190,7 @@ def _rating(view: PublicView) -> dict[str, Any] | None:
     }
 
 
-def _existing(properties: Mapping[str, Any]) -> dict[str, Any]:
+def _existing(properties: Json) -> JsonObject:
     return {key: value for key, value in properties.items() if value is not None}
 
 
@@ -198,7 +199,7 @@ OVERLAY_VERSION = "1.1.0"
 """Version of the Overlay Specification; readers of 1.0 read the same file."""
 
 
-def overlay(view: PublicView) -> dict[str, Any]:
+def overlay(view: PublicView) -> JsonObject:
     """Return an OpenAPI Overlay (https://spec.openapis.org/overlay/v1.1.0.html).
 
     The owner's file is not changed: a tool that applies overlays merges ``info.x-bias-rating`` into it.

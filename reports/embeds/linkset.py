@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from assay.document import Json, JsonObject
 from reports.embeds.notation import json_text
 from reports.embeds.public_view import PublicView
 
@@ -31,24 +31,24 @@ def render(view: PublicView) -> str:
     return linkset([context for context in (_of_target(view), _of_rating(view)) if context])
 
 
-def linkset(contexts: Sequence[Mapping[str, Any]]) -> str:
+def linkset(contexts: Sequence[Json]) -> str:
     """Write a set of links (RFC 9264, section 4.2), each with its ``anchor`` and its targets by relation type."""
     return json_text({"linkset": list(contexts)})
 
 
-def link(href: str | None, media_type: str, title: str | None = None) -> dict[str, Any]:
+def link(href: str | None, media_type: str, title: str | None = None) -> JsonObject:
     """Write one link target."""
     return {"href": href, "type": media_type} | ({"title": title} if title else {})
 
 
-def _of_target(view: PublicView) -> dict[str, Any]:
+def _of_target(view: PublicView) -> JsonObject:
     if view.rating.target.url is None or view.address() is None:
         return {}
     described = link(view.address(), "application/json", f"{view.subject}: {view.message}") | _freshness(view)
     return {"anchor": view.rating.target.url, "describedby": [described]}
 
 
-def _of_rating(view: PublicView) -> dict[str, Any]:
+def _of_rating(view: PublicView) -> JsonObject:
     if view.address() is None:
         return {}
     about_link = {"about": [{"href": view.rating.target.url}]} if view.rating.target.url else {}

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.document import Json
+
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _NOT_PLAIN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 """Words that YAML 1.1 does not read as texts."""
@@ -28,7 +30,7 @@ def json_text(value: Any) -> str:
     return json.dumps(value, indent=2, allow_nan=False).replace("<", "\\u003c") + "\n"
 
 
-def yaml_text(value: Mapping[str, Any]) -> str:
+def yaml_text(value: Json) -> str:
     """Write an object as a YAML document; raises `ValueError` if it holds NaN or an infinity."""
     return "\n".join(_lines(value)) + "\n"
 

@@ -6,15 +6,13 @@ read here: the letter, the service, the date, the methodology, and whether the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 from urllib.parse import quote
 
-from assay.document import RatingDocument, read_rating
+from assay.document import Json, JsonObject, RatingDocument, read_rating
 from assay.explain import TOO_FEW, TOO_FEW_CODE, letter_words, request_in_words
 from assay.model import MODEL_SETTINGS, Letter
 from reports.methods import report_of
@@ -27,7 +25,7 @@ FACE = (
 """Fields of a document that embeds show."""
 
 
-def face(document: Mapping[str, Any]) -> dict[str, Any]:
+def face(document: Json) -> JsonObject:
     """Return the fields of a document that embeds show, so that caches stay small; of reasons, only the codes."""
     reasons = {"reasons": [{"code": code} for code in read_rating(document).reason_codes]}
     return {field: document[field] for field in FACE if field in document} | reasons
@@ -48,7 +46,7 @@ class State(StrEnum):
 class PublicView:
     """A rating as embeds show it, or the absence of a rating."""
 
-    document: Mapping[str, Any] | None
+    document: Json | None
     """The stored rating; ``None`` if none was published or the reader may not see it, which look the same."""
     now: datetime
     """Time at which the rating is shown, with its time zone; age and expiry are relative to it."""
@@ -192,7 +190,7 @@ class PublicView:
         return "/".join([self.base_url, "v1", "ratings", quote(self.rating.id, safe=""), *([file] if file else [])])
 
     @cached_property
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Json:
         """All facts as one flat object of JSON values, the same in every embed."""
         return {
             "status": self.state.value,
@@ -216,7 +214,7 @@ class PublicView:
         }
 
     @property
-    def known_facts(self) -> Mapping[str, Any]:
+    def known_facts(self) -> Json:
         """The facts that are not ``None``."""
         return {name: value for name, value in self.facts.items() if value is not None}
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
+from assay.document import Json
 from assay.errors import UnknownName
 from assay.plug_ins import plug_ins
 from reports.formats import html, json, markdown, terminal
@@ -31,7 +31,7 @@ class Format:
     """Value of the header ``Content-Type``."""
     suffix: str
     """Suffix of file names and addresses, with its dot."""
-    render: Callable[[Mapping[str, Any]], str]
+    render: Callable[[Json], str]
     """Writes the rating document (a mapping) as text; must not fail on absent fields. `reports.reading.read` returns
     all that a report shows of a document."""
 
@@ -64,6 +64,6 @@ def format_named(name: str) -> Format:
     return installed_formats()[name]
 
 
-def render(format_name: str, document: Mapping[str, Any]) -> str:
+def render(format_name: str, document: Json) -> str:
     """Write a rating document in a format; raise `UnknownName` if there is no such format."""
     return format_named(format_name).render(document)

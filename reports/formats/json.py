@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from assay.document import Json
 from reports.reading import in_words
 from reports.view import RESIDUALS
 
@@ -37,7 +38,7 @@ _RANK = {key: rank for rank, key in enumerate(ORDER)}
 _HIDDEN = re.compile("[\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 
 
-def render(document: Mapping[str, Any]) -> str:
+def render(document: Json) -> str:
     """Write the whole document as stored, with an added field ``in_words``.
 
     NaN and infinity, which JSON has no word for, become ``null``.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
+from assay.document import Json
 from reports import outline, tables
 from reports.reading import Component, RatingView, read
 from reports.view import ReasonView, Table
@@ -15,7 +15,7 @@ _CODE = re.compile(r"[a-z0-9-]+")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 
-def render(document: Mapping[str, Any]) -> str:
+def render(document: Json) -> str:
     """Write the rating as GitHub-flavoured Markdown, with every text from elsewhere escaped."""
     return "\n\n".join(part for part in _parts(read(document)) if part) + "\n"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
 
+from assay.document import Json
 from assay.explain import chance
 from assay.model import Letter
 from reports import outline, tables
@@ -29,7 +29,7 @@ _WORD = re.compile(r"\S*\d %\S*|\S+")  # a number and its percent sign stay on o
 
 
 def render(
-    document: Mapping[str, Any],
+    document: Json,
     *,
     colour: bool = False,
     columns: int = COLUMNS,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
+from assay.document import Json
 from assay.methods import method_of
 from assay.plug_ins import plug_ins
 from reports.method_report import MethodReport
@@ -53,7 +53,7 @@ def installed_reports() -> Mapping[str, MethodReport]:
     return reports
 
 
-def report_of(document: Mapping[str, Any]) -> MethodReport:
+def report_of(document: Json) -> MethodReport:
     """Return the report of the method that made a rating; by default, what all methods share."""
     method = method_of(document)
     report = installed_reports().get(str(document.get("method")))

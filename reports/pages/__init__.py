@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
+from assay.document import Json
 from reports.pages.composition import composition_page
 from reports.pages.page import Page, page_html, page_markdown
 from reports.pages.suite import suite_page
@@ -18,10 +19,10 @@ PageFormat = Literal["html", "markdown"]
 
 MEDIA_TYPES: Mapping[PageFormat, str] = {"html": "text/html; charset=utf-8", "markdown": "text/markdown; charset=utf-8"}
 
-_READ: Mapping[str, Callable[[Mapping[str, Any]], Page]] = {"suite": suite_page, "composition": composition_page}
+_READ: Mapping[str, Callable[[Json], Page]] = {"suite": suite_page, "composition": composition_page}
 _WRITE: Mapping[PageFormat, Callable[[Page], str]] = {"html": page_html, "markdown": page_markdown}
 
 
-def render_page(form: PageFormat, kind: Literal["suite", "composition"], document: Mapping[str, Any]) -> str:
+def render_page(form: PageFormat, kind: Literal["suite", "composition"], document: Json) -> str:
     """Write the document of a suite or composition as a page; absent fields are left out."""
     return _WRITE[form](_READ[kind](document))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
+from assay.document import JsonObject
 from reports.embeds import Embed, PublicView
 from service.http.openapi.responses import FRESHNESS, NOT_MODIFIED
 
 RATED_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
-EXAMPLE: dict[str, Any] = {
+EXAMPLE: JsonObject = {
     "id": "rat_01KA8Z6M3YQ8V5T2N7R4W9X0CD",
     "letter": "DSBS",
     "declared": True,
@@ -33,7 +33,7 @@ def operation(prefix: str, form: Embed) -> str:
     return prefix + "".join(part.capitalize() for part in re.split(r"[.-]", form.file))
 
 
-def answers(form: Embed) -> dict[int | str, dict[str, Any]]:
+def answers(form: Embed) -> dict[int | str, JsonObject]:
     """Return the OpenAPI responses of an embed's operation, with an example."""
     example = PublicView(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public")
     essence = form.media_type.partition(";")[0]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
+from assay.document import JsonObject
 from service.http.openapi.common_schemas import ResponseModel
 
 
@@ -23,13 +24,13 @@ class MethodView(MethodSummary):
     """A method that measures bias, with the schema of its specification."""
 
     description: str
-    schema_: Annotated[dict[str, Any], Field(alias="schema")]
+    schema_: Annotated[JsonObject, Field(alias="schema")]
     """JSON Schema of a request's `experiment`."""
     attributes: list[str]
     """Attributes of the catalog that the method can test without words of your own."""
     languages: dict[str, str] | None
     """Valid values of `languages` with their English names, common languages first; null without this field."""
-    example: dict[str, Any]
+    example: JsonObject
     """A specification with every default filled in."""
     expected_probes: int
     """Number of questions of the example if it is decided at the first look."""
@@ -82,7 +83,7 @@ class ProtocolView(ResponseModel):
     needs_secret: bool
     reproducible: bool
     """False if a later call can reach another service."""
-    settings_schema: dict[str, Any]
+    settings_schema: JsonObject
     """JSON Schema of a target's `settings`."""
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-_TEXTS: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("field_texts.toml").read_text("utf-8"))
+from assay.document import Json, JsonObject
+
+_TEXTS: Json = tomllib.loads(files(__package__).joinpath("field_texts.toml").read_text("utf-8"))
 
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"^(?=\S)([\w, ]+?)(?: : .*)?\n((?: {4}.*\n?)+)", re.MULTILINE)
 
 
-def described(schema: dict[str, Any], documented: object) -> dict[str, Any]:
+def described(schema: JsonObject, documented: object) -> JsonObject:
     """Add a title, a description and a group (``x-group``) to each field of a schema and of its nested schemas.
 
     Parameters

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
+from assay.document import JsonObject
 from assay.evidence.jwks import encode
 from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
 from store.security.signing import PublicKey
@@ -43,7 +44,7 @@ class ProofView(ResponseModel):
 
     rating: str
     seq: int
-    observation: dict[str, Any]
+    observation: JsonObject
     """The question with its reply. Its canonical JSON is the leaf of the tree."""
     leaf_index: int
     """Position in the evidence, from 0, in the order of the experiment."""

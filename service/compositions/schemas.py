@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.composition.compatibility import FEWEST, MOST
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from service.http.openapi.common_schemas import (
     Instant,
@@ -79,7 +80,7 @@ class LinkView(ResponseModel):
     place: int
     """Position in the chain, from 1."""
     rating: LinkRating
-    target: dict[str, Any]
+    target: JsonObject
     """Name, kind, protocol, address and digest at the time of the rating."""
     target_id: str | None
     """Id of the target in the request."""
@@ -139,7 +140,7 @@ class PredictionView(ResponseModel):
     probabilities: dict[str, float]
     emits_other: bool
     """Whether a service before the last can lose the value; the following services were not measured on such text."""
-    components: list[dict[str, Any]]
+    components: list[JsonObject]
     """One component for each path through the chain, such as a middle language."""
 
 
@@ -159,7 +160,7 @@ class Verification(ResponseModel):
     """Whether the request would be accepted now."""
     why: str | None
     """The reason why it would not be accepted."""
-    body: dict[str, Any]
+    body: JsonObject
 
 
 class CompositionView(ResponseModel):
@@ -197,10 +198,10 @@ class CompositionView(ResponseModel):
     created_at: Instant
 
 
-def shown(row: StoredComposition, *, is_owner: bool) -> dict[str, Any]:
+def shown(row: StoredComposition, *, is_owner: bool) -> JsonObject:
     """Build the view of a composition; only its owner gets the ids of targets and the verification."""
     chain = [{**link, "target_id": None} for link in row.document["chain"]]
-    hidden: dict[str, Any] = {} if is_owner else {"verification": None, "chain": chain}
+    hidden: JsonObject = {} if is_owner else {"verification": None, "chain": chain}
     dated = {"visibility": row.visibility, "created_at": instant(row.created_at)}
     return {"id": row.id, **row.document, **hidden, **dated}
 
@@ -208,6 +209,6 @@ def shown(row: StoredComposition, *, is_owner: bool) -> dict[str, Any]:
 class CompositionList(ResponseModel):
     """One page of compositions, newest first."""
 
-    items: list[dict[str, Any]]
+    items: list[JsonObject]
     """Compositions, as in `GET /v1/compositions/{id}`."""
     next_cursor: str | None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.canonical import described_digest
 from assay.composition.compatibility import MOST, Incompatible
 from assay.composition.document import MEASURED, check_chain, composition_document
 from assay.composition.prediction.measured_service import read_evidence
 from assay.composition.wording import note
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.model import Kind, Observation
@@ -159,7 +159,7 @@ async def _recorded(service: Service, chosen: Sequence[ChosenRating]) -> list[li
 
 
 # ---------------------------------------------------------------------------- views
-def _link(number: int, link: ChosenRating, now: int) -> dict[str, Any]:
+def _link(number: int, link: ChosenRating, now: int) -> JsonObject:
     rating = link.rating
     target_fields = ("name", "kind", "protocol", "url", "digest")
     return {
@@ -202,7 +202,7 @@ LONGEST_NAME = 200
 Parts = Sequence[tuple[StoredRating, StoredTarget | None]]
 
 
-async def verification(service: Service, tenant: str, parts: Parts) -> dict[str, Any]:
+async def verification(service: Service, tenant: str, parts: Parts) -> JsonObject:
     """Return the request that measures a chain, and whether it would be accepted from `tenant`.
 
     `parts` are the ratings of the services, first to last, with the saved targets that the composition names.
@@ -214,7 +214,7 @@ async def verification(service: Service, tenant: str, parts: Parts) -> dict[str,
         if target is None and rating.tenant == tenant and rating.target_id is not None
     }
     saved = await service.database.read(targets.named, tenant, owned)
-    links: list[dict[str, Any]] = []
+    links: list[JsonObject] = []
     for index, (rating, target) in enumerate(parts):
         last = index == len(parts) - 1
         saved_target = target or (saved.get(rating.target_id or "") if rating.tenant == tenant else None)
@@ -234,7 +234,7 @@ async def verification(service: Service, tenant: str, parts: Parts) -> dict[str,
 
 def _links(
     rating: StoredRating, saved_target: StoredTarget | None, path: list[str], *, is_owner: bool
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """Return a service as links of a chain: by the id of its saved target, or by its rated description.
 
     A service that is a chain itself is replaced by its links; its last link gets `path`.
@@ -257,7 +257,7 @@ def _links(
     return [_with_path(described, path)]
 
 
-def _inner(link: Mapping[str, Any], *, is_owner: bool) -> dict[str, Any]:
+def _inner(link: Json, *, is_owner: bool) -> JsonObject:
     """Return a link of a rated chain: by id if it names a target of the caller, otherwise described."""
     path = list(link.get("path") or ())
     if link.get("id") and is_owner:
@@ -266,7 +266,7 @@ def _inner(link: Mapping[str, Any], *, is_owner: bool) -> dict[str, Any]:
     return _with_path({name: link[name] for name in names if name in link}, path)
 
 
-def _with_path(link: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
+def _with_path(link: Json, path: Sequence[str]) -> JsonObject:
     return {**link, "path": list(path)} if path else dict(link)
 
 
@@ -285,7 +285,7 @@ def _middle(parts: Parts, index: int) -> str:
     return str(language or next(iter(by_part[index]), "es"))
 
 
-def _experiment(parts: Parts) -> dict[str, Any]:
+def _experiment(parts: Parts) -> JsonObject:
     """Return the experiment: the first service's, in the last service's languages, if all have the same method."""
     first, last = parts[0][0], parts[-1][0]
     experiment = dict(last.rating.experiment or {"method": last.method, "attribute": last.attribute})
@@ -295,7 +295,7 @@ def _experiment(parts: Parts) -> dict[str, Any]:
     return {name: value for name, value in experiment.items() if value is not None}
 
 
-async def _why_not(service: Service, tenant: str, body: Mapping[str, Any]) -> str | None:
+async def _why_not(service: Service, tenant: str, body: Json) -> str | None:
     target = {"base_url": "", "limits": {}, **body["target"], "secret": None}
     if len(target["settings"]["links"]) > MOST:
         return f"the chain has {len(target['settings']['links'])} services in all; at most {MOST} can be called in one"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from service.container import Service, ServiceDependency
 from service.corpora import service as validation
@@ -52,7 +53,7 @@ router = APIRouter(prefix="/v1/corpora", tags=["corpora"], route_class=StrictRou
 
 PICTURE_TYPES = dict.fromkeys(MEDIA_TYPES.values())
 
-_PICTURE: dict[str, Any] = {
+_PICTURE: JsonObject = {
     "requestBody": {
         "required": True,
         "description": f"The file itself, of at most {MOST_BYTES // 10**6} MB.",
@@ -64,7 +65,7 @@ CORPUS_LINKS = leads_to("corpus_id", "getCorpus", "changeCorpus", "removeCorpus"
 CORPUS_LINKS |= leads_to("corpus_id", "addCorpusItems", "listCorpusItems")
 
 
-def kept(description: str, *statuses: int) -> dict[str, Any]:
+def kept(description: str, *statuses: int) -> JsonObject:
     """Return the arguments of a route that adds items, and the statuses of its further errors."""
     route = created(KeptItemsView, description, may_exist=True)
     return {**route, "responses": route["responses"] | returns(ETAG, status=201) | fails(*statuses)}
@@ -280,7 +281,7 @@ async def _shown(service: Service, row: StoredCorpus, tenant: str, headers: dict
 
 CSV = "text/csv"
 
-_TABLE: dict[str, Any] = {
+_TABLE: JsonObject = {
     "requestBody": {
         "required": True,
         "description": "CSV (UTF-8, commas, a header) with a column `text`; `group_term`, `attribute_term` and `note` "

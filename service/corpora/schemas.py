@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from assay.canonical import digest_of
 from assay.catalog.stereotypes import LISTS, StereotypeWords
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.methods.shared.terms.sentence_generation import Family
 from service.http.conditional import entity_tag
@@ -223,7 +224,7 @@ class CorpusLine(ResponseModel):
 class CorpusView(CorpusLine):
     """A corpus, with the words of its specification."""
 
-    words: dict[str, Any] | None
+    words: JsonObject | None
     """Words of the specification; every reader of the corpus may use them."""
 
     @classmethod
@@ -249,7 +250,7 @@ class ItemView(ResponseModel):
     term: str | None
     """Term for the thing that the picture shows."""
     source: ItemSource
-    provenance: dict[str, Any]
+    provenance: JsonObject
     """Origin of the item: the author, the prompt and the job of a generated item; the earlier texts of an edited item
     in `edited_from`."""
     created_at: Instant
@@ -349,7 +350,7 @@ class CoverageView(ResponseModel):
     """Number of items by source."""
 
     @classmethod
-    def of(cls, counted: Iterable[tuple[str | None, str, int]], words: Mapping[str, Any] | None) -> Self:
+    def of(cls, counted: Iterable[tuple[str | None, str, int]], words: Json | None) -> Self:
         """Build the view from counts by term and source, and the words of the corpus's specification."""
         by_term: dict[str | None, int] = {}
         sources: dict[str, int] = {}

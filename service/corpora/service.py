@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.catalog.shipped import specifications as shipped
 from assay.catalog.stereotypes import StereotypeWords
+from assay.document import Json, JsonObject
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods.shared.terms.sentences import Sentence
 from assay.references import FoundCorpus, NamedCorpus
@@ -104,7 +105,7 @@ def checked_sentences(corpus: StoredCorpus, sent: Sequence[SentenceItem | Pictur
     """Validate new sentences of a corpus; name each refused one, up to `MAX_ERRORS`, in one problem."""
     words = None if corpus.rules is None else words_of(corpus.rules)
     new: list[NewItem] = []
-    errors: list[Mapping[str, Any]] = []
+    errors: list[Json] = []
     for index, item in enumerate(sent):
         try:
             new.append(_sentence(words, item))
@@ -252,7 +253,7 @@ def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem
     )
 
 
-def _noted(note: str | None) -> dict[str, Any]:
+def _noted(note: str | None) -> JsonObject:
     return {} if note is None else {"note": note}
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay.catalog.stereotypes import StereotypeWords
+from assay.document import JsonObject
 from assay.errors import OutOfBounds, SpecificationError
 from service.container import Service
 from service.corpora.schemas import WritingRequest, named
@@ -44,7 +45,7 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
     author = await resolve_target(service, caller, body.author, "author")
     with located("author"):
         check_language_model(author)
-    experiment: dict[str, Any] = {
+    experiment: JsonObject = {
         "corpus": corpus.id,
         "specification": reference,
         "words": specifications.dump_words(words),

@@ -26,6 +26,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from assay.bounds import invisible_in
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from service.http.conditional import not_modified
 from service.http.problems import Problem
@@ -96,20 +97,18 @@ def check_name(name: str) -> str:
     return name
 
 
-def write_json(value: BaseModel | Mapping[str, Any]) -> bytes:
+def write_json(value: BaseModel | Json) -> bytes:
     """Serialise as JSON in ASCII, because a target's reply may hold lone surrogates, which UTF-8 cannot encode."""
     plain = methodcaller("model_dump", by_alias=True)
     return json.dumps(value, separators=(",", ":"), allow_nan=False, default=plain).encode("ascii")
 
 
-def json_response(
-    value: BaseModel | Mapping[str, Any], *, status: int = 200, headers: Mapping[str, str] | None = None
-) -> Response:
+def json_response(value: BaseModel | Json, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a response with `value` as JSON."""
     return Response(write_json(value), status, dict(headers or {}), "application/json")
 
 
-def tagged(value: BaseModel | Mapping[str, Any], etag: str) -> Response:
+def tagged(value: BaseModel | Json, etag: str) -> Response:
     """Return a response with `value` as JSON, which the caller may keep and must check before it is used again."""
     return json_response(value, headers={"ETag": etag, "Cache-Control": "private, no-cache"})
 
@@ -198,10 +197,10 @@ def _pointer(path: _Path) -> str:
     return pointer_to(*reversed(parts))
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
     if len(pairs) > MAX_KEYS:
         _refuse("", f"an object has {len(pairs):,} keys; at most {MAX_KEYS:,} are allowed")
-    result: dict[str, Any] = {}
+    result: JsonObject = {}
     for key, value in pairs:
         if key in result:
             _refuse("", f"the key {key[:80]!r} appears twice in one object")

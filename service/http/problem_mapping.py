@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.methods import every_method, method_name
 from assay.methods.association.comparison import NotComparable
@@ -170,7 +171,7 @@ def _query_fields(route: Any) -> set[str]:
     return {name for kind in types.values() for name in _fields_at([kind], ())} or set(types)
 
 
-def _place(error: dict[str, Any], body: Any) -> dict[str, str]:
+def _place(error: JsonObject, body: Any) -> dict[str, str]:
     """Return the place of a validation error, without the union tags that pydantic inserts."""
     where, *parts = error["loc"]
     if where != "body":

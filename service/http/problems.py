@@ -19,6 +19,8 @@ from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from assay.document import Json, JsonObject
+
 MEDIA_TYPE = "application/problem+json"
 
 T = TypeVar("T")
@@ -64,7 +66,7 @@ class Problem(HTTPException):
         code: str,
         detail: str | None = None,
         *,
-        errors: Sequence[Mapping[str, Any]] = (),
+        errors: Sequence[Json] = (),
         headers: Mapping[str, str] | None = None,
         **more: Any,
     ) -> None:
@@ -122,9 +124,9 @@ def _reached_at(scheme: str, host: str | None, server: tuple[Any, ...] | None, r
     return str(URL(scope=scope)).rstrip("/")
 
 
-def document(request: Request, problem: Problem) -> dict[str, Any]:
+def document(request: Request, problem: Problem) -> JsonObject:
     """Return the problem document (RFC 9457, section 3)."""
-    fields: dict[str, Any] = {
+    fields: JsonObject = {
         "type": f"{base_url(request)}/problems/{problem.kind.code}",
         "title": problem.kind.title,
         "status": problem.status_code,

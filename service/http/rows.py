@@ -12,7 +12,7 @@ import binascii
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, Signature
@@ -21,6 +21,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from fastapi import Depends, Query, Request, Response
 from pydantic import BaseModel, Field, create_model
 
+from assay.document import Json, JsonObject
 from service.http.authentication import Caller
 from service.http.json import json_response
 from service.http.openapi.common_schemas import ListModel, QueryModel
@@ -45,7 +46,7 @@ class PageQuery(QueryModel):
         str | None, Field(max_length=400, description="Start of the page, copied unchanged from the Link header.")
     ] = None
 
-    def filters(self) -> dict[str, Any]:
+    def filters(self) -> JsonObject:
         """Return the filters: every parameter except `limit`, `cursor` and `fields`."""
         return self.model_dump(exclude={"limit", "cursor", "fields"})
 
@@ -84,13 +85,13 @@ class Page(Generic[Row]):
         return cls(rows[:limit], key(rows[:limit][-1]) if more else None)
 
 
-def make_cursor(key: Key, list_name: str, filters: Mapping[str, Any]) -> str:
+def make_cursor(key: Key, list_name: str, filters: Json) -> str:
     """Return the cursor of a page, valid for this list and these filters only."""
     text = json.dumps([*key, _checksum(list_name, filters)], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
+def open_cursor(cursor: str, list_name: str, filters: Json) -> Key:
     """Parse a cursor of `make_cursor`; raise ``bad-cursor`` if it was made for another list or other filters."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
@@ -111,7 +112,7 @@ class ListReader:
     parts: HttpParts
 
     def response(
-        self, query: PageQuery, list_name: str, page: Page[Any], items: Sequence[BaseModel | Mapping[str, Any]]
+        self, query: PageQuery, list_name: str, page: Page[Any], items: Sequence[BaseModel | Json]
     ) -> Response:
         """Return the views of a page's rows, with ``Link`` to the next page."""
         headers, cursor = dict[str, str](), None
@@ -125,7 +126,7 @@ class ListReader:
         self,
         query: PageQuery,
         list_name: str,
-        view: Callable[[Any], BaseModel | Mapping[str, Any]],
+        view: Callable[[Any], BaseModel | Json],
         read: Callable[..., Sequence[Any]],
         *arguments: Any,
         key: Callable[[Any], Key] = newest_first,
@@ -146,7 +147,7 @@ async def list_reader(request: Request, parts: PartsDependency) -> ListReader:
 Lists = Annotated[ListReader, Depends(list_reader)]
 
 
-def lists_of(view: type[BaseModel], description: str) -> dict[str, Any]:
+def lists_of(view: type[BaseModel], description: str) -> JsonObject:
     """Return the arguments of a route that returns one page of a list of views."""
     return {"response_model": _list_model(view, description)}
 
@@ -158,7 +159,7 @@ def _list_model(view: type[BaseModel], description: str) -> type[BaseModel]:
     return create_model(name, __base__=ListModel[view], __doc__=description, __module__=__name__)  # type: ignore[valid-type]
 
 
-def _checksum(list_name: str, filters: Mapping[str, Any]) -> str:
+def _checksum(list_name: str, filters: Json) -> str:
     text = json.dumps([list_name, dict(filters)], sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
 

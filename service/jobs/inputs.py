@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from assay.catalog.shipped import specifications as shipped
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import generator
 from assay.methods import AnyMethod, every_method, method_name
@@ -31,7 +31,7 @@ from service.uploads.service import UPLOADED, decisions_of, find_upload, rows_of
 from store.corpora import materials, specifications, uploads
 
 
-async def without_rows(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
+async def without_rows(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
     """Insert the stored inputs that an experiment names, except the rows of a table."""
     names = method.references()
     with located("experiment"):
@@ -54,7 +54,7 @@ async def without_rows(service: Service, tenant: str, method: AnyMethod, target:
     return method
 
 
-async def reading_of(service: Service, tenant: str, rows: NamedRows) -> dict[str, Any]:
+async def reading_of(service: Service, tenant: str, rows: NamedRows) -> JsonObject:
     """Return as ``reading`` what the sender of an experiment's table said about its form, or nothing.
 
     The same bytes with another declared form are another table.
@@ -95,9 +95,7 @@ async def _find_words(service: Service, tenant: str, named_words: NamedWords, me
     return tuple(words)
 
 
-def chosen_rows(
-    rows: Sequence[Mapping[str, Any]], named_rows: NamedRows, rng: np.random.Generator
-) -> tuple[Mapping[str, Any], ...]:
+def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Generator) -> tuple[Json, ...]:
     """Return the named rows of a table: all of them, or a random part in the table's order.
 
     Raises `UnknownName` for a column that the table lacks, or values that no row has.
@@ -114,7 +112,7 @@ def chosen_rows(
     return tuple(fitting[index] for index in np.sort(rng.permutation(len(fitting))[: named_rows.max_rows]))
 
 
-async def _with_trials(service: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any]) -> AnyMethod:
+async def _with_trials(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
     if not method.takes_trials:
         able = " or ".join(method_name(method_class) for method_class in every_method() if method_class.takes_trials)
         raise SpecificationError(f"uploaded answers are for {able}; {method.method} asks its own questions", "kind")

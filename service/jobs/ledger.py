@@ -14,6 +14,7 @@ from typing import Any
 
 from starlette.responses import StreamingResponse
 
+from assay.document import Json, JsonObject
 from service.http.openapi.common_schemas import instant
 from store.core.database import AsyncDatabase, Connection
 from store.formats.refusal import NotInstalled
@@ -93,9 +94,7 @@ def csv_file(
     return _download(lines(), "text/csv; charset=utf-8", f"{name}.csv")
 
 
-def jsonl_file(
-    name: str, rows: AsyncIterator[Sequence[Any]], record: Callable[[Any], dict[str, Any]]
-) -> StreamingResponse:
+def jsonl_file(name: str, rows: AsyncIterator[Sequence[Any]], record: Callable[[Any], JsonObject]) -> StreamingResponse:
     """Stream pages of rows as JSON lines, saved as a file."""
 
     async def lines() -> AsyncIterator[str]:
@@ -105,11 +104,11 @@ def jsonl_file(
     return _download(lines(), "application/jsonl", f"{name}.jsonl")
 
 
-def _json_lines(records: Iterable[Mapping[str, Any]]) -> str:
+def _json_lines(records: Iterable[Json]) -> str:
     return "".join(json.dumps(record, allow_nan=False) + "\n" for record in records)
 
 
-def _record(row: StoredObservation) -> dict[str, Any]:
+def _record(row: StoredObservation) -> JsonObject:
     metadata = {"attempts": row.attempts, "elapsed_ms": row.elapsed_ms, "recorded_at": instant(row.recorded_at)}
     return {"seq": row.seq, **row.observation.as_json(), **metadata}
 

@@ -15,6 +15,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
+from assay.document import JsonObject
 from service.container import Service, ServiceDependency
 from service.http.authentication import Caller, Poller, Reader, Writer
 from service.http.conditional import none_match
@@ -58,7 +59,7 @@ JOB_LINKS = leads_to("job_id", "getJob", "followJob", "cancelJob", "listObservat
 RATING_PLACED = returns(ACCEPTED, status=202, links=JOB_LINKS)
 RATING_LINK = leads_to("rating_id", "getRating", pointer="/rating/id")
 
-JOB_PLACED: dict[str, Any] = {
+JOB_PLACED: JsonObject = {
     "status_code": 202,
     "response_model": JobView,
     "response_description": "Accepted; 200 instead if the job ended within the requested wait.",

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, Tag, ValidatorFunctionWrapHandler, WrapValidator
 
+from assay.document import JsonObject
 from assay.model import service_said
 from assay.rating.plan import Plan
 from service.http.openapi.common_schemas import (
@@ -45,7 +46,7 @@ AnyTarget = Annotated[
 class UnnamedExperiment:
     """An experiment without a method; the target's kind decides the method (`service.jobs.service`)."""
 
-    fields: dict[str, Any]
+    fields: JsonObject
 
 
 def _named_or_not(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
@@ -195,12 +196,12 @@ class JobView(ResponseModel):
     heartbeat_at: Instant | None
     """Time of the worker's last heartbeat."""
     deadline_at: Instant
-    target: dict[str, Any]
+    target: JsonObject
     """The target at the time of the request, without its secret."""
     target_id: str | None
-    author: dict[str, Any] | None
+    author: JsonObject | None
     """The service that writes the sentences or draws the images; null if nothing is generated."""
-    experiment: dict[str, Any] | None
+    experiment: JsonObject | None
     """The full specification, with defaults filled in; null for a probe. For a re-rating the rating and version, for a
     challenge the domain, for writing the corpus and the wanted sentences."""
     seed: int | None
@@ -215,7 +216,7 @@ class JobView(ResponseModel):
     rating: RatingLink | None
     result: Any
     """Result of a probe, a re-rating, a challenge or of writing; null for a rating."""
-    error: dict[str, Any] | None
+    error: JsonObject | None
     """The reason of a failure: a problem document. `service_said` is the target's own error message, cleaned, cut to
     300 characters, if it gave one."""
     links: dict[str, str]
@@ -247,7 +248,7 @@ class JobView(ResponseModel):
         )
 
 
-def _revealed(job: Job) -> dict[str, Any] | None:
+def _revealed(job: Job) -> JsonObject | None:
     """Return the experiment; held-back material is shown only in a rating, and not when a job was cancelled."""
     if job.experiment is None or job.rating_id is not None:
         return job.experiment
@@ -274,7 +275,7 @@ def _wait_of(job: Job) -> JobWait | None:
 class JobLine(JobView):
     """A job in a list, without the long lists of its experiment."""
 
-    experiment: dict[str, Any] | None
+    experiment: JsonObject | None
     """The specification without the parts counted in `left_out`."""
     left_out: dict[str, int]
     """Long parts of `experiment`, which only the job itself shows, and their sizes: `{"sentences": 10000}`."""
@@ -297,7 +298,7 @@ class ObservationView(ResponseModel):
     """Number of the observation, in the order of recording."""
     unit: str
     """Name of the question within the job."""
-    ask: dict[str, Any]
+    ask: JsonObject
     """The question; `asks` names its kind."""
     value: Any
     """The reply."""
@@ -326,7 +327,7 @@ class EventView(ResponseModel):
     job: str
     type: str
     at: Instant
-    data: dict[str, Any]
+    data: JsonObject
 
 
 def seconds_left(job: Job, now_s: float) -> int | None:

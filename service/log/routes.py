@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from assay.document import JsonObject
 from assay.evidence.checkpoint import ED25519, BadCheckpoint, Checkpoint, is_signed_by, read_note
 from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
 from service.certificates.service import signing_key
@@ -142,14 +143,14 @@ _SIZE, _HASH = "(0|[1-9][0-9]{0,17})", "[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
 _PATTERN = (
     rf"^old {_SIZE}\n({_HASH}\n){{0,63}}\n[!-~]+\n{_SIZE}\n{_HASH}\n([ -~]+\n)*\n(\u2014 [!-~]+ [A-Za-z0-9+/=]+\n)+$"
 )
-_BODY: dict[str, Any] = {
+_BODY: JsonObject = {
     "requestBody": {
         "required": True,
         "description": "The line `old N`, the consistency proof, an empty line, and the signed checkpoint.",
         "content": {"text/plain": {"schema": {"type": "string", "pattern": _PATTERN}}},
     }
 }
-_CONFLICT: dict[int | str, dict[str, Any]] = {
+_CONFLICT: dict[int | str, JsonObject] = {
     409: {
         "description": "The old size is not that of the latest cosigned checkpoint, whose size is the body.",
         "content": {SIZE_TYPE: {"schema": {"type": "string"}}},

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
+from assay.document import JsonObject
 from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
 from service.http.rows import MAX_ROWS
 from store.ratings.log import Consistency, Inclusion, LogEntry
@@ -83,7 +84,7 @@ class LogEntryView(ResponseModel):
 
     position: int
     event: Literal["published", "withdrawn"]
-    entry: dict[str, Any]
+    entry: JsonObject
     leaf: Hash
     logged_at: Instant
 

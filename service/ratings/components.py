@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from assay.document import ReasonDocument
+from assay.document import JsonObject, ReasonDocument
 from assay.methods import every_method
 from assay.model import Letter
 from service.http.openapi.common_schemas import LetterName
@@ -55,9 +55,9 @@ def _annotation(hint: Any) -> Any:
 
 
 if TYPE_CHECKING:
-    AnyComponent = dict[str, Any]
-    AnyAggregation = dict[str, Any]
-    ReasonView = dict[str, Any]
+    AnyComponent = JsonObject
+    AnyAggregation = JsonObject
+    ReasonView = JsonObject
 else:  # at run time, installed plug-ins can add methods
     AnyComponent = reduce(or_, dict.fromkeys(model_of(method.COMPONENT) for method in every_method()))
     AnyAggregation = reduce(or_, dict.fromkeys(model_of(method.AGGREGATION) for method in every_method()))

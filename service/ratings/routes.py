@@ -6,13 +6,14 @@ import asyncio
 import base64
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 
 import assay
 from assay.canonical import digest_of
+from assay.document import Json, JsonObject
 from assay.methods.association.comparison import comparison_document
 from assay.model import MODEL_SETTINGS
 from assay.rating.difference import difference
@@ -64,7 +65,7 @@ router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRou
 TAGGED_AND_RATED = returns(ETAG | RATED)
 
 
-def download(media_type: str, headers: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def download(media_type: str, headers: Json | None = None) -> JsonObject:
     """Return the arguments of a route for a file about a rating."""
     responses = returns({**(headers or {}), **RATED}, media_type)
     return {"response_class": Response, "dependencies": DOWNLOAD, "responses": responses}
@@ -366,7 +367,7 @@ def headers_of_both(before: StoredRating, after: StoredRating) -> dict[str, str]
     }
 
 
-def _candidate(rating: StoredRating) -> dict[str, Any]:
+def _candidate(rating: StoredRating) -> JsonObject:
     settings = rating.target.get("settings") or {}
     return {
         "method": rating.method,

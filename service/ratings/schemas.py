@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from service.http.openapi.common_schemas import (
     Instant,
@@ -139,7 +140,7 @@ class RatingView(ResponseModel):
     """Probability from which a letter is declared."""
     delta: float | None = None
     """Largest effect that counts as unbiased, in the method's effect size."""
-    experiment: dict[str, Any] | None = None
+    experiment: JsonObject | None = None
     """The method's specification, with its defaults filled in."""
     components: list[AnyComponent]
     """The measured parts, such as a middle language or a template; each method has its own tables. In `effects`,
@@ -280,7 +281,7 @@ class ComparedRating(ResponseModel):
     evidence_digest: str
     missing: list[str]
     """Words without a vector."""
-    hidden: list[dict[str, Any]]
+    hidden: list[JsonObject]
     """Effects that a mean can hide, each with `kind`, `name`, `effect` and `limit`; none before methodology 1.3.0."""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag
 
+from assay.document import JsonObject
 from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
 from service.jobs.schemas import RatingRequest
 from service.suites.schemas import SuiteRequest
@@ -71,7 +72,7 @@ class ScheduleView(ResponseModel):
 
     id: str
     name: str
-    request: dict[str, Any]
+    request: JsonObject
     cron: str | None
     interval_s: int | None
     paused: bool

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field
 
 from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.catalog.specification import Specification
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel
 from service.http.rows import PageQuery
@@ -113,4 +114,4 @@ class SpecificationLine(ResponseModel):
 class SpecificationView(SpecificationLine):
     """A specification with its words."""
 
-    words: dict[str, Any]
+    words: JsonObject

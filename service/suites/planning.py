@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.bounds import refuse_repeats
 from assay.catalog.values import USUAL
+from assay.document import Json, JsonObject
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
@@ -42,7 +43,7 @@ class OmittedCell:
     field: str | None
     service: int = 0
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the JSON that is stored with the suite."""
         return {**vars(self.cell), "reason": self.reason, "service": self.service}
 
@@ -60,7 +61,7 @@ class PlannedCell:
 class Plan:
     """The orders of a suite, service by service, and its invalid combinations."""
 
-    request: Mapping[str, Any]
+    request: Json
     targets: tuple[ResolvedTarget, ...]
     planned: tuple[PlannedCell, ...]
     omitted: tuple[OmittedCell, ...]
@@ -126,11 +127,11 @@ def _cells_of(body: SuiteRequest, kind: Kind, before: int) -> list[Cell]:
     return cells
 
 
-def as_asked(body: SuiteRequest | RatingRequest) -> dict[str, Any]:
+def as_asked(body: SuiteRequest | RatingRequest) -> JsonObject:
     """Return the JSON of a request, without the target's secret."""
     secret = {"secret"}
     hidden: Any = {"target": secret, "targets": {"__all__": secret}}
-    request: dict[str, Any] = body.model_dump(mode="json", exclude=hidden)
+    request: JsonObject = body.model_dump(mode="json", exclude=hidden)
     return request
 
 
@@ -281,7 +282,7 @@ async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Pri
         if same not in plans:
             plans[same] = PlanView.of(await plan_order(planned.order, target_facts), target_facts.questions_per_call)
         view = plans[same]
-        question: dict[str, Any] = {"method": planned.cell.method, "attribute": planned.cell.attribute}
+        question: JsonObject = {"method": planned.cell.method, "attribute": planned.cell.attribute}
         labels = {
             "target": plan.targets[planned.service].descriptor["name"],
             "column": planned.cell.label or None,
@@ -302,9 +303,9 @@ async def view_of_plan(service: Service, caller: Caller, plan: Plan, prices: Pri
     )
 
 
-def _sum(efforts: Sequence[EffortView]) -> dict[str, Any]:
+def _sum(efforts: Sequence[EffortView]) -> JsonObject:
     """Add up efforts; a sum is ``None`` if one of its parts is ``None``."""
-    totals: dict[str, Any] = {}
+    totals: JsonObject = {}
     for name in EffortView.model_fields:
         parts = [getattr(effort, name) for effort in efforts]
         totals[name] = None if None in parts else sum(parts)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from assay.document import RatingDocument
+from assay.document import JsonObject, RatingDocument
 from assay.rating.profile import worst_of
 from service.suites.schemas import CellView, Progress, RowView, ServiceView, SuiteLine, SuiteView, WorstView
 from service.suites.service import SuiteState
@@ -61,7 +61,7 @@ def _badness(worst: WorstView | None) -> tuple[float, ...]:
 
 def _matrix(
     cells: Sequence[StoredCell], omitted: Sequence[Mapping[str, str]], ratings: Ratings, now_s: float
-) -> dict[str, Any]:
+) -> JsonObject:
     """Build the matrix of one service, with its worst letter."""
     views: dict[Cell, CellView] = {cell.cell: _cell(cell, ratings, now_s) for cell in cells}
     for omission in omitted:
@@ -90,7 +90,7 @@ def version_of(content: SuiteState, now_s: float) -> str:
     return f'W/"{sum(cell.version for cell in cells)}-{expired}-{withdrawn}"'
 
 
-def _line(suite: StoredSuite, counted: SuiteProgress) -> dict[str, Any]:
+def _line(suite: StoredSuite, counted: SuiteProgress) -> JsonObject:
     path = f"/v1/suites/{suite.id}"
     links = {"self": path}
     if counted.ended_at is None:
@@ -144,7 +144,7 @@ def _reason(cell: StoredCell, rating: RatingDocument) -> str | None:
 
 def _omitted(omission: Mapping[str, str]) -> CellView:
     nothing = dict.fromkeys(("letter", "declared", "probabilities", "rated_at", "expires_at", "href", "job"))
-    facts: dict[str, Any] = {"column": omission["label"] or None, "reason": omission["reason"], "status": "omitted"}
+    facts: JsonObject = {"column": omission["label"] or None, "reason": omission["reason"], "status": "omitted"}
     return CellView(**facts, **nothing, expired=False, withdrawn=False)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from service.http.openapi.common_schemas import (
     MAX_SEED,
@@ -133,7 +134,7 @@ class ServiceView(ResponseModel):
 
     rank: int
     """Rank by the worst letter, from 1 (best); services with equal letters and probabilities share a rank."""
-    target: dict[str, Any]
+    target: JsonObject
     """The target at the time of the request, without its secret."""
     worst: WorstView | None
     columns: list[str | None]
@@ -166,7 +167,7 @@ class SuiteLine(ResponseModel):
     """`ended` when the last of its jobs has succeeded, failed or been cancelled."""
     created_at: Instant
     ended_at: Instant | None
-    target: dict[str, Any]
+    target: JsonObject
     """The target at the time of the request, without its secret."""
     visibility: Visibility
     callback_url: str | None
@@ -177,7 +178,7 @@ class SuiteLine(ResponseModel):
 class SuiteView(SuiteLine):
     """The profile of a suite: a matrix of letters."""
 
-    request: dict[str, Any]
+    request: JsonObject
     """The request, without the secret."""
     worst: WorstView | None
     """The worst letter of all cells; null until a cell has a letter."""

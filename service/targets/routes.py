@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
+from assay.document import JsonObject
 from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag
@@ -151,7 +152,7 @@ async def _new_target(
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)
 
 
-def _check_destination(saved: dict[str, Any], described: dict[str, Any]) -> None:
+def _check_destination(saved: JsonObject, described: JsonObject) -> None:
     """Refuse a change that would send a stored secret to another destination."""
     if destination_of(saved) != destination_of(described):
         detail = (

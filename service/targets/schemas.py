@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import Field, SecretStr
 
 from assay.canonical import described_digest
+from assay.document import JsonObject
 from service.http.openapi.common_schemas import Instant, KindName, RequestModel, ResponseModel, Url
 from store.targets.targets import StoredTarget
 
@@ -35,7 +36,7 @@ class TargetDescription(RequestModel):
     """Address of the service; some protocols need none."""
     secret: Annotated[SecretStr, Field(min_length=1, max_length=8192)] | None = None
     """Key or token of the service. Stored encrypted, and never shown."""
-    settings: Annotated[dict[str, Any], Field(max_length=50, default_factory=dict)]
+    settings: Annotated[JsonObject, Field(max_length=50, default_factory=dict)]
     """Settings of the protocol; their schema is at `/v1/protocols`."""
     limits: Limits = Limits()
     """Limits of the load on the service."""
@@ -58,8 +59,8 @@ class TargetView(ResponseModel):
     base_url: str | None
     secret_hint: Annotated[str | None, Field(examples=["…x9f2"])]
     """The last characters of the secret, at most four; null if there is no secret."""
-    settings: dict[str, Any]
-    limits: dict[str, Any]
+    settings: JsonObject
+    limits: JsonObject
     digest: str
     """SHA-256 digest of kind, protocol, address and settings; ratings name this digest."""
     created_at: Instant

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.composition.compatibility import MOST
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.model import Kind
 from service.container import Service
@@ -32,7 +33,7 @@ ONLY_AUTHORS = frozenset({"openai-images"})
 class ResolvedTarget:
     """A target's descriptor, its secret in plain text, and its id if it is a saved target."""
 
-    descriptor: Mapping[str, Any]
+    descriptor: Json
     secret: str | None = field(default=None, repr=False)
     saved_id: str | None = None
 
@@ -106,7 +107,7 @@ async def check_target(service: Service, target: ResolvedTarget) -> None:
         await asyncio.to_thread(service.target_validator.check, {**target.descriptor, "secret": target.secret})
 
 
-async def check_uploaded(service: Service, tenant: str, target: Mapping[str, Any]) -> None:
+async def check_uploaded(service: Service, tenant: str, target: Json) -> None:
     """Refuse a target of uploaded vectors if the tenant lacks the upload; the error names ``settings.upload``."""
     if target["kind"] == Kind.EMBEDDER and target["protocol"] == UPLOADED:
         await find_upload(service, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
@@ -118,7 +119,7 @@ def check_language_model(author: ResolvedTarget) -> None:
         raise SpecificationError(f"an author must be a language-model, not a {kind}", "kind")
 
 
-def check_rated(target: Mapping[str, Any]) -> None:
+def check_rated(target: Json) -> None:
     """Refuse to rate a service that can only be an author; the error names the field ``protocol``."""
     if target["protocol"] in ONLY_AUTHORS:
         reason = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
@@ -132,9 +133,7 @@ OWN_FIELD = "path"
 """Field of a link that a saved target does not have."""
 
 
-async def with_links(
-    service: Service, tenant: str, target: Mapping[str, Any], *, saved: bool = False
-) -> dict[str, Any]:
+async def with_links(service: Service, tenant: str, target: Json, *, saved: bool = False) -> JsonObject:
     """Insert the descriptions of the saved targets that a chain's links name; return other targets unchanged.
 
     The links of a `saved` chain get the current descriptions of their targets; in a request, a link that contradicts
@@ -155,9 +154,7 @@ def _names_target(link: Any) -> bool:
     return isinstance(link, Mapping) and isinstance(link.get("id"), str)
 
 
-def _filled(
-    link: Mapping[str, Any], saved_targets: Mapping[str, StoredTarget], index: int, saved: bool
-) -> dict[str, Any]:
+def _filled(link: Json, saved_targets: Mapping[str, StoredTarget], index: int, saved: bool) -> JsonObject:
     where = f"settings.links.{index}"
     row = saved_targets.get(link["id"])
     if row is None:

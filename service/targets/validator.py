@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
+from assay.document import Json
 from assay.model import Kind
 
 
@@ -46,7 +47,7 @@ class TargetValidator(Protocol):
     def protocols(self) -> Sequence[ProtocolInfo]:
         """Return all protocols, in the order of the documentation."""
 
-    def check(self, target: Mapping[str, Any]) -> None:
+    def check(self, target: Json) -> None:
         """Refuse an invalid description of a target, without calling it.
 
         Parameters
@@ -61,7 +62,7 @@ class TargetValidator(Protocol):
             With the invalid `field`, as a dotted path.
         """
 
-    def questions_per_call(self, target: Mapping[str, Any]) -> int:
+    def questions_per_call(self, target: Json) -> int:
         """Return the maximum number of questions in one call to a validated target."""
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:

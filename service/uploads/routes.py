@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from email.message import Message
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from service.container import ServiceDependency
 from service.http.authentication import Reader, Writer
@@ -33,7 +34,7 @@ ALSO: dict[str, str] = {"application/zip": NPZ, "application/x-npz": NPZ}
 """Aliases of the media types of `PURPOSES`."""
 
 _TYPES = dict.fromkeys(kind for kinds, _ in PURPOSES.values() for kind in kinds)
-_BODY: dict[str, Any] = {
+_BODY: JsonObject = {
     "requestBody": {
         "required": True,
         "description": "The file itself: CSV (with a header) or Parquet for a table, npz (`words`, "

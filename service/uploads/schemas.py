@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from assay.document import JsonObject
 from service.http.json import check_name
 from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
 from service.http.rows import PageQuery
@@ -50,7 +51,7 @@ class UploadLine(ResponseModel):
 class UploadView(UploadLine):
     """An upload with a summary of its content."""
 
-    summary: dict[str, Any]
+    summary: JsonObject
     """A table: `rows`, `columns` with `name`, `type`, `missing`, `distinct` (null: more than 50) and `values` if there
     are few (also `decimal` and `marks` of missing values where they are not the usual ones), and `notes`: how cells
     were read where this was not literal; `encoding` and `reading`, what the sender said. An embedding: `words`, `dims`,

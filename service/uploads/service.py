@@ -21,6 +21,7 @@ import numpy as np
 import structlog
 from fastapi import Request
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.references import NamedDecisions
 from service.container import Service
@@ -150,14 +151,14 @@ async def rows_of(
     return TableRows(tuple(rows), int(upload.summary["rows"]))
 
 
-async def trials_of(service: Service, tenant: str, reference: str, *, field: str = "upload") -> list[dict[str, Any]]:
+async def trials_of(service: Service, tenant: str, reference: str, *, field: str = "upload") -> list[JsonObject]:
     """Read uploaded trials for a job (`store.formats.choice_rows.read_trials`)."""
     upload = await find_upload(service, tenant, reference, "trials", field=field)
-    rows: list[dict[str, Any]] = await _with_content(service, upload, "trials")
+    rows: list[JsonObject] = await _with_content(service, upload, "trials")
     return rows
 
 
-async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDecisions) -> dict[str, Any]:
+async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDecisions) -> JsonObject:
     """Count the people of an uploaded table of decisions (`store.formats.decision_rows.read_decisions`).
 
     The table is read as its sender said, with the encoding and the decimal sign of the upload.

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from assay.document import Json, JsonObject
 from service.http.openapi.common_schemas import Instant, ResponseModel
 from store.webhooks.webhooks import EventType
 
-_DOCUMENTED: Mapping[str, Any] = json.loads(files(__package__).joinpath("notices.json").read_text("utf-8"))
+_DOCUMENTED: Json = json.loads(files(__package__).joinpath("notices.json").read_text("utf-8"))
 """Every type of notice, with its meaning and an example of its ``data``; and the headers of a notice."""
 
 
@@ -22,7 +22,7 @@ class Notice(ResponseModel):
     type: EventType | Literal["ping", "webhook.challenge"]
     timestamp: Instant
     """Time of the event, not of the delivery."""
-    data: dict[str, Any]
+    data: JsonObject
     """Ids and main facts of the event. Read further details by the ids."""
 
 
@@ -37,10 +37,10 @@ class CloudEvent(ResponseModel):
     type: EventType | Literal["ping", "webhook.challenge"]
     time: Instant
     datacontenttype: Literal["application/json"]
-    data: dict[str, Any]
+    data: JsonObject
 
 
-def describe_notices(document: dict[str, Any]) -> None:
+def describe_notices(document: JsonObject) -> None:
     """Add the section ``webhooks`` and its two schemas to an OpenAPI document."""
     for kind in (Notice, CloudEvent):
         document["components"]["schemas"][kind.__name__] = kind.model_json_schema()
@@ -49,7 +49,7 @@ def describe_notices(document: dict[str, Any]) -> None:
     }
 
 
-def _received(kind: str, summary: str, data: Mapping[str, Any]) -> dict[str, Any]:
+def _received(kind: str, summary: str, data: Json) -> JsonObject:
     first, _, second = kind.partition(".")
     return {
         "operationId": f"on{first.capitalize()}{second.capitalize()}",
@@ -70,7 +70,7 @@ def _received(kind: str, summary: str, data: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def _content(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+def _content(kind: str, data: Json) -> JsonObject:
     facts, when = dict(data), "2026-01-02T03:04:05Z"
     source = f"/v1/jobs/{facts['job_id']}" if "job_id" in facts else f"/v1/webhooks/{facts['webhook_id']}"
     event = {"specversion": "1.0", "id": "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK", "source": source, "type": kind, "time": when}

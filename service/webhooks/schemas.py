@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
+from assay.document import JsonObject
 from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, Url
 from service.http.rows import PageQuery
 from service.targets.schemas import hint
@@ -118,7 +119,7 @@ class DeliveryView(DeliveryLine):
     """A delivery with its payload and every attempt."""
 
     url: str
-    payload: dict[str, Any]
+    payload: JsonObject
     tries: list[AttemptView]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, or_, select
 
+from assay.document import Json
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.rows import equal, one_row, page_of
@@ -35,7 +36,7 @@ class Rules:
     name: str
     version: int | None
     digest: str
-    words: Mapping[str, Any]
+    words: Json
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ corpus (`store.corpora.corpora.lock`), so that positions are unique and `MOST_IT
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from assay.catalog.terms import normalised
+from assay.document import Json, JsonObject
 from store.core.clock import iso, now_ms, read_clock
 from store.core.columns import new_id
 from store.core.engines import chunks
@@ -59,7 +60,7 @@ class NewItem:
     image: str | None = None
     term: str | None = None
     source: str = "uploaded"
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Json = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -82,7 +83,7 @@ class StoredItem:
     image: str | None
     term: str | None
     source: str
-    provenance: dict[str, Any]
+    provenance: JsonObject
     created_at: int
     removed_at: int | None
 
@@ -253,7 +254,7 @@ def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str
     return gone
 
 
-def _edited(old: StoredItem, new: NewItem, at: int) -> dict[str, Any]:
+def _edited(old: StoredItem, new: NewItem, at: int) -> JsonObject:
     if old.text is None or old.text == new.text:
         return {}
     former = [*old.provenance.get("edited_from", ()), {"text": old.text, "source": old.source, "at": iso(at)}]

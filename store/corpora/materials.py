@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
 from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
+from assay.document import Json, JsonObject
 from assay.methods import AnyMethod
 from assay.methods.shared.terms.sentences import Sentence, item_of
 from assay.references import AuthoredItems, CorpusItem, Found
@@ -27,12 +27,12 @@ def corpus_item(item: StoredItem) -> CorpusItem:
     return CorpusItem(**fields, id=item.id, prompt=item.provenance.get("prompt"))
 
 
-def new_item(generated: CorpusItem, provenance: Mapping[str, Any]) -> NewItem:
+def new_item(generated: CorpusItem, provenance: Json) -> NewItem:
     """Convert a generated item to a new item of a corpus."""
     return NewItem(**{name: getattr(generated, name) for name in FIELDS}, provenance=provenance)
 
 
-def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str, Any]) -> NewItem | str:
+def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> NewItem | str:
     """Convert a sentence to an item with its two terms and its counterpart.
 
     If the sentence breaks the rules, return the reason (`assay.methods.shared.terms.sentences.check`).
@@ -41,7 +41,7 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str,
     return item if isinstance(item, str) else new_item(item, provenance)
 
 
-def author_of(described: Mapping[str, Any]) -> dict[str, Any]:
+def author_of(described: Json) -> JsonObject:
     """Return the author as stored in provenance: name, host, protocol and model, but no secret."""
     host = urlsplit(str(described.get("base_url") or "")).netloc.rpartition("@")[2] or described["protocol"]
     model = (described.get("settings") or {}).get("model")

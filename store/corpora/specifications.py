@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, func, select, update
 from assay.canonical import digest_of
 from assay.catalog.shipped import specifications as shipped
 from assay.catalog.specification import WORDS, AnyWords, Specification
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from store.core.clock import now_ms
 from store.core.engines import insert_into
@@ -50,7 +51,7 @@ class StoredSpecification:
     kind: str
     language: str
     citation: str
-    words: dict[str, Any]
+    words: JsonObject
     version: int
     latest: int
     digest: str
@@ -155,13 +156,13 @@ def remove(c: Connection, tenant: str, name: str) -> bool:
     return c.execute(removed).rowcount > 0
 
 
-def dump_words(words: AnyWords) -> dict[str, Any]:
+def dump_words(words: AnyWords) -> JsonObject:
     """Serialise words to JSON."""
-    document: dict[str, Any] = _adapter(words.kind).dump_python(words, mode="json")
+    document: JsonObject = _adapter(words.kind).dump_python(words, mode="json")
     return document
 
 
-def read_words(kind: str, document: Mapping[str, Any]) -> AnyWords:
+def read_words(kind: str, document: Json) -> AnyWords:
     """Build words from the JSON of `dump_words`."""
     words: AnyWords = _adapter(kind).validate_python(dict(document))
     return words

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, func, insert, or_, select
 
+from assay.document import JsonObject
 from assay.model import Kind
 from store.core.clock import now_ms
 from store.core.columns import new_id
@@ -43,7 +44,7 @@ class NewUpload:
     media_type: str
     digest: str
     bytes: int
-    summary: dict[str, Any]
+    summary: JsonObject
     id: str = field(default_factory=lambda: new_id(PREFIX))
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
+from assay.document import JsonObject
 from store.formats import choice_rows, embedding, table
 from store.formats.refusal import NotInstalled, Unreadable
 
 CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
 NPZ, WORD2VEC = "application/octet-stream", "text/plain"
 
-Inspect = Callable[..., dict[str, Any]]
+Inspect = Callable[..., JsonObject]
 
 PURPOSES: Mapping[str, tuple[tuple[str, ...], Inspect]] = {
     "table": ((CSV, PARQUET), table.inspect),

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from store.core.child_processes import end_with_parent
 from store.formats import inspect
@@ -45,7 +46,7 @@ def main() -> None:
         os._exit(AT_A_LIMIT)
 
 
-def _run(task: Callable[..., Any], file: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _run(task: Callable[..., Any], file: Any, arguments: Json) -> JsonObject:
     try:
         return {"result": task(file, **arguments)}
     except NotInstalled as missing:
@@ -55,7 +56,7 @@ def _run(task: Callable[..., Any], file: Any, arguments: Mapping[str, Any]) -> d
         return {"unreadable": str(refused), "code": refused.code} | position
 
 
-def _limit(order: Mapping[str, Any]) -> None:
+def _limit(order: Json) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (order["processor_s"], order["processor_s"]))
     resource.setrlimit(resource.RLIMIT_FSIZE, (order["answer"], order["answer"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
+from assay.document import JsonObject
 from store.formats.columns import NUMBER
 from store.formats.csv_rows import CsvRows
 from store.formats.refusal import Unreadable, shown
@@ -32,7 +33,7 @@ FORMS: Mapping[frozenset[str], str] = {
 """Format of the choices, by their columns."""
 
 
-def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:  # noqa: ARG001 - there is only one format
+def inspect(file: BinaryIO, media_type: str) -> JsonObject:  # noqa: ARG001 - there is only one format
     """Validate trials and summarise them.
 
     Returns
@@ -62,7 +63,7 @@ def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:  # noqa: ARG001 
     }
 
 
-def read_trials(file: BinaryIO) -> list[dict[str, Any]]:
+def read_trials(file: BinaryIO) -> list[JsonObject]:
     """Read validated trials as counts.
 
     Each entry has ``subject`` (if given), ``concept``, ``level``, ``chose_second`` and ``trials``. There is one entry

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from assay.document import Json, JsonObject
 from assay.model import Field
 from store.formats.refusal import Unreadable, shown
 
@@ -60,13 +61,13 @@ class Column:
     marks: list[str] = field(default_factory=list)
     """Texts that mean a missing value, in a column of numbers."""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return a JSON object; without decimal sign and marks if they are the usual ones."""
         usual = {"decimal": "point", "marks": []}
         return {name: value for name, value in asdict(self).items() if usual.get(name, ...) != value}
 
 
-def read_cell(cell: str, column: Mapping[str, Any]) -> Field:
+def read_cell(cell: str, column: Json) -> Field:
     """Convert a CSV cell to the type of its column, a summary; empty cells and marks of missing ones are ``None``."""
     text = cell.strip()
     if not text or text in column.get("marks", ()):
@@ -232,7 +233,7 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
             yield f"column {name}: signs between thousands were left out"
 
 
-def _listed(counts: dict[Any, int]) -> list[dict[str, Any]] | None:
+def _listed(counts: dict[Any, int]) -> list[JsonObject] | None:
     if len(counts) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in counts):
         return None
     order = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))

@@ -11,10 +11,11 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 import numpy as np
 
+from assay.document import JsonObject
 from assay.errors import UnknownName
 from assay.methods.outcomes.decision_table import DecisionTable
 from assay.model import Field, Floats, Integers
@@ -45,7 +46,7 @@ def read_decisions(
     encoding: str | None = None,
     decimal: Literal["point", "comma"] | None = None,
     on_rows: Callable[[int], None] | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Count the people of a file, as JSON of a `DecisionTable`.
 
     Parameters

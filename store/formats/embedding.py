@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.document import JsonObject
 from store.formats import npz
 from store.formats.csv_dialect import LONGEST_LINE_BYTES, decode_line, refuse_other_formats
 from store.formats.refusal import Unreadable, shown
@@ -52,7 +53,7 @@ def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
         yield words, vectors
 
 
-def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
+def inspect(file: BinaryIO, media_type: str) -> JsonObject:
     """Validate an embedding and summarise it.
 
     The result has ``words`` and ``dims``, ``zero_vectors`` (number of words whose vector is all zero) and ``sample``

@@ -10,10 +10,11 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from PIL import Image
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from store.formats.limited import run_limited
 from store.formats.refusal import Unreadable
@@ -99,7 +100,7 @@ def read_image(content: bytes) -> ImageFacts:
     return _read_here(content)
 
 
-def read_whole_image(file: BinaryIO) -> dict[str, Any]:
+def read_whole_image(file: BinaryIO) -> JsonObject:
     """Validate an image in this process, and return the fields of its facts."""
     return asdict(_read_here(file.read()))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
+from assay.document import JsonObject
 from store.core.clock import now_ms
 from store.core.columns import sealed_columns
 from store.core.rows import all_rows
@@ -17,7 +17,7 @@ from store.jobs.tables import jobs
 RECONCILER_LOCK = 0x_A55A_0002
 """Postgres advisory lock that one reconciler at a time holds."""
 
-WORKER_LOST: dict[str, Any] = {
+WORKER_LOST: JsonObject = {
     "type": "about:blank",
     "title": "The job was given up",
     "detail": "Its workers were lost again and again before anything new was recorded.",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Update, and_, insert, or_, select, update
 
 from assay.canonical import commitment_of
+from assay.document import Json, JsonObject
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
 from store.jobs.tables import events as event_rows
@@ -27,11 +28,11 @@ class Event:
     id: int
     job_id: str
     type: str
-    data: dict[str, Any]
+    data: JsonObject
     at: int
 
 
-def append(c: Connection, job_id: str, type: str, data: Mapping[str, Any], *, fence: int) -> None:  # noqa: A002
+def append(c: Connection, job_id: str, type: str, data: Json, *, fence: int) -> None:  # noqa: A002
     """Append an event. The caller has locked the job's row, so that the ids of a job are committed in order."""
     c.execute(insert(event_rows).values(job_id=job_id, type=type, data=dict(data), fence=fence, at=now_ms()))
 
@@ -96,9 +97,9 @@ class NewJob:
     tenant: str
     kind: str
     target_id: str | None
-    target: dict[str, Any]
+    target: JsonObject
     sealed_secret: SealedSecret | None
-    experiment: dict[str, Any] | None
+    experiment: JsonObject | None
     request_digest: str
     seed: int
     visibility: str
@@ -107,7 +108,7 @@ class NewJob:
     deadline_s: int
     expected: int
     key_id: str | None
-    author: dict[str, Any] | None = None
+    author: JsonObject | None = None
     nonce: str = ""
     id: str = field(default_factory=lambda: new_id("job"))
 
@@ -155,10 +156,10 @@ class Job:
     kind: str
     target_id: str | None
     target_url: str | None
-    target: dict[str, Any]
+    target: JsonObject
     sealed_secret: SealedSecret | None
-    author: dict[str, Any] | None
-    experiment: dict[str, Any] | None
+    author: JsonObject | None
+    experiment: JsonObject | None
     request_digest: str
     seed: int
     nonce: str | None
@@ -189,8 +190,8 @@ class Job:
     created_at: int
     started_at: int | None
     finished_at: int | None
-    error: dict[str, Any] | None
-    result: dict[str, Any] | None
+    error: JsonObject | None
+    result: JsonObject | None
     rating_id: str | None
 
     @property

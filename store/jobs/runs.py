@@ -5,11 +5,11 @@ All raise `store.core.errors.LeaseLost` if the claim is no longer valid.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
+from assay.document import Json
 from store.jobs import observations
 from store.jobs.job import Job, append, changed, end, end_cancelled, end_failed
 from store.jobs.leases import CHANGING, Claim, hold, updated_job
@@ -77,14 +77,14 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     return stored.id
 
 
-def finish_with(c: Connection, claim: Claim, stage: str, result: Mapping[str, Any]) -> None:
+def finish_with(c: Connection, claim: Claim, stage: str, result: Json) -> None:
     """End a job that yields no rating: a dry run, a re-rating or a domain check."""
     job = hold(c, claim)
     end(c, job, "succeeded", {}, stage=stage, result=dict(result))
     announce(c, job.id, "job.succeeded", {"job_id": job.id, "kind": job.kind, "status": "succeeded"})
 
 
-def fail(c: Connection, claim: Claim, error: Mapping[str, Any]) -> None:
+def fail(c: Connection, claim: Claim, error: Json) -> None:
     """Fail the job with a problem object (type, title, detail, code); the ledger is kept."""
     end_failed(c, hold(c, claim), error)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Integer, bindparam, func, insert, select
 
 from assay.canonical import described_digest, digest_of
+from assay.document import Json, JsonObject
 from store.core.clock import now_ms
 from store.core.columns import AnyText
 from store.core.engines import lock_transaction
@@ -98,10 +99,10 @@ def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
 def request_digest(
     tenant: str,
     target_id: str | None,
-    target: Mapping[str, Any],
+    target: Json,
     experiment: Any,
     seed: int | None,
-    author: Mapping[str, Any] | None = None,
+    author: Json | None = None,
 ) -> str:
     """Compute a digest (``sha256:…``) over everything in a request that affects its result.
 
@@ -194,13 +195,13 @@ def _parameters(rows: list[dict[str, Any]]) -> list[dict[str, Any]] | dict[str, 
     return rows if len(rows) > 1 else rows[0]
 
 
-def _first_event(job: Job) -> dict[str, Any]:
+def _first_event(job: Job) -> JsonObject:
     return {"job_id": job.id, "type": job.status, "data": _first_facts(job), "fence": 0, "at": job.created_at}
 
 
-def _first_facts(job: Job) -> dict[str, Any]:
+def _first_facts(job: Job) -> JsonObject:
     return {"kind": job.kind} | ({"rating_id": job.rating_id} if job.finished else {"expected": job.expected})
 
 
-def _facts_of(job: Job) -> dict[str, Any]:
+def _facts_of(job: Job) -> JsonObject:
     return {"job_id": job.id, "kind": job.kind, "status": job.status, "rating_id": job.rating_id}

@@ -7,11 +7,11 @@ certificate is first requested.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from assay.canonical import canonical_json
+from assay.document import JsonObject
 from assay.evidence.dsse import envelope
 from assay.evidence.statement import PAYLOAD_TYPE, RATING, TEST_RESULT, rating_statement, result_statement
 from store.core.clock import now_ms, read_clock
@@ -34,11 +34,11 @@ class Certificate:
 
     rating_id: str
     key_id: str
-    envelopes: dict[str, dict[str, Any]]
+    envelopes: dict[str, JsonObject]
     created_at: int
 
     @property
-    def statement(self) -> dict[str, Any]:
+    def statement(self) -> JsonObject:
         """The envelope of the complete statement."""
         return self.envelopes[RATING]
 
@@ -51,7 +51,7 @@ def find(c: Connection, rating_id: str) -> Certificate | None:
     return None if row is None else Certificate(row["rating_id"], row["key_id"], row["envelope"], row["created_at"])
 
 
-def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, dict[str, Any]]:
+def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, JsonObject]:
     """Sign the statements about a rating; call it outside transactions, because a key can block for seconds.
 
     Raises
@@ -67,7 +67,7 @@ def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, dict[str, A
     }
 
 
-def keep(c: Connection, rating_id: str, key_id: str, envelopes: dict[str, dict[str, Any]]) -> Certificate:
+def keep(c: Connection, rating_id: str, key_id: str, envelopes: dict[str, JsonObject]) -> Certificate:
     """Store a rating's certificate, unless the rating has a certificate; return the stored certificate."""
     # concurrent requests wait for this lock, so that a rating never has two certificates
     c.execute(select(ratings.c.id).where(ratings.c.id == rating_id).with_for_update())

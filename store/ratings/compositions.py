@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, and_, case, func, or_, select
 
+from assay.document import JsonObject
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.rows import all_rows, equal, one_row
@@ -29,8 +29,8 @@ class NewComposition:
 
     tenant: str
     visibility: str
-    request: dict[str, Any]
-    document: dict[str, Any]
+    request: JsonObject
+    document: JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from assay.catalog.values import AND
-from assay.document import RatingDocument
+from assay.document import Json, JsonObject, RatingDocument
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Method
 from assay.methods import AnyMethod as _AnyMethod
@@ -39,7 +39,7 @@ else:  # at run time, installed plug-ins can add methods to the union
 """A request's experiment, discriminated by its ``method`` field."""
 
 
-RETIRED: Mapping[str, Mapping[str, Any]] = {
+RETIRED: Mapping[str, Json] = {
     "round-trip": {"balanced_occupations": True, "versions_apart": True},
     "stimulus-sampling": {"of_two": "rarer"},
 }
@@ -59,7 +59,7 @@ def _adapter_of(name: str) -> TypeAdapter[Any]:
     raise UnknownName("method", name, tuple(method_name(kind) for kind in every_method()), "method")
 
 
-def parse_method(specification: Mapping[str, Any]) -> _AnyMethod:
+def parse_method(specification: Json) -> _AnyMethod:
     """Build a method from its specification.
 
     Raises
@@ -78,7 +78,7 @@ def parse_method(specification: Mapping[str, Any]) -> _AnyMethod:
     return method
 
 
-def _without_retired(specification: Mapping[str, Any], retired: Mapping[str, Any]) -> dict[str, Any]:
+def _without_retired(specification: Json, retired: Json) -> JsonObject:
     return {field: value for field, value in specification.items() if field not in retired or value != retired[field]}
 
 
@@ -95,15 +95,15 @@ def rated_method(rating: RatingDocument) -> Method:
     return rules_of(rating).amend(parse_method(rating.experiment))
 
 
-def dump_method(method: _AnyMethod) -> dict[str, Any]:
+def dump_method(method: _AnyMethod) -> JsonObject:
     """Serialise a method to JSON, including defaults."""
-    specification: dict[str, Any] = _adapter_of(method.method).dump_python(method, mode="json")
+    specification: JsonObject = _adapter_of(method.method).dump_python(method, mode="json")
     return specification
 
 
-def method_schema(name: str) -> dict[str, Any]:
+def method_schema(name: str) -> JsonObject:
     """Return the JSON Schema of a method's specification."""
-    schema: dict[str, Any] = _adapter_of(name).json_schema()
+    schema: JsonObject = _adapter_of(name).json_schema()
     required = schema.get("required", [])
     return {**schema, "required": ["method", *(field_name for field_name in required if field_name != "method")]}
 

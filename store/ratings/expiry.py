@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, or_, select
 
+from assay.document import JsonObject
 from assay.rating.difference import Difference, difference
 from store.core.clock import iso, now_ms
 from store.core.rows import all_rows
@@ -82,7 +83,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
     return rating_difference
 
 
-def _facts(rating: Summary) -> dict[str, Any]:
+def _facts(rating: Summary) -> JsonObject:
     return rating.notice | {"method": rating.method, "attribute": rating.attribute}
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from sqlalchemy import Connection, func, insert, select, tuple_
 
 from assay.canonical import canonical_json
+from assay.document import JsonObject
 from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, leaf_hash, node_hash, nodes_of, span_head
 from store.core.clock import iso, read_clock
 from store.core.engines import lock_transaction
@@ -38,7 +39,7 @@ class LogEntry:
     position: int
     rating_id: str
     event: str
-    entry: dict[str, Any]
+    entry: JsonObject
     leaf: bytes
     logged_at: int
 
@@ -70,7 +71,7 @@ class Consistency:
     path: tuple[bytes, ...]
 
 
-def append(c: Connection, rating_id: str, event: Event, facts: dict[str, Any]) -> LogEntry:
+def append(c: Connection, rating_id: str, event: Event, facts: JsonObject) -> LogEntry:
     """Append an entry, and lock the log until the transaction ends.
 
     Call it in the transaction that publishes or withdraws the rating. `facts` are public facts about it, as JSON.

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
 from assay.canonical import rating_digest
-from assay.document import RatingDocument, RequesterDocument, as_json
+from assay.document import JsonObject, RatingDocument, RequesterDocument, as_json
 from assay.methods import rating_of
 from store.core.clock import iso, read_clock
 from store.core.columns import new_id
@@ -58,7 +58,7 @@ class Summary:
     tenant: str
     job_id: str
     target_id: str | None
-    target: dict[str, Any]
+    target: JsonObject
     method: str
     attribute: str
     letter: str | None
@@ -75,12 +75,12 @@ class Summary:
     host_proved: bool | None = None
 
     @property
-    def requested(self) -> dict[str, Any] | None:
+    def requested(self) -> JsonObject | None:
         """The facts about the request at the time of the rating."""
         return requester_document(self.requester, self.host_proved, self.description)
 
     @property
-    def notice(self) -> dict[str, Any]:
+    def notice(self) -> JsonObject:
         """The facts about the rating in every notice."""
         return {
             "job_id": self.job_id,
@@ -101,9 +101,9 @@ class StoredRating(Summary):
 
     target_url: str
     request_digest: str
-    document: dict[str, Any]
+    document: JsonObject
     address: str | None = None
-    unmasked: dict[str, Any] | None = None
+    unmasked: JsonObject | None = None
 
     def seen_by(self, tenant: str | None) -> StoredRating:
         """Return the rating as a tenant sees it: its owner with the whole document, which is not for shared caches."""
@@ -120,7 +120,7 @@ class StoredRating(Summary):
         return rating_of(self.document)
 
     @property
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> JsonObject:
         """The document with its current visibility and its withdrawal, if any."""
         withdrawn = None
         if self.withdrawn_at is not None:
@@ -145,7 +145,7 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
     host = None if address is None else address.partition("/")[0]
     owner = None if host is None else owners(c, [host]).get(host)
     requester, host_proved = requester_of(new.tenant, owner), None if host is None else owner is not None
-    facts: dict[str, Any] = {
+    facts: JsonObject = {
         "id": rating_id,
         "rated_at": iso(now),
         "expires_at": iso(expires_at),
@@ -180,7 +180,7 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
 
 def requester_document(
     requester: Requester | None, host_proved: bool | None, description: Description | None
-) -> dict[str, Any] | None:
+) -> JsonObject | None:
     """Return the facts about the request of a rating, as its document has them; ``None`` if they are not known."""
     if requester is None:
         return None

@@ -8,12 +8,12 @@ is withdrawn (`store.webhooks.outbox`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, select, update
 
 from assay.canonical import rating_digest
+from assay.document import Json, JsonObject
 from assay.methods import method_of
 from store.core.clock import iso, read_clock
 from store.core.engines import lock_transaction
@@ -120,7 +120,7 @@ def _check_people(c: Connection, rating: StoredRating) -> None:
             )
 
 
-def _file_and_tables(document: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+def _file_and_tables(document: Json) -> tuple[Any, Json]:
     """Return the digest of a rating's file, and the fields of its request that choose what is counted."""
     experiment = document["experiment"]
     return document["aggregation"]["data"]["digest"], {name: experiment[name] for name in experiment.keys() - JUDGING}
@@ -137,7 +137,7 @@ def note_published(c: Connection, rating: StoredRating) -> None:
         announce_once(c, rating.job_id, PUBLISHED, rating.notice | {"visibility": rating.visibility})
 
 
-def _facts(rating: StoredRating) -> dict[str, Any]:
+def _facts(rating: StoredRating) -> JsonObject:
     return {
         "document_digest": rating_digest(rating.document),
         "target": {name: rating.target[name] for name in TARGET if name in rating.target},

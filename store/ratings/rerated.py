@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from sqlalchemy import Connection, and_, select
 
-from assay.document import RatingDocument, as_json
+from assay.document import JsonObject, RatingDocument, as_json
 from assay.methods import rating_of
 from assay.model import Observation
 from assay.rating.methodology import Methodology
@@ -33,7 +32,7 @@ class Rerated:
     methodology_version: str
     letter: str | None
     declared: bool
-    document: dict[str, Any]
+    document: JsonObject
     created_at: int
 
     @cached_property

@@ -5,11 +5,13 @@ A rule maps a claim of a person's ID token (OpenID Connect) to a tenant and scop
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from ipaddress import ip_address
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from assay.document import Json
 
 OPERATOR_TENANT = "default"
 """Tenant of the agency's operator: of the first administrator, and of everyone where no keys are required."""
@@ -27,7 +29,7 @@ class Rule(BaseModel):
     tenant: str = Field(min_length=1)
     scopes: tuple[Scope, ...] = Field(min_length=1)
 
-    def holds(self, claims: Mapping[str, Any]) -> bool:
+    def holds(self, claims: Json) -> bool:
         """Return whether the rule holds for these claims; an e-mail address must have been verified by the provider."""
         if self.claim == "email" and claims.get("email_verified") is not True:
             return False

@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from assay.document import Json
 from store.core.columns import SealedSecret
 from store.core.data_folder import FOLDER
 from store.core.errors import SecretLost, SecretMoved
@@ -109,7 +110,7 @@ class Vault:
             raise SecretMoved(target, field) from None
         return plain.decode("utf-8", "surrogatepass")
 
-    def seal_for_target(self, plain: str, *, tenant: str, target: str, described: Mapping[str, Any]) -> SealedSecret:
+    def seal_for_target(self, plain: str, *, tenant: str, target: str, described: Json) -> SealedSecret:
         """Encrypt a target's secret for its destination; `target` is the id of the target, or of a job.
 
         Parameters
@@ -135,7 +136,7 @@ class Vault:
             return self.open(sealed, tenant=tenant, target=target, field=TARGET_FIELD)
 
 
-def destination_of(described: Mapping[str, Any]) -> str:
+def destination_of(described: Json) -> str:
     """Return the destination of a target's secret as JSON: protocol, scheme, host, port and authentication."""
     base_url, settings = described.get("base_url") or "", described.get("settings") or {}
     try:

@@ -7,12 +7,13 @@ run is lost or repeated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, select, update
 
+from assay.document import Json, JsonObject
 from store.core.clock import now_ms, read_clock
 from store.core.columns import new_id, random_nonce, random_seed
 from store.core.rows import one_row
@@ -44,12 +45,12 @@ class Orders:
     that the suite leaves out, with their reasons.
     """
 
-    request: Mapping[str, Any]
-    jobs: Sequence[Mapping[str, Any]]
+    request: Json
+    jobs: Sequence[Json]
     cells: Sequence[Cell] | None = None
-    omitted: Sequence[Mapping[str, Any]] = ()
+    omitted: Sequence[Json] = ()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return a JSON object."""
         return {
             "asked": dict(self.request),
@@ -59,7 +60,7 @@ class Orders:
         }
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Orders:
+    def from_json(cls, document: Json) -> Orders:
         """Build from a JSON object of `as_json`."""
         cells = None if document["cells"] is None else [Cell(**cell) for cell in document["cells"]]
         return cls(document["asked"], document["jobs"], cells, document["omitted"])
@@ -130,7 +131,7 @@ class Bounds:
 
 
 # ---------------------------------------------------------------------------- stored schedules
-def job_template(new: NewJob) -> dict[str, Any]:
+def job_template(new: NewJob) -> JsonObject:
     """Return the fields of a job that every run repeats."""
     return {name: getattr(new, name) for name in TEMPLATE_FIELDS}
 
@@ -255,7 +256,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
     return ScheduledRun(suites.add(c, new).id, ids)
 
 
-def _author_now(c: Connection, tenant: str, author: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _author_now(c: Connection, tenant: str, author: Json | None) -> JsonObject | None:
     """Return the author's saved description, or its description in the request if it is not saved."""
     if author is None or "id" not in author:
         return None if author is None else dict(author)
@@ -265,10 +266,10 @@ def _author_now(c: Connection, tenant: str, author: Mapping[str, Any] | None) ->
 def _job(
     c: Connection,
     schedule: StoredSchedule,
-    template: Mapping[str, Any],
-    target: Mapping[str, Any],
+    template: Json,
+    target: Json,
     seed: int,
-    author: dict[str, Any] | None,
+    author: JsonObject | None,
 ) -> NewJob:
     fields = dict(template) | {"target": dict(target), "author": author}
     if author is not None:  # adds the items that the author generated in earlier runs

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
 
-from assay.document import RatingDocument, read_rating
+from assay.document import Json, JsonObject, RatingDocument, read_rating
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.rows import all_rows
@@ -46,8 +46,8 @@ class NewSuite:
     """
 
     tenant: str
-    target: Mapping[str, Any]
-    request: Mapping[str, Any]
+    target: Json
+    request: Json
     callback_url: str | None
     visibility: str
     cells: Sequence[tuple[Cell, str]]
@@ -60,8 +60,8 @@ class StoredSuite:
 
     id: str
     tenant: str
-    target: dict[str, Any]
-    request: dict[str, Any]
+    target: JsonObject
+    request: JsonObject
     callback_url: str | None
     visibility: str
     created_at: int
@@ -78,7 +78,7 @@ class StoredCell:
     asked: int
     expected: int
     version: int
-    error: dict[str, Any] | None
+    error: JsonObject | None
     finished_at: int | None
     rating_id: str | None
     letter: str | None
@@ -208,7 +208,7 @@ def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_
 
     Ratings older than `max_age_s` seconds are left out; 0 leaves out all ratings.
     """
-    facts_by_digest: dict[str, dict[str, Any]] = {digest: {} for digest in digests}
+    facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
     if max_age_s > 0:
         fresh = (
             select(ratings.c.request_digest, ratings.c.id, ratings.c.visibility)

@@ -5,12 +5,12 @@ If several tenants have a valid proof of a host, the newest proof decides; each 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, exists, func, or_, select, update
 
+from assay.document import Json
 from store.core.clock import now_ms
 from store.core.engines import upsert
 from store.core.errors import NotTheOwner, RatingsRefused
@@ -94,7 +94,7 @@ def keep_failure(c: Connection, url: str) -> None:
     upsert(c, refusal_files, {"url": url, "refuses": None, "read_at": 0, **failed}, *failed)
 
 
-def check(c: Connection, tenant: str, *described: Mapping[str, Any] | None) -> None:
+def check(c: Connection, tenant: str, *described: Json | None) -> None:
     """Raise `RatingsRefused` if a host of the described targets is known to refuse ratings by a tenant."""
     for url in dict.fromkeys(url for description in described if description is not None for url in _urls(description)):
         if (refusal := standing(c, tenant, url).refusal) is not None:
@@ -117,7 +117,7 @@ def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
     return find(c, domain.id, domain.tenant)
 
 
-def _urls(target: Mapping[str, Any]) -> Iterator[str]:
+def _urls(target: Json) -> Iterator[str]:
     links = (target.get("settings") or {}).get("links") or ()
     for service in (target, *(link for link in links if isinstance(link, dict))):
         if url := str(service.get("base_url") or ""):

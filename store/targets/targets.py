@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, or_
 
+from assay.document import Json, JsonObject
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
 from store.core.errors import StoreError
@@ -31,8 +32,8 @@ class NewTarget:
     kind: str
     protocol: str
     base_url: str
-    settings: dict[str, Any]
-    limits: dict[str, Any]
+    settings: JsonObject
+    limits: JsonObject
     visibility: str = "private"
     sealed_secret: SealedSecret | None = None
     id: str = field(default_factory=lambda: new_id("tgt"))
@@ -111,7 +112,7 @@ def replace(
     return ROWS.change(c, target_id, tenant, values, version=version)
 
 
-def descriptor(target: StoredTarget) -> dict[str, Any]:
+def descriptor(target: StoredTarget) -> JsonObject:
     """Return the description that a job stores: everything except the secret."""
     return {name: getattr(target, name) for name in DESCRIBED}
 
@@ -145,7 +146,7 @@ class TargetChanged(StoreError):
         self.target_id, self.was, self.now = target_id, was, now
 
 
-def describe_now(c: Connection, tenant: str, target_id: str | None, target: Mapping[str, Any]) -> dict[str, Any]:
+def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json) -> JsonObject:
     """Read the current description of a target, including the targets that a chain refers to.
 
     A secret is sent only to the saved address of its target. Therefore scheduled jobs read the description again
@@ -175,7 +176,7 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Mapp
     return {**described, "settings": {**described["settings"], "links": now}}
 
 
-def _link(link: Mapping[str, Any], saved_targets: Mapping[str, StoredTarget], kind: str | None) -> dict[str, Any]:
+def _link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: str | None) -> JsonObject:
     if "id" not in link:
         return dict(link)
     described = _same_kind(saved_targets.get(link["id"]), link["id"], kind)
@@ -183,7 +184,7 @@ def _link(link: Mapping[str, Any], saved_targets: Mapping[str, StoredTarget], ki
     return {"id": link["id"], **described, **path}
 
 
-def _same_kind(row: StoredTarget | None, target_id: str, kind: str | None) -> dict[str, Any]:
+def _same_kind(row: StoredTarget | None, target_id: str, kind: str | None) -> JsonObject:
     if row is None:
         raise TargetRemoved(target_id)
     if kind not in {None, row.kind}:

@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
+from assay.document import JsonObject
 from store.core.clock import now_ms, read_clock
 from store.core.rows import all_rows, one_row
 from store.webhooks import webhooks as endpoints
@@ -54,7 +55,7 @@ class ClaimedDelivery:
     tenant: str
     url: str
     type: str
-    payload: dict[str, Any]
+    payload: JsonObject
     number: int
     claimed_at: int
     lease_until: int
@@ -158,7 +159,7 @@ def record(c: Connection, claimed: ClaimedDelivery, outcome: Outcome, then: Next
     # the webhook is locked before the delivery, as everywhere, to prevent deadlocks
     webhook = _lock_webhook(c, claimed)
     end = "delivered" if then is None else "given-up" if then.delay_s is None else None
-    state: dict[str, Any] = {"attempts": claimed.number, "lease_until": None}
+    state: JsonObject = {"attempts": claimed.number, "lease_until": None}
     if end is None:
         assert then is not None and then.delay_s is not None  # noqa: S101, PT018
         state |= {"next_attempt_at": now_ms() + round(then.delay_s * 1000)}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, case, select, update
 
+from assay.document import JsonObject
 from store.core.clock import now_ms
 from store.core.rows import equal, one_row, page_of
 from store.webhooks.tables import deliveries, delivery_attempts, outbox
@@ -55,7 +55,7 @@ class Delivery:
     webhook_id: str | None
     url: str
     type: str
-    payload: dict[str, Any]
+    payload: JsonObject
     state: str
     attempts: int
     created_at: int

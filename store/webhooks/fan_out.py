@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, insert, select, update
 
+from assay.document import Json, JsonObject
 from store.core.clock import iso, now_ms, read_clock
 from store.core.columns import new_id
 from store.core.engines import insert_into
@@ -38,7 +39,7 @@ class _Message:
 
     kind: str
     at: int
-    data: Mapping[str, Any]
+    data: Json
     source: str
     outbox_id: int | None = None
 
@@ -92,7 +93,7 @@ def challenge(c: Connection, webhook: Webhook, base_url: str = "") -> str:
     return _queue(c, webhook, CHALLENGE, {"challenge": token_urlsafe(TOKEN_BYTES)}, base_url)
 
 
-def _queue(c: Connection, webhook: Webhook, kind: str, facts: Mapping[str, Any], base_url: str) -> str:
+def _queue(c: Connection, webhook: Webhook, kind: str, facts: Json, base_url: str) -> str:
     now = read_clock(c)
     message = _Message(kind, now, {"webhook_id": webhook.id, **facts}, f"{base_url}/v1/webhooks/{webhook.id}")
     row = _row(message, webhook.tenant, webhook.url, webhook, now)
@@ -109,7 +110,7 @@ def challenge_callback(c: Connection, challenge_id: str, notice: ClaimedDelivery
     c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), [row])
 
 
-def answers_challenge(payload: Mapping[str, Any], answer: str | None) -> bool:
+def answers_challenge(payload: Json, answer: str | None) -> bool:
     """Whether the answer to a challenge is its token, alone or as ``{"challenge": token}``."""
     token, text = payload["data"]["challenge"], (answer or "").strip()
     try:
@@ -172,9 +173,7 @@ CUT_TEXT = 500
 CONTENT_TYPES: Mapping[str, str] = {"standard": "application/json", "cloudevents": "application/cloudevents+json"}
 
 
-def wrap(
-    envelope: str, message_id: str, kind: str, at: int, data: Mapping[str, Any], *, source: str = "/"
-) -> dict[str, Any]:
+def wrap(envelope: str, message_id: str, kind: str, at: int, data: Json, *, source: str = "/") -> JsonObject:
     """Build the payload of a notice in the format of its receiver.
 
     `envelope` is ``standard``, or ``cloudevents`` (CloudEvents 1.0, structured mode). `message_id` is the
@@ -195,17 +194,17 @@ def wrap(
     }
 
 
-def body_of(payload: Mapping[str, Any]) -> bytes:
+def body_of(payload: Json) -> bytes:
     """Serialise a payload; the bytes, which are signed, are the same for every attempt."""
     return json.dumps(payload, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def content_type_of(payload: Mapping[str, Any]) -> str:
+def content_type_of(payload: Json) -> str:
     """Return the media type of a payload from `wrap`."""
     return CONTENT_TYPES["cloudevents" if "specversion" in payload else "standard"]
 
 
-def _shortened(data: Mapping[str, Any]) -> dict[str, Any]:
+def _shortened(data: Json) -> JsonObject:
     """Shorten facts that make a body too long; the receiver can read all of them by the remaining ids."""
     facts = dict(data)
     if len(body_of(facts)) <= MOST_BYTES - 1_000:  # 1,000 bytes are reserved for the envelope

@@ -6,12 +6,12 @@ A job has at most one notice of a kind, so that a repeated transaction sends not
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sqlalchemy import Connection, Text, insert, select, type_coerce, update
 
+from assay.document import Json, JsonObject
 from store.core.clock import now_ms
 from store.jobs.tables import jobs
 from store.webhooks.tables import outbox
@@ -29,24 +29,24 @@ class Notice:
     job_id: str
     tenant: str
     kind: str
-    data: dict[str, Any] | None
+    data: JsonObject | None
     callback_url: str | None
     attempts: int
     created_at: int
 
 
-def notice_row(job_id: str, kind: str, data: Mapping[str, Any], at: Any) -> dict[str, Any]:
+def notice_row(job_id: str, kind: str, data: Json, at: Any) -> JsonObject:
     """Return the row of a notice that is due at the time `at`."""
     schedule = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
     return {"job_id": job_id, "kind": kind, "payload": {"type": kind, "data": dict(data)}, **schedule}
 
 
-def announce(c: Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> None:
+def announce(c: Connection, job_id: str, kind: str, data: Json) -> None:
     """Add a notice, due at once."""
     c.execute(insert(outbox).values(notice_row(job_id, kind, data, now_ms())))
 
 
-def announce_once(c: Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> None:
+def announce_once(c: Connection, job_id: str, kind: str, data: Json) -> None:
     """Add a notice unless the job has one of this kind. The caller has locked the subject of the notice."""
     if c.execute(select(outbox.c.id).where(outbox.c.job_id == job_id, outbox.c.kind == kind)).first() is None:
         announce(c, job_id, kind, data)
@@ -80,7 +80,7 @@ def give_up(c: Connection, notice_id: int) -> None:
     _change(c, notice_id, state="given-up", attempts=outbox.c.attempts + 1)
 
 
-def _data(text: str) -> dict[str, Any] | None:
+def _data(text: str) -> JsonObject | None:
     """Parse the payload of `announce` and return its facts, or ``None`` if it is invalid."""
     try:
         payload = json.loads(text, parse_constant=_refuse)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from assay.document import JsonObject
 from workers.egress.connection import ReceivedResponse
 from workers.egress.quotation import LONGEST_KEY, MASK, Quoter
 
@@ -68,7 +68,7 @@ class ShownExchange:
     response: ShownResponse | None
     seconds: float
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the exchange as a JSON object."""
         return asdict(self)
 

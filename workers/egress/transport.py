@@ -21,6 +21,7 @@ import httpx
 from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
+from assay.document import JsonObject
 from workers.egress.connection import HEADER_CAP, ClosedWithoutResponse, Listener, ReceivedResponse
 from workers.egress.failures import CallFailed
 from workers.egress.guard import Address, Guard, Network, Origin, Resolve, origin_of, read_origin, resolve, within
@@ -261,9 +262,7 @@ class GuardedTransport:
         connector = GuardedConnector(self._guard, self._dial, self._trusted, self._exempt, complete=self._complete)
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **PLAIN)
 
-    async def _exchange(
-        self, origin: Origin, session: aiohttp.ClientSession, request: dict[str, Any]
-    ) -> ReceivedResponse:
+    async def _exchange(self, origin: Origin, session: aiohttp.ClientSession, request: JsonObject) -> ReceivedResponse:
         cap, body = request["read_bufsize"], bytearray()
         failure: Exception
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 import structlog
 
+from assay.document import JsonObject
 from assay.errors import AssayError, RecordError
 from assay.model import service_said
 from store.core.database import Connection, Database
@@ -73,7 +74,7 @@ def _end(workplace: Workplace, claim: Claim, error: Exception) -> str:
             return _fail(workplace, claim, problem(error))
 
 
-def _fail(workplace: Workplace, claim: Claim, error: dict[str, Any]) -> str:
+def _fail(workplace: Workplace, claim: Claim, error: JsonObject) -> str:
     _end_and_keep(workplace, claim.job, lambda connection: jobs.fail(connection, claim, error))
     log.info("job failed", job=claim.job.id, code=error["code"])
     return "failed"
@@ -162,7 +163,7 @@ TITLES = {
 }
 
 
-def problem(error: BaseException) -> dict[str, Any]:
+def problem(error: BaseException) -> JsonObject:
     """Describe the error that ended a job."""
     match error:
         case TargetUnfit(failure=CallFailed() as failure):
@@ -189,7 +190,7 @@ def problem(error: BaseException) -> dict[str, Any]:
             return _problem("internal_error", "An unexpected error was logged; the answers so far are kept.")
 
 
-def _unavailable(error: TargetUnavailable | TargetResting | HostCoolingDown) -> dict[str, Any]:
+def _unavailable(error: TargetUnavailable | TargetResting | HostCoolingDown) -> JsonObject:
     match error:
         case TargetUnavailable():
             detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from assay.document import Json
 from assay.methods import AnyMethod
 from assay.model import AUTHORED, Observation
 from assay.references import AuthoredItems, CorpusItem
@@ -70,7 +70,7 @@ def authored(database: Database, job: Job) -> Iterator[Observation]:
             after = rows[-1].seq
 
 
-def new_items(material: Iterable[CorpusItem], author: Mapping[str, Any], job_id: str) -> tuple[NewItem, ...]:
+def new_items(material: Iterable[CorpusItem], author: Json, job_id: str) -> tuple[NewItem, ...]:
     """Build items with their author, prompt and job."""
     return tuple(
         new_item(item, {"author": author, "prompt": item.prompt, "job": job_id, "unit": item.id}) for item in material

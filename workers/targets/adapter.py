@@ -6,12 +6,13 @@ import hmac
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Protocol, TypeVar, cast
+from typing import Annotated, ClassVar, Protocol, TypeVar, cast
 from uuid import UUID
 
 from annotated_types import Ge, Le
 
 from assay.bounds import Bounded
+from assay.document import Json
 from assay.model import Ask, Choose, Classify, Draw, Embed, Fill, Kind, Look, Regress, Reply, Score, Translate, Write
 from workers.egress import CallFailed
 
@@ -67,15 +68,13 @@ class Target:
     kind: Kind
     protocol: str
     base_url: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Json = field(default_factory=dict)
     secret: str | None = field(default=None, repr=False)
     limits: Limits = field(default_factory=Limits)
     link_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
-        cls, described: Mapping[str, Any], secret: str | None, link_secrets: Mapping[str, str] | None = None
-    ) -> Target:
+    def of(cls, described: Json, secret: str | None, link_secrets: Mapping[str, str] | None = None) -> Target:
         """Build a target from its fields, which were validated when it was described."""
         return cls(
             name=described["name"],

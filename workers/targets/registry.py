@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError, UnknownName
 from assay.model import Kind
 from workers.egress import Egress
@@ -96,7 +97,7 @@ class ProtocolInfo:
     settings_type: type
     notes: tuple[str, ...]
 
-    def settings_schema(self) -> dict[str, Any]:
+    def settings_schema(self) -> JsonObject:
         """Return the JSON Schema of the settings."""
         return settings_schema(self.settings_type)
 
@@ -130,7 +131,7 @@ def offer_here(adapter: type[Adapter]) -> None:
     _HERE[adapter.protocol] = adapter
 
 
-def read_settings(protocol: str, kind: Kind, settings: Mapping[str, Any]) -> tuple[type[Adapter], Any]:
+def read_settings(protocol: str, kind: Kind, settings: Json) -> tuple[type[Adapter], Any]:
     """Return the adapter class of a protocol and its validated settings; a preset's own settings are added first."""
     adapter = offered(protocol)
     decides = kind in DECIDING and settings.get("decision") is not None
@@ -162,7 +163,7 @@ def _facts(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
         if isinstance(adapter, Preset)
         else adapter.settings_type
     )
-    own: dict[str, Any] = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
+    own: JsonObject = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
     facts = [field.name for field in fields(ProtocolInfo) if field.name not in own]
     return ProtocolInfo(**own, **{fact: getattr(adapter, fact) for fact in facts})
 
@@ -171,7 +172,7 @@ NEUTRAL = "batch_maximum"
 """Setting that groups calls; it does not change what the service is asked."""
 
 
-def settings_chosen(target: Mapping[str, Any]) -> Literal["default", "named", "changed"]:
+def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     """Return whether a target is described by its protocol alone, also by a model and the like, or in another way.
 
     Settings without a default (deployment, project) name the service, and so does `model`; any other setting must

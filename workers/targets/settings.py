@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar, cast
 from annotated_types import MaxLen, MinLen
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.model import Field as Cell
 from assay.model import Kind
@@ -122,7 +123,7 @@ def _validator(kind: type) -> TypeAdapter[Any]:
     return TypeAdapter(kind)  # cached, because an adapter is slow to build
 
 
-def settings_schema(kind: type) -> dict[str, Any]:
+def settings_schema(kind: type) -> JsonObject:
     """Return the JSON Schema of a settings class."""
     return _validator(kind).json_schema()
 

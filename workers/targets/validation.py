@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.document import Json
 from assay.errors import SpecificationError, UnknownName
 from assay.model import Kind
 from store.core.settings import Settings
@@ -33,11 +34,11 @@ class TargetChecker:
         """Return all protocols."""
         return protocols()
 
-    def check(self, target: Mapping[str, Any]) -> None:
+    def check(self, target: Json) -> None:
         """Raise a `SpecificationError` for an unknown protocol, invalid settings or a forbidden address."""
         check_target(target, self._allow, scraping=self._scraping)
 
-    def questions_per_call(self, target: Mapping[str, Any]) -> int:
+    def questions_per_call(self, target: Json) -> int:
         """Return the maximum number of questions in one call to a validated target."""
         checked = read_target(target)
         adapter = connect(checked, Egress(self._allow, scraping=self._scraping))
@@ -51,7 +52,7 @@ class TargetChecker:
             raise SpecificationError(str(refused), field) from None
 
 
-def read_target(described: Mapping[str, Any], secret: str | None = None) -> Target:
+def read_target(described: Json, secret: str | None = None) -> Target:
     """Build a target from a request's fields, and validate all of them except the address of the URL.
 
     Parameters
@@ -93,7 +94,7 @@ def read_target(described: Mapping[str, Any], secret: str | None = None) -> Targ
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
 
 
-def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, scraping: bool = False) -> None:
+def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: bool = False) -> None:
     """Validate a target without calling it.
 
     Parameters
@@ -145,7 +146,7 @@ def _check_link(link: Link, where: str, allow: Sequence[Network]) -> None:
         raise SpecificationError(f"{refused}{hint}", f"{where}.{refused.field}") from None
 
 
-def _object(described: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _object(described: Json, name: str) -> Json:
     value = described.get(name)
     if value is not None and not isinstance(value, Mapping):
         raise SpecificationError(f"{name} must be an object", name)

@@ -20,7 +20,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
 from assay.catalog.choices import AssociationWords
-from assay.document import ComponentDocument, EffectDocument, read_json
+from assay.document import ComponentDocument, EffectDocument, JsonObject, read_json
 from assay.errors import EvidenceError, TooFewObservations
 from assay.experiment import Experiment
 from assay.methods.association import words as spoken
@@ -397,7 +397,7 @@ def _protected(words: AssociationWords, posterior: Posterior) -> tuple[Protected
 
 
 def _why(letter: Letter, words: AssociationWords, evidence: Evidence, gap: Interval) -> Reason:
-    facts: dict[str, Any] = {"step_1": float(evidence.step_1.mean()), "step_2": gap.estimate}
+    facts: JsonObject = {"step_1": float(evidence.step_1.mean()), "step_2": gap.estimate}
     if letter is Letter.BS:
         return Reason("controls-nearer", facts, words.name)
     facts |= {"low": gap.low, "high": gap.high}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.catalog.choices import ChoiceWords
-from assay.document import NO_EFFECT, EffectDocument, read_json
+from assay.document import NO_EFFECT, EffectDocument, Json, read_json
 from assay.errors import EvidenceError, ZeroVariance
 from assay.methods.forced_choice.choice_trials import Trials, judge_trials
 from assay.methods.forced_choice.detail import (
@@ -317,7 +317,7 @@ def _correlation(first: Floats, second: Floats) -> Correlation:
 
 
 def _why(letter: Letter, words: ChoiceWords, concepts: Sequence[str], mean: Floats, effects: ChoiceEffects) -> Reason:
-    facts: Mapping[str, Any]
+    facts: Json
     if letter is Letter.BS:
         # a point above 1/2 means that choosing the second cue takes more of it: the observer prefers the first
         side = words.first if effects.control_mean > 0.5 else words.second

@@ -19,7 +19,7 @@ from assay.bounds import Bounded, refuse_repeats
 from assay.catalog import Attribute, Occupation, languages, occupations
 from assay.catalog import attribute as attribute_named
 from assay.catalog.source_languages import SourceLanguage, source_language
-from assay.document import AggregationDocument, ComponentDocument, ContentDocument, LookDocument
+from assay.document import AggregationDocument, ComponentDocument, ContentDocument, Json, LookDocument
 from assay.errors import OutOfBounds, SpecificationError
 from assay.experiment import Looks, Method
 from assay.methods.translation import words
@@ -387,7 +387,7 @@ def _lost(translations: Translations) -> bool:
     return translations.usable == 0 or translations.lost_share > UNUSABLE_SHARE
 
 
-def _lost_reason(translations: Translations, common_facts: Mapping[str, Any]) -> Reason:
+def _lost_reason(translations: Translations, common_facts: Json) -> Reason:
     """Return the reason for a missing letter: too few texts were readable."""
     if not translations.lost:
         return Reason("no-usable-observations", common_facts, translations.name)
@@ -423,7 +423,7 @@ def _letter_reasons(
     tolerance: Tolerance,
     evidence: Evidence,
     letter: Letter,
-    common_facts: Mapping[str, Any],
+    common_facts: Json,
 ) -> list[Reason]:
     """Return the reasons for a letter, the main one first."""
     step_1, step_2 = float(evidence.step_1.mean()), float(evidence.step_2.mean())
@@ -450,7 +450,7 @@ def _letter_reasons(
     return reasons
 
 
-def _shift_reason(translations: Translations, step_1: float, common_facts: Mapping[str, Any]) -> Reason:
+def _shift_reason(translations: Translations, step_1: float, common_facts: Json) -> Reason:
     """Return the reason for BS, biased output for unbiased input, from the observed transitions."""
     pooled = translations.pooled().astype(float)
     row_totals, total = pooled.sum(axis=1, keepdims=True), int(pooled.sum())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
+from assay.document import Json, JsonObject
 from assay.methods.translation.blocks import BlockSpec
 from assay.methods.translation.collection import Translations
 from assay.model import Floats
@@ -27,7 +27,7 @@ class Analyses:
     """
 
     letters: Mapping[str, str | None]
-    detail: Mapping[str, Any]
+    detail: Json
     step_1_p: float | None
 
 
@@ -64,7 +64,7 @@ def analyse_blocks(
     if any(counts.sum() == 0 for counts in observed.values()):
         return Analyses(dict.fromkeys(names), {"reason": "a block has no outputs to compare"}, None)
     letters: dict[str, str | None] = {}
-    detail: dict[str, Any] = {}
+    detail: JsonObject = {}
     for rule, rule_reading in zip(names, READINGS, strict=False):
         verdict = published_letter(
             observed,
@@ -116,10 +116,10 @@ def _specified(translations: Translations, block: BlockSpec, outputs: int) -> Fl
     return np.array(values + [0.0] * (outputs - len(values)))
 
 
-def _step_1_p(unbiased: Collection[str], tests: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> float:
+def _step_1_p(unbiased: Collection[str], tests: Mapping[str, Mapping[str, Json]]) -> float:
     """Return the lowest p value of the unbiased blocks; a block has the highest p of its tests."""
     return float(min(max(tests[block][name]["p"] for name in unbiased) for block in unbiased))
 
 
-def _tests_as_json(tests: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _tests_as_json(tests: Mapping[str, Json]) -> dict[str, JsonObject]:
     return {block: {name: asdict(test) for name, test in row.items()} for block, row in tests.items()}

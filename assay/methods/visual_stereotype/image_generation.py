@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from assay.catalog.stereotypes import VisualWords
 from assay.catalog.terms import indefinite
+from assay.document import JsonObject
 from assay.methods.shared.terms.items import AuthorCounts, Authoring
 from assay.methods.visual_stereotype.inputs import DIGEST, Picture, sort
 from assay.model import Draw, Probe, Reply
@@ -62,7 +63,7 @@ class DrawnPictures(AuthorCounts[Picture]):
         """Whether several prompts all gave the same picture."""
         return len(self.images) == 1 and len(self.items) + self.refused["same-picture"] > 1
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the counts as JSON."""
         return {**super().as_json(), "different": len(self.images), "alike": self.alike}
 

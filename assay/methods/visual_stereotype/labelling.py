@@ -20,6 +20,7 @@ from unicodedata import name as name_of_character
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
 from assay.catalog.stereotypes import TIED, Role, VisualWords
 from assay.catalog.terms import any_of, folded
+from assay.document import Json
 from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import AnswerTally, Asking, ask_in_batches
 from assay.methods.visual_stereotype.inputs import UsablePicture
@@ -275,7 +276,7 @@ def together(answers: Sequence[PictureReading]) -> PictureReading:
     return PictureReading(first.label, first.names, share, first.text)
 
 
-def _share(scores: Mapping[str, Any], labels: Sequence[str]) -> float | None:
+def _share(scores: Json, labels: Sequence[str]) -> float | None:
     """Return the first label's share of the probability of both labels."""
     probabilities = [scores.get(label) for label in labels]
     if not all(

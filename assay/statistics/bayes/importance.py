@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.document import JsonObject
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Floats
 
@@ -60,7 +60,7 @@ class Weights:
         """Whether the largest weights dominate so much that estimates cannot be trusted."""
         return self.tail is not None and self.tail > HEAVY
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the summary of the weights as JSON, without the weights themselves."""
         return {
             "inputs": int(self.shares.size),

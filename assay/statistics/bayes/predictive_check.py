@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.document import JsonObject
 from assay.model import Floats
 from assay.statistics.bayes.hierarchy import ConnectionDraws, Posterior, checked_columns
 from assay.statistics.intervals.credible import IntervalEnds, hpdi
@@ -62,7 +62,7 @@ class PredictiveCheck:
     """Distances at which densities are given; shape (points,)."""
     connections: tuple[ConnectionCheck, ...]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the check as JSON, with densities rounded for a figure."""
         return {
             "share_50": self.share_50,

@@ -8,11 +8,11 @@ of its probability to the surrogate's corrects the surrogate's errors (docs/meth
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.document import JsonObject
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
 from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors
@@ -53,7 +53,7 @@ class Surrogate:
         """Probability of the positive class, of each row; shape (n,)."""
         return np.asarray(special.expit(self.score(vectors)))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the surrogate as JSON."""
         return {"weights": self.weights.tolist(), "constant": self.constant}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.document import JsonObject
 from assay.errors import OutOfBounds, ZeroVariance
 from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors, unit_vectors
@@ -37,7 +37,7 @@ class Weat:
     p: PartitionTest
     """Permutation test over all partitions of the target words."""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the result as JSON, the p-values with their method and standard errors."""
         return {
             "statistic": self.statistic,

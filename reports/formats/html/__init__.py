@@ -6,9 +6,7 @@ policy. `reports.markup` escapes every text from other sources.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from assay.document import Json
 from reports import outline
 from reports.formats.html.pieces import page
 from reports.formats.html.sections import (
@@ -33,7 +31,7 @@ OPEN = 3
 """Maximum number of components that are shown open; the deciding components come first."""
 
 
-def render_summary(document: Mapping[str, Any]) -> str:
+def render_summary(document: Json) -> str:
     """Write a summary on one sheet of A4: the letter, its meaning, the path to it, the parts and the record."""
     rating = read(document)
     return page(
@@ -43,7 +41,7 @@ def render_summary(document: Mapping[str, Any]) -> str:
     )
 
 
-def render(document: Mapping[str, Any]) -> str:
+def render(document: Json) -> str:
     """Write the rating as an HTML page."""
     rating = read(document)
     opened = {component.number for component in rating.foremost[:OPEN]}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
+from assay.document import Json
 from reports.figures.canvas import box
 from reports.formats.html.pieces import foreign
 from reports.markup import Markup, join, tag
@@ -23,7 +23,7 @@ GONE = (
 )
 
 
-def thumbnails_wanted(document: Mapping[str, Any]) -> list[str]:
+def thumbnails_wanted(document: Json) -> list[str]:
     """Return the digests of the pictures to be shown in the report of a rating document, `MOST` at most.
 
     The caller adds the available pictures to the document, as ``thumbnails``: ``data:`` addresses by digest.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -20,6 +20,7 @@ from fastapi.security.base import SecurityBase
 from starlette.requests import Request
 from starlette.responses import Response
 
+from assay.document import Json, JsonObject
 from service.http.authentication import Needs
 from service.http.idempotency import fingerprint
 from service.http.json import calls_of
@@ -29,7 +30,7 @@ from service.http.openapi.responses import LINK, NOT_MODIFIED
 from service.http.problems import MEDIA_TYPE
 from service.http.rows import PageQuery
 
-ABOUT: Mapping[str, Any] = tomllib.loads(files(__package__).joinpath("about.toml").read_text("utf-8"))
+ABOUT: Json = tomllib.loads(files(__package__).joinpath("about.toml").read_text("utf-8"))
 """Summary, description and tags of the document."""
 
 PUBLIC_TAGS = frozenset({"badges", "catalog", "log", "methodology", "service"})
@@ -38,10 +39,10 @@ PUBLIC_TAGS = frozenset({"badges", "catalog", "log", "methodology", "service"})
 PROBLEM_REF = {"$ref": "#/components/responses/Problem"}
 
 
-def describe(app: FastAPI, *, add_webhooks: Callable[[dict[str, Any]], None], keys_required: bool) -> None:
+def describe(app: FastAPI, *, add_webhooks: Callable[[JsonObject], None], keys_required: bool) -> None:
     """Serve the completed document at ``/openapi.json``, built on first use; `add_webhooks` adds a section."""
 
-    def document() -> dict[str, Any]:
+    def document() -> JsonObject:
         if app.openapi_schema is None:
             app.openapi_schema = get_openapi(
                 title=app.title,
@@ -75,7 +76,7 @@ def describe(app: FastAPI, *, add_webhooks: Callable[[dict[str, Any]], None], ke
     app.add_route("/openapi.json", answer, include_in_schema=False)
 
 
-def _complete_components(document: dict[str, Any]) -> None:
+def _complete_components(document: JsonObject) -> None:
     components = document["components"]
     document["security"] = [{}]  # an operation needs no key unless it declares one
     schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -92,7 +93,7 @@ def _complete_components(document: dict[str, Any]) -> None:
     _require_tags(components["schemas"])
 
 
-def _complete(route: APIRoute, method: str, operation: dict[str, Any], *, keys_required: bool) -> None:
+def _complete(route: APIRoute, method: str, operation: JsonObject, *, keys_required: bool) -> None:
     """Add what follows from a route's dependencies and parameters: headers, errors, and whether a key is needed."""
     calls = list(calls_of(route.dependant))
     keys = [call for call in calls if isinstance(call, SecurityBase)]
@@ -124,7 +125,7 @@ def _is_paged(query: Any) -> bool:
     return isinstance(query, type) and issubclass(query, PageQuery)
 
 
-def _failures(method: str, operation: dict[str, Any], calls: Sequence[Any]) -> Iterator[str]:
+def _failures(method: str, operation: JsonObject, calls: Sequence[Any]) -> Iterator[str]:
     """Yield the errors that follow from a route's dependencies, parameters and body."""
     yield from ("500", "503", "default")
     needs_key = any(isinstance(call, Needs) for call in calls)
@@ -142,7 +143,7 @@ def _failures(method: str, operation: dict[str, Any], calls: Sequence[Any]) -> I
         yield from ("400", "413", "415", "422")
 
 
-def _require_tags(schemas: dict[str, Any]) -> None:
+def _require_tags(schemas: JsonObject) -> None:
     """Make the discriminator field required in each member of a union: its default cannot choose the member."""
     fields = [field for schema in schemas.values() for field in schema.get("properties", {}).values()]
     for tag in [field["discriminator"] for field in fields if "discriminator" in field]:
@@ -164,7 +165,7 @@ def _close_tuples(schema: Any) -> None:
             _close_tuples(member)
 
 
-def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
+def _never_null(schema: JsonObject) -> JsonObject:
     """Return the schema of a parameter without ``null``: an optional parameter is left out, never null."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) != 1:

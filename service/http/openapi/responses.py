@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pydantic import BaseModel
 
-Responses = dict[int | str, dict[str, Any]]
+from assay.document import Json, JsonObject
+
+Responses = dict[int | str, JsonObject]
 """Responses of a route by status, as FastAPI takes them; an error without content becomes a problem document."""
 
 _RETRY_AFTER = {
@@ -51,11 +50,9 @@ RATED = {name: {**header, "required": True} for name, header in FRESHNESS.items(
 NOT_MODIFIED = {"description": "Not changed since the version in If-None-Match."}
 
 
-def returns(
-    headers: Mapping[str, Any], *media_types: str, status: int = 200, links: Mapping[str, Any] | None = None
-) -> Responses:
+def returns(headers: Json, *media_types: str, status: int = 200, links: Json | None = None) -> Responses:
     """Describe a successful response: its headers, its media types unless it is JSON, and links to operations."""
-    response: dict[str, Any] = {"headers": dict(headers)} if headers else {}
+    response: JsonObject = {"headers": dict(headers)} if headers else {}
     if media_types:
         response["content"] = {media_type: {"schema": {"type": "string"}} for media_type in media_types}
     return {status: response | ({"links": dict(links)} if links else {})}
@@ -71,15 +68,15 @@ CONFLICT = fails(409)
 """The state of the resource forbids it."""
 
 
-def leads_to(parameter: str, *operations: str, pointer: str = "/id") -> dict[str, Any]:
+def leads_to(parameter: str, *operations: str, pointer: str = "/id") -> JsonObject:
     """Return links from a response to operations, whose `parameter` is the value at a JSON pointer of the body."""
     parameters = {parameter: f"$response.body#{pointer}"}
     return {operation: {"operationId": operation, "parameters": parameters} for operation in operations}
 
 
 def created(
-    model: type[BaseModel], description: str, links: Mapping[str, Any] | None = None, *, may_exist: bool = False
-) -> dict[str, Any]:
+    model: type[BaseModel], description: str, links: Json | None = None, *, may_exist: bool = False
+) -> JsonObject:
     """Return the arguments of a route that creates a resource; if `may_exist`, possibly an existing one (200)."""
     also: Responses = {200: {"model": model, "description": "It existed already; the stored one is returned."}}
     return {

@@ -10,11 +10,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 from annotated_types import MaxLen, MinLen
 
 from assay.composition.compatibility import ENDS, FEWEST, MOST, Incompatible, kind_of_chain
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply, Translate
 from workers.egress import CallFailed
@@ -40,15 +41,15 @@ class Link(Strict):
     """Protocol by which the service is called."""
     base_url: Annotated[str, MaxLen(2048)] | None = None
     """Base address of the service."""
-    settings: Annotated[Mapping[str, Any], MaxLen(50)] = field(default_factory=dict)
+    settings: Annotated[Json, MaxLen(50)] = field(default_factory=dict)
     """Settings of the protocol."""
-    limits: Annotated[Mapping[str, Any], MaxLen(10)] = field(default_factory=dict)
+    limits: Annotated[Json, MaxLen(10)] = field(default_factory=dict)
     """Limits on the calls to the service."""
     path: Annotated[tuple[str, ...], MaxLen(20)] = ()
     """Languages through which a translator translates a text, such as en, es, en; * is the requested language. The
     last link has no path: it translates into the requested language, or is no translator."""
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> JsonObject:
         """Return the fields of the link's target, without its secret."""
         return {
             "name": self.name or self.protocol,

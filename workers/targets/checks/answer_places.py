@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assay.document import JsonObject
 from assay.model import Kind
 from workers.targets.checks.translator import numbers_in
 from workers.targets.parsing.written_numbers import forms_that_read, plain_number
@@ -43,7 +44,7 @@ def json_in(body: bytes) -> Any:
         return None
 
 
-def settings_that_read(body: bytes, kind: Kind) -> dict[str, Any]:
+def settings_that_read(body: bytes, kind: Kind) -> JsonObject:
     """Return settings of `custom` that read the likely answer in a body; empty if no value may be the answer."""
     if event := _EVENT.search(body):
         return {"response": "events", "output": next(answer_paths(event[1], kind), "@")}

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from assay.document import Json
+
 ROUNDING = 1e-4
 """Maximum difference between two answers that differ by rounding only."""
 
@@ -62,7 +64,7 @@ def difference(value: Any, other_value: Any) -> float:
     return float(np.linalg.norm(first - second) / max(np.linalg.norm(first), np.linalg.norm(second)))
 
 
-def _of_classes(answer: Mapping[str, Any], other_answer: Mapping[str, Any]) -> float:
+def _of_classes(answer: Json, other_answer: Json) -> float:
     first, second = answer.get("scores"), other_answer.get("scores")
     if first and second:
         labels = first.keys() | second.keys()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, fields
-from typing import Any
 
+from assay.document import JsonObject
 from workers.egress import CallFailed, Quoter
 from workers.targets.adapter import Adapter
 
@@ -61,7 +61,7 @@ class Capability:
     labels: tuple[str, ...] | None = None
     rungs: tuple[str, ...] | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the result without the adapter, with samples cleaned to be shown to people."""
         document = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "adapter"}
         return document | {name: Quoter().clean(document[name]) for name in ("asked", "returned")}

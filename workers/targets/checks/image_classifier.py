@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from assay.document import JsonObject
 from assay.model import Ask, Look, Reply
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.answer_similarity import ROUNDING, difference
@@ -73,7 +74,7 @@ class ImageExamination(Examination):
             labels=question.labels if returned["scores"] is not None else None,
         )
 
-    def _apart(self, first: dict[str, Any], second: dict[str, Any]) -> float:
+    def _apart(self, first: JsonObject, second: JsonObject) -> float:
         """Return the distance between the probabilities of two answers, or 1 for different words."""
         if first["scores"] is not None and second["scores"] is not None:
             return difference(first, second)
@@ -115,6 +116,6 @@ def described(ask: Look) -> str:
     return shown(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")
 
 
-def _best(value: dict[str, Any]) -> str:
+def _best(value: JsonObject) -> str:
     scores = value["scores"]
     return str(value["text"]).casefold() if scores is None else str(max(scores, key=scores.__getitem__))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.document import Json
 from assay.model import Failure
 from workers.targets.adapter import Adapter, Prediction
 from workers.targets.checks.answer_similarity import MOST_COMPARED, told_apart
@@ -65,7 +66,7 @@ def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:
     return [f"{zeros} of {len(vectors)} texts got a vector of zeros, which counts as no answer"] if zeros else []
 
 
-def _check_classes(classes: Sequence[Mapping[str, Any]]) -> list[str]:
+def _check_classes(classes: Sequence[Json]) -> list[str]:
     scored = [answer["scores"] for answer in classes if answer["scores"] is not None]
     if scored and len(scored) < len(classes):
         raise TargetUnfit(

@@ -12,6 +12,7 @@ from sys import intern
 from typing import Any, ClassVar
 
 from assay.catalog.answer_text import label_key, normalise_answer
+from assay.document import Json, JsonObject
 from assay.model import Failure, Reply
 from workers.targets.parsing.written_numbers import NumberForm, forms_that_read, plain_number, written_number
 
@@ -30,7 +31,7 @@ LONGEST_QUOTED = 60
 ROUNDING = 1e-6
 """Tolerance for probabilities outside [0, 1], which occur with single-precision arithmetic."""
 
-Classified = dict[str, Any]
+Classified = JsonObject
 """Stored form of a classification: ``{"label": str or None, "scores": {label: probability} or None}``."""
 
 
@@ -165,7 +166,7 @@ def classified(answer: Any, labels: Sequence[str] = ()) -> Classified:
     return {"label": label, "scores": scores}
 
 
-def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, dict[str, Any] | None]:
+def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObject | None]:
     """Return the label and the scores of an answer; each may be ``None``."""
     answer = unwrapped(answer)
     match answer:
@@ -186,7 +187,7 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, dict[str,
             return _label_of(answer, labels), None
 
 
-def _scores_of(answer: Any, labels: Sequence[str]) -> dict[str, Any]:
+def _scores_of(answer: Any, labels: Sequence[str]) -> JsonObject:
     """Parse the scores of labels, not yet validated, from a list of objects, a row or an object."""
     answer = unwrapped(answer)
     match answer:
@@ -271,8 +272,8 @@ def _pair_of(pair: Any) -> tuple[Any, Any]:
     return pair["label"], pair["score"]
 
 
-def _named(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
-    scores: dict[str, Any] = {}
+def _named(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
+    scores: JsonObject = {}
     for name, score in pairs:
         label = _label_of(name, ())
         if label in scores:
@@ -290,7 +291,7 @@ def _check_label(label: str | None, labels: Sequence[str]) -> None:
         raise Misread(f"gave {quoted(label)}, {UNDECLARED} {_named_labels(labels)}; declare it in settings.labels")
 
 
-def _checked(scores: Mapping[str, Any], labels: Sequence[str]) -> dict[str, float]:
+def _checked(scores: Json, labels: Sequence[str]) -> dict[str, float]:
     """Return validated probabilities, in the order of the declared labels if there are any."""
     if not 0 < len(scores) <= MOST_LABELS:
         raise Misread(f"gave the scores of {len(scores):,} labels; 1 to {MOST_LABELS:,} are allowed")

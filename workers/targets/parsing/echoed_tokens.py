@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
+from assay.document import JsonObject
 from workers.targets.parsing.answer_parsing import ROUNDING, Misread, finite
 
 MARKS = 1
@@ -53,7 +54,7 @@ class Echo:
     prompt_only: bool = False
 
 
-def score_of(echo: Echo, prompt: str) -> dict[str, Any]:
+def score_of(echo: Echo, prompt: str) -> JsonObject:
     """Sum the log-probabilities of a prompt's tokens.
 
     Returns

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.model import Kind
 from workers.targets.auth.schemes import Strict
@@ -55,8 +56,8 @@ class Preset:
     base: str
     example: str
     parameters: Any
-    settings: Mapping[str, Any]
-    by_kind: Mapping[Kind, Mapping[str, Any]]
+    settings: Json
+    by_kind: Mapping[Kind, Json]
     notes: tuple[str, ...] = ()
     needs_url: ClassVar[bool] = True
     needs_secret: ClassVar[bool] = False
@@ -83,7 +84,7 @@ class Preset:
         member_list = [(name, *facts) for name, facts in members.items()]
         return make_dataclass(base.__name__, member_list, kw_only=True, frozen=True, bases=(Strict,))
 
-    def expanded(self, kind: Kind, given_settings: Mapping[str, Any]) -> dict[str, Any]:
+    def expanded(self, kind: Kind, given_settings: Json) -> JsonObject:
         """Return the settings of the other protocol; settings that the request names take precedence.
 
         Raises `SpecificationError` for a missing or invalid parameter.
@@ -126,7 +127,7 @@ def _filled(template: Any, values: Mapping[str, Any], *, in_path: bool) -> Any:
     return _PARAMETER.sub(written, template)
 
 
-def _parameters(described: Mapping[str, Mapping[str, Any]]) -> Any:
+def _parameters(described: Mapping[str, Json]) -> Any:
     members = []
     for name, description in described.items():
         kind = _TYPES[description["type"]] if "default" not in description else _TYPES[description["type"]] | None
@@ -135,7 +136,7 @@ def _parameters(described: Mapping[str, Mapping[str, Any]]) -> Any:
     return make_dataclass("Parameters", members, kw_only=True, frozen=True, bases=(Strict,))
 
 
-def _read(name: str, document: Mapping[str, Any]) -> Preset:
+def _read(name: str, document: Json) -> Preset:
     return Preset(
         protocol=name,
         summary=document["summary"],

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Le
 
+from assay.document import JsonObject
 from assay.model import Reply, Translate
 from workers.egress import Response
 from workers.targets.auth.schemes import Placed
@@ -59,7 +60,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         into = self.settings.language_codes.get(target) or INTO.get(target, target.upper())
-        body: dict[str, Any] = {
+        body: JsonObject = {
             "text": list(texts),
             # without the region, because DeepL accepts no variants of source languages
             "source_lang": source.split("-", maxsplit=1)[0].upper(),

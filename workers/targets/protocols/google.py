@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Le
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.model import Reply, Translate
 from workers.egress import Response
@@ -77,7 +78,7 @@ class Google(HttpTranslator[GoogleSettings]):
         return Placed(type="header", name="X-Goog-Api-Key") if self.settings.version == "v2" else "bearer"
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
-        body: dict[str, Any]
+        body: JsonObject
         if self.settings.version == "v2":
             body = {"q": list(texts), "source": self.code(source), "target": self.code(target), "format": "text"}
             return post_json("/language/translate/v2", body)

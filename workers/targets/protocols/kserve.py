@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.model import Ask, Classify, Failure, Field, Kind, Regress
 from workers.egress import CallFailed, Response
@@ -96,7 +97,7 @@ class Kserve(HttpPredictor[KserveSettings]):
 
     def _ask_for(self, asks: Sequence[Prediction]) -> Request:
         settings = self.settings
-        body: dict[str, Any] = {"inputs": self._inputs(texts_in(asks), rows_in(asks))}
+        body: JsonObject = {"inputs": self._inputs(texts_in(asks), rows_in(asks))}
         if settings.content_type:
             body["parameters"] = {"content_type": settings.content_type}
         if settings.outputs:
@@ -104,7 +105,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         version = f"/versions/{settings.version}" if settings.version else ""
         return post_json(f"/v2/models/{settings.model}{version}/infer", body)
 
-    def _inputs(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> list[dict[str, Any]]:
+    def _inputs(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> list[JsonObject]:
         if texts:
             return [self._column(self.settings.input_name, list(texts))]
         if self.settings.layout == "columns":
@@ -113,7 +114,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         shape = [len(rows), len(rows[0])]
         return [{"name": self.settings.input_name, "shape": shape, "datatype": self.settings.datatype, "data": data}]
 
-    def _column(self, name: str, cells: list[Any]) -> dict[str, Any]:
+    def _column(self, name: str, cells: list[Any]) -> JsonObject:
         shape = [len(cells)] if self.settings.flat else [len(cells), 1]
         return {"name": name, "shape": shape, "datatype": DATATYPES[type(cells[0])], "data": cells}
 

@@ -6,10 +6,11 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
 
+from assay.document import JsonObject
 from assay.model import Reply, Translate
 from workers.egress import CallFailed, Response
 from workers.targets.auth.schemes import Placed
@@ -58,7 +59,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         return frozenset(pairs)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
-        body: dict[str, Any] = {
+        body: JsonObject = {
             "q": texts[0] if len(texts) == 1 else list(texts),
             "source": self.code(source),
             "target": self.code(target),

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from assay.document import JsonObject
 from assay.model import Field
 from workers.egress import CallFailed, Response
 from workers.targets.adapter import Prediction
@@ -72,7 +73,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
             raise CallFailed("wrong-count", f"{origin} gave {len(pieces)} predictions for {len(asks)} rows")
         return pieces
 
-    def _rows(self, columns: dict[str, Any], origin: str) -> list[Any]:
+    def _rows(self, columns: JsonObject, origin: str) -> list[Any]:
         """Convert predictions by columns to predictions by rows."""
         lengths = {len(listed(column, origin=origin)) for column in columns.values()}
         if len(lengths) != 1:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from assay.document import JsonObject
 from assay.model import Choose, Kind, Write
 from workers.egress import Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
@@ -80,7 +81,7 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
     def _ask_for(self, asks: Sequence[Worded]) -> Request:
         (ask,) = asks
         settings = self.settings
-        options: dict[str, Any] = {"temperature": 0.0, "seed": 0, "num_predict": settings.choice_tokens}
+        options: JsonObject = {"temperature": 0.0, "seed": 0, "num_predict": settings.choice_tokens}
         if isinstance(ask, Write):
             options = {
                 "temperature": settings.writing_temperature,
@@ -88,7 +89,7 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
                 "num_predict": settings.writing_tokens,
                 "stop": list(settings.writing_stop) or None,
             }
-        body: dict[str, Any] = {
+        body: JsonObject = {
             "model": settings.model,
             "messages": messages_of(ask, settings),
             "stream": False,  # Ollama streams by default

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Le
 
+from assay.document import JsonObject
 from assay.model import Kind
 from workers.egress import Response
 from workers.targets.adapter import Prediction
@@ -43,7 +44,7 @@ class Tei(HttpPredictor[TeiSettings]):
     def _ask_for(self, asks: Sequence[Prediction]) -> Request:
         texts, truncate = texts_in(asks), self.settings.truncate
         if self.target.kind is Kind.EMBEDDER:
-            body: dict[str, Any] = {"inputs": texts, "normalize": self.settings.normalize, "truncate": truncate}
+            body: JsonObject = {"inputs": texts, "normalize": self.settings.normalize, "truncate": truncate}
             return post_json("/embed", body)
         body = {"inputs": [[text] for text in texts], "raw_scores": False, "truncate": truncate}
         return post_json("/predict", body)

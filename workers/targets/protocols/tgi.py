@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from assay.document import JsonObject
 from assay.model import Ask, Choose, Score, Write
 from workers.egress import CallFailed, Response
 from workers.targets.adapter import Worded
@@ -47,7 +48,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         parameters = {"details": True, **without_nulls(self._parameters(ask))}
         return post_json("/generate", {"inputs": inputs, "parameters": parameters})
 
-    def _parameters(self, ask: Worded) -> dict[str, Any]:
+    def _parameters(self, ask: Worded) -> JsonObject:
         settings = self.settings
         match ask:
             case Score():
@@ -73,7 +74,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         return [ModelOutput(text, likely_first(details), "length" if details.get("finish_reason") == "length" else "")]
 
 
-def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> dict[str, Any]:
+def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> JsonObject:
     """Return the parameters for writing a text; a temperature of 0, which TGI and Hugging Face refuse, is left out."""
     sampled = bool(settings.writing_temperature)
     return {
@@ -85,14 +86,14 @@ def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> di
     }
 
 
-def prefilled(details: dict[str, Any]) -> Echo:
+def prefilled(details: JsonObject) -> Echo:
     """Return the echoed tokens of the prompt."""
     prefill = details.get("prefill")
     tokens = [token for token in prefill if isinstance(token, dict)] if isinstance(prefill, list) else []
     return Echo([token.get("text") for token in tokens], [token.get("logprob") for token in tokens], prompt_only=True)
 
 
-def likely_first(details: dict[str, Any]) -> Likelihoods:
+def likely_first(details: JsonObject) -> Likelihoods:
     """Return the likely tokens at the position of the first token that is not blank."""
     tokens, tops = details.get("tokens"), details.get("top_tokens")
     if not isinstance(tokens, list) or not isinstance(tops, list):

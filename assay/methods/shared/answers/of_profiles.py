@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from assay.catalog.answer_text import label_key, plain_label, refuses_in_words
+from assay.document import JsonObject
 from assay.methods.shared.answers.tally import Tally, read_number
 from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
@@ -138,7 +139,7 @@ def too_few(answers: Answers, complete: int) -> bool:
 def lost_reason(answers: Answers, complete: int) -> Reason:
     """Return the reason why too few profiles have all their answers."""
     total = len(answers.cases)
-    facts: dict[str, Any] = {"total": total, "whole": complete, "share": 1 - complete / total if total else 1.0}
+    facts: JsonObject = {"total": total, "whole": complete, "share": 1 - complete / total if total else 1.0}
     if answers.unusable_why.total() > answers.failed_why.total():
         return Reason("target-output-unusable", {**facts, "why": dict(answers.unusable_why)})
     if answers.failed_why:

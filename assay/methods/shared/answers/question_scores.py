@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
+from assay.document import Json
 from assay.errors import SpecificationError
 from assay.model import Floats, Interval
 
@@ -87,7 +87,7 @@ class _Tally:
         self.templates.setdefault(template, Counter()).update(names)
 
 
-def read_question(record: Mapping[str, Any]) -> Question:
+def read_question(record: Json) -> Question:
     """Return the question of a record of BBQ; raise `SpecificationError` if a member is missing or unknown."""
     try:
         condition, polarity = record["context_condition"], record["question_polarity"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice, repeat
 from typing import Any, Generic, TypeVar
 
+from assay.document import JsonObject
 from assay.experiment import BUDGET
 from assay.model import Failure, Probe, Reply
 from assay.rating.component import Counts
@@ -95,7 +96,7 @@ class Tally:
         """Share of the questions asked that have no usable reply."""
         return self.lost / (self.lost + self.usable) if self.lost else 0.0
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the reasons why questions have no usable reply, with their counts."""
         return {
             "failed_why": dict(self.failed_why),

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
-from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Annotated, ClassVar, Generic, Protocol, TypeVar
 
 from annotated_types import Ge, Le
 
 from assay.bounds import Bounded
+from assay.document import JsonObject
 from assay.experiment import BUDGET
 from assay.model import Reply
 
@@ -107,7 +108,7 @@ class AuthorCounts(Generic[T]):
             self.failed[code] += 1
         return code is None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the counts as JSON."""
         counts = {name: getattr(self, name) for name in ("wanted", "asked", "unasked")}
         return {**counts, self.verb: len(self.items), "refused": dict(self.refused), "failed": dict(self.failed)}

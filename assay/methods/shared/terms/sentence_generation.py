@@ -15,6 +15,7 @@ import numpy as np
 
 from assay.catalog.stereotypes import StereotypeWords
 from assay.catalog.terms import normalised
+from assay.document import JsonObject
 from assay.methods.shared.terms.items import AuthorCounts, Authoring
 from assay.methods.shared.terms.sentences import LONGEST, Sentence, item_of, read
 from assay.model import Observation, Probe, Reply, Write
@@ -68,7 +69,7 @@ class WrittenSentences(AuthorCounts[Sentence]):
     verb = "written"
     examples: list[dict[str, str]] = field(default_factory=list)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the counts and the examples as JSON."""
         return {**super().as_json(), "examples": list(self.examples)}
 

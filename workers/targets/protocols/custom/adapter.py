@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
+from assay.document import JsonObject
 from assay.model import Ask, Choose, Failure, Kind, Look, Regress, Reply, Score, Translate, Write
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
@@ -87,7 +88,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         request = post_form(path, body, headers) if settings.encoding == "form" else post_json(path, body, headers)
         return Request(settings.method, path, request.headers, request.content)
 
-    def _values(self, asks: Sequence[Ask]) -> dict[str, Any]:
+    def _values(self, asks: Sequence[Ask]) -> JsonObject:
         """Return the values of the placeholders in a call."""
         translations = [ask for ask in asks if isinstance(ask, Translate)]
         if translations:
@@ -101,7 +102,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         texts, rows = texts_in(predictions), rows_in(predictions)
         return {"text": texts[0], "texts": texts} if texts else {"row": rows[0], "rows": rows}
 
-    def _writing(self, ask: Ask) -> dict[str, Any]:
+    def _writing(self, ask: Ask) -> JsonObject:
         """Return the values of the placeholders of a model's parameters; ``None`` leaves a parameter out."""
         settings = self.settings
         if not isinstance(ask, Write):
@@ -236,7 +237,7 @@ def accept_declared(answer: Any, ask: Worded, origin: str) -> Reply:
     return reply_of(lambda: _total(answer), origin)
 
 
-def _total(answer: Any) -> dict[str, Any]:
+def _total(answer: Any) -> JsonObject:
     values = answer if isinstance(answer, list) else [number_of(answer)]
     if values in ([0], []):
         raise NotEchoed("gave no log-probability, or 0, for a whole text")
@@ -259,7 +260,7 @@ class CustomLooker(Custom):
             return Failure("unsupported", "there is no question about the image, and settings.body sends one")
         return labels_wanted(ask) if "labels" in self._sent else None
 
-    def _values(self, asks: Sequence[Ask]) -> dict[str, Any]:
+    def _values(self, asks: Sequence[Ask]) -> JsonObject:
         (ask,) = asks
         if not isinstance(ask, Look):
             return super()._values(asks)

@@ -14,9 +14,10 @@ import jmespath
 from jmespath.exceptions import JMESPathError
 from jmespath.visitor import TreeInterpreter
 
+from assay.document import Json
 from assay.errors import SpecificationError
 
-Node = Mapping[str, Any]
+Node = Json
 
 MAX_STEPS = 1_000_000
 """Maximum number of syntax-tree nodes that one evaluation visits, in about a second."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.model import Kind
 from workers.egress import RETRIABLE_STATUSES
@@ -92,7 +93,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     """Further headers; values may hold {source} and {target}."""
     query: Annotated[Mapping[str, Text], MaxLen(30)] = field(default_factory=dict)
     """Query parameters."""
-    body: dict[str, Any] | list[Any] | Literal["{text}", "{texts}", "{row}", "{rows}"] | None = None
+    body: JsonObject | list[Any] | Literal["{text}", "{texts}", "{row}", "{rows}"] | None = None
     """Body of the request: JSON or, with ``encoding: form``, named fields. ``"{row}"`` is a record as an object."""
     encoding: Literal["json", "form"] = "json"
     """Encoding of the body."""

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Generic, TypeVar, cast
 from urllib.parse import urlencode
 
+from assay.document import Json, JsonObject
 from assay.model import Ask, Draw, Failure, Look, Reply
 from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Quoter, Response, spellings
 from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
@@ -47,7 +48,7 @@ def post_json(path: str, value: Any, headers: Mapping[str, str] | None = None) -
     return Request("POST", path, {"Content-Type": "application/json; charset=utf-8", **(headers or {})}, content)
 
 
-def without_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
+def without_nulls(fields: Json) -> JsonObject:
     """Return the fields that are not ``None``, in their order."""
     return {name: value for name, value in fields.items() if value is not None}
 

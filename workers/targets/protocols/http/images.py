@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from assay.catalog.answer_text import label_key
+from assay.document import JsonObject
 from assay.model import Failure, Kind, Look, Reply
 from workers.egress import CallFailed, Egress
 from workers.targets.checks.samples import sample_images
@@ -28,7 +29,7 @@ S = TypeVar("S", bound=CalledSettings)
 LONGEST_TEXT = 10_000
 """Maximum length of an answer or caption in characters; answers are stored, so their size is limited."""
 
-Looked = dict[str, Any]
+Looked = JsonObject
 """Stored form of an answer about an image: ``{"scores": {label: probability} or None, "text": str or None}``."""
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from assay.document import Json, JsonObject
 from assay.model import Failure, Look
 from workers.egress import Response
 from workers.targets.parsing.answer_parsing import Misread, classified, reply_of, seen, unwrapped
@@ -34,14 +35,14 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
         path = f"/models/{self.settings.model}" if self.settings.model else ""
         return post_json(path, self._body(ask, images.in_base64(images.picture_of(ask, self._egress))))
 
-    def _body(self, ask: Look, image: str) -> dict[str, Any]:
+    def _body(self, ask: Look, image: str) -> JsonObject:
         settings = self.settings
         match settings.task:
             case "visual-question-answering":
                 return {"inputs": {"image": image, "question": ask.question}, "parameters": {"top_k": settings.top_k}}
             case "image-to-text":
                 return {"inputs": image}
-        parameters: dict[str, Any] = {"candidate_labels": list(ask.labels)}
+        parameters: JsonObject = {"candidate_labels": list(ask.labels)}
         if settings.hypothesis_template:
             parameters["hypothesis_template"] = settings.hypothesis_template
         return {"inputs": image, "parameters": parameters}
@@ -88,7 +89,7 @@ def captioned(answer: Any) -> str:
     return images.worded(captions[0].get("generated_text"))
 
 
-def _listed(answer: Any, noun: str) -> list[Mapping[str, Any]]:
+def _listed(answer: Any, noun: str) -> list[Json]:
     """Return the list of objects in an answer; remove lists around it."""
     answer = unwrapped(answer)
     items = [answer] if isinstance(answer, dict) else answer

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.model import Ask, Choose, Embed, Failure, Fill, Kind, Reply, Write
 from workers.egress import Response
@@ -130,7 +131,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         path = f"/models/{model}" if model else ""
         if self.target.kind is Kind.EMBEDDER and self.settings.feature_path:
             path += "/pipeline/feature-extraction"
-        body: dict[str, Any] = {"inputs": texts_in(asks)[0]}
+        body: JsonObject = {"inputs": texts_in(asks)[0]}
         if self.target.kind is Kind.CLASSIFIER:
             settings = self.settings
             labels = {"candidate_labels": list(settings.labels), "multi_label": settings.multi_label}
@@ -186,7 +187,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
     def _ask_for(self, asks: Sequence[Worded]) -> Request:
         (ask,) = asks
         settings = self.settings
-        parameters: dict[str, Any] = {"return_full_text": False}
+        parameters: JsonObject = {"return_full_text": False}
         match ask:
             case Fill(before=before, after=after):
                 inputs, parameters = f"{before}{settings.mask}{after}", {"targets": [self._word(ask)], "top_k": 1}

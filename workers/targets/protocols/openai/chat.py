@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from assay.document import JsonObject
 from assay.errors import SpecificationError
 from assay.model import Choose, Failure, Kind, Look, Reply, Translate, Write
 from workers.egress import CallFailed, Response
@@ -133,7 +134,7 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
     def _ask_for(self, asks: Sequence[Worded]) -> Request:
         (ask,) = asks
         settings = self.settings
-        body: dict[str, Any] = {"model": settings.model, "messages": messages_of(ask, settings), "stream": False}
+        body: JsonObject = {"model": settings.model, "messages": messages_of(ask, settings), "stream": False}
         if isinstance(ask, Choose):
             body |= {
                 "temperature": settings.temperature,
@@ -233,7 +234,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
         detail = {} if settings.image_detail is None else {"detail": settings.image_detail}
         image = {"url": data_url(picture_of(ask, self._egress)), **detail}
         content = [{"type": "text", "text": last["content"]}, {"type": "image_url", "image_url": image}]
-        body: dict[str, Any] = {
+        body: JsonObject = {
             "model": settings.model,
             "messages": [*instructions, {"role": "user", "content": content}],
             "stream": False,

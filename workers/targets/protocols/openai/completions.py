@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from assay.document import JsonObject
 from assay.model import Ask, Choose, Failure, Reply, Score, Write
 from workers.egress import Response
 from workers.targets.adapter import Worded
@@ -69,7 +70,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         }
         return post_json("/v1/completions", without_nulls(body))
 
-    def _parameters(self, ask: Worded) -> dict[str, Any]:
+    def _parameters(self, ask: Worded) -> JsonObject:
         settings = self.settings
         match ask:
             case Score():
@@ -107,7 +108,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         )
 
 
-def likely_first(logprobs: dict[str, Any]) -> Likelihoods:
+def likely_first(logprobs: JsonObject) -> Likelihoods:
     """Return the likely tokens at the position of the first token that is not blank.
 
     Engines use two forms: ``{"tokens": […], "top_logprobs": [{token: log-probability}]}``, and ``{"content":

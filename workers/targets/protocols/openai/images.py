@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
+from assay.document import JsonObject
 from assay.model import Ask, Draw, Failure, Kind, Reply
 from store.formats.image import MOST_BYTES, ImageRefused
 from workers.egress import CallFailed, Response
@@ -59,7 +60,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
     def _ask_for(self, asks: Sequence[Ask]) -> Request:
         (ask,) = cast("Sequence[Draw]", asks)  # `_refuse` has refused other questions
         settings = self.settings
-        body: dict[str, Any] = {"model": settings.model, "prompt": ask.prompt, "n": 1}
+        body: JsonObject = {"model": settings.model, "prompt": ask.prompt, "n": 1}
         for name in ("size", "response_format", "quality"):
             if value := getattr(settings, name):
                 body[name] = value
