@@ -19,7 +19,7 @@ import annotated_types as at
 from assay.errors import OutOfBounds, SpecificationError
 
 
-def check_bounds(specification: Any) -> None:
+def check_bounds(specification: object) -> None:
     """Raise `OutOfBounds` if a number or collection of a dataclass breaks its annotated bounds."""
     for name, bounds in _bounds(type(specification)):  # type: ignore[arg-type] # a class is hashable
         value = getattr(specification, name)
@@ -33,7 +33,7 @@ class Bounded:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         """Add the inherited fields to the docstring, because forms, commands and the API describe fields with it."""
         super().__init_subclass__(**options)
         own_doc, base_doc = (cleandoc(kind.__doc__ or "").partition(_PARAMETERS) for kind in (cls, cls.__base__))

@@ -14,18 +14,18 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def canonical_json(value: Any) -> bytes:
+def canonical_json(value: object) -> bytes:
     """Write `value` as canonical JSON; raise `ValueError` if it holds NaN or an infinity."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "surrogatepass")
 
 
-def digest_of(value: Any) -> str:
+def digest_of(value: object) -> str:
     """Return ``sha256:…``, the SHA-256 digest of the canonical JSON of `value`."""
     return "sha256:" + hashlib.sha256(canonical_json(value)).hexdigest()
 
 
-def commitment_of(experiment: Any, seed: int, nonce: str) -> str:
+def commitment_of(experiment: object, seed: int, nonce: str) -> str:
     """Return the digest by which an agency commits to an experiment and its seed before the first call.
 
     The random `nonce` prevents others from finding the seed by trial; the rating reveals it.

@@ -339,7 +339,7 @@ class RatingDocument:
 
 
 # ---------------------------------------------------------------------------- writer
-def as_json(value: Any) -> Any:
+def as_json(value: object) -> Any:
     """Return a value as JSON: dataclasses as objects, tuples as lists."""
     if isinstance(value, str | int | float | NoneType):
         return value
@@ -385,7 +385,7 @@ def read_rating(
     )
 
 
-def read_json(kind: type[D], value: Any, text: Text = str) -> D:
+def read_json(kind: type[D], value: object, text: Text = str) -> D:
     """Read JSON as a dataclass or a list of them; fields that are absent or of another type have their default.
 
     Ratings of earlier versions lack fields, and documents also come from files. So a value of another type, NaN and
@@ -435,12 +435,12 @@ def _union_reader(kinds: Sequence[Any], text: Text) -> Reader:
     return lambda value: next((parsed for read in readers if (parsed := read(value)) is not _ABSENT), _ABSENT)
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: object) -> bool:
     """Return whether a value is a finite number; a truth value is not a number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _entry_reader(kind: Any, text: Text) -> Reader:
+def _entry_reader(kind: object, text: Text) -> Reader:
     """Return a reader of the entries of a list or an object, which may be ``None`` if their type admits it."""
     read = _reader(kind, text)
     return (lambda value: None if value is None else read(value)) if NoneType in get_args(kind) else read
@@ -449,7 +449,7 @@ def _entry_reader(kind: Any, text: Text) -> Reader:
 def _list_reader(read: Reader, size: int | None) -> Reader:
     """Return a reader of lists; with `size`, of lists with exactly this number of items, all readable."""
 
-    def items(value: Any) -> Any:
+    def items(value: object) -> Any:
         if not isinstance(value, list | tuple):
             return _ABSENT
         parsed = tuple(item for element in value if (item := read(element)) is not _ABSENT)
@@ -458,13 +458,13 @@ def _list_reader(read: Reader, size: int | None) -> Reader:
     return items
 
 
-def _mapping_reader(kind: Any, text: Text) -> Reader:
+def _mapping_reader(kind: object, text: Text) -> Reader:
     """Return a reader of objects with free names."""
     if kind is Any:
         return lambda value: value if isinstance(value, Mapping) else _ABSENT
     read = _entry_reader(kind, text)
 
-    def entries(value: Any) -> Any:
+    def entries(value: object) -> Any:
         if not isinstance(value, Mapping):
             return _ABSENT
         parsed = ((name, read(element)) for name, element in value.items())

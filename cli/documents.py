@@ -100,14 +100,14 @@ def parse_yaml(text: str, name: str) -> Any:
         raise SpecificationError(f"{name} is not YAML: {wrong}") from None
 
 
-def member(value: Any, where: str) -> Json:
+def member(value: object, where: str) -> Json:
     """Return an object of a document, or an empty one for ``None``; raise `SpecificationError` for anything else."""
     if value is not None and not isinstance(value, Mapping):
         raise SpecificationError(f"{where} must be an object, not {_kind(value)}")
     return value or {}
 
 
-def members(value: Any, where: str) -> list[Json]:
+def members(value: object, where: str) -> list[Json]:
     """Return a list of objects of a document; an empty one for ``None``."""
     if value is not None and not isinstance(value, list):
         raise SpecificationError(f"{where} must be a list, not {_kind(value)}")
@@ -176,7 +176,7 @@ class _Expansion:
             self.anchored[anchor] = (values, characters)
 
 
-def _plain(value: Any, name: str, depth: int = 0) -> Any:
+def _plain(value: object, name: str, depth: int = 0) -> Any:
     """Return a value with texts as keys of its objects, as in JSON; refuse depth and numbers that JSON lacks."""
     if depth > MOST_DEPTH:
         raise _too_deep(name)
@@ -195,7 +195,7 @@ def _too_deep(name: str) -> SpecificationError:
     return SpecificationError(f"{name} is nested deeper than {MOST_DEPTH} levels")
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return {str: "a text", list: "a list", dict: "an object", bool: "true or false"}.get(type(value), "a number")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Any
 
 import structlog
 
@@ -12,7 +11,7 @@ from reports.plain import codes
 from store.core.settings import Settings
 
 
-def _visible(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+def _visible(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Replace invisible characters in the facts of an event, which services and clients may have chosen."""
     traceback = "exception"  # has lines of its own
     return {name: codes(fact) if isinstance(fact, str) and name != traceback else fact for name, fact in event.items()}

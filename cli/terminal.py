@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any
 
 from rich import markup
 from rich.console import Console
@@ -18,7 +17,7 @@ from assay.document import Json
 from reports.plain import codes
 
 
-def escape(text: Any) -> str:
+def escape(text: object) -> str:
     """Return a text for `rich`: brackets are no markup, and invisible characters and line ends are codes."""
     return markup.escape(codes(str(text)))
 
@@ -26,7 +25,7 @@ def escape(text: Any) -> str:
 console = Console(highlight=False)
 
 
-def print_json(document: Any, *, ensure_ascii: bool = True) -> None:
+def print_json(document: object, *, ensure_ascii: bool = True) -> None:
     """Print a document as JSON, by default in ASCII, so that no text of others acts on a terminal; refuse NaN."""
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=ensure_ascii, allow_nan=False) + "\n")
 
@@ -60,7 +59,7 @@ def show_list(rows: Iterable[Json], *, search: str | None, as_json: bool) -> Non
     console.print(table)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     match value:
         case None | False:
             return ""

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 from assay.document import (
     NO_EFFECT,
@@ -436,7 +435,7 @@ def _leaves(part: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]
             yield from _leaves(value, (*path, visible(str(key))))
 
 
-def _shown(value: Any) -> str | None:
+def _shown(value: object) -> str | None:
     """Format any JSON value as one line; return ``None`` for null, NaN and empty values."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -144,7 +144,7 @@ def _contrasts(attribute_name: str) -> Iterator[Specification]:
         yield Specification(name, title, kind, "en", table["source"], words)
 
 
-def _frozen(raw: Any) -> Any:
+def _frozen(raw: object) -> Any:
     """Convert lists to tuples, recursively."""
     if isinstance(raw, dict):
         return {key: _frozen(value) for key, value in raw.items()}

@@ -76,7 +76,7 @@ def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> 
     }
 
 
-def opened(raw: Any) -> OpenedEnvelope:
+def opened(raw: object) -> OpenedEnvelope:
     """Parse an envelope without verifying its signatures; raise `CertificateError` if it is malformed.
 
     Only the form that `envelope` writes is accepted: no other members, and strict base64. So no byte of
@@ -110,7 +110,7 @@ def signer_of(envelope: OpenedEnvelope, is_signature: IsSignature) -> str:
     raise CertificateError(f"the signature by the key {' or '.join(envelope.key_ids)} does not match its content")
 
 
-def _signature(raw: Any) -> tuple[str, bytes]:
+def _signature(raw: object) -> tuple[str, bytes]:
     if not isinstance(raw, Mapping) or set(raw) != {"keyid", "sig"} or not isinstance(raw["keyid"], str):
         raise CertificateError("a signature of the envelope lacks its keyid or sig")
     return raw["keyid"], _read("sig", raw["sig"])

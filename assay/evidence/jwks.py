@@ -7,7 +7,6 @@ import binascii
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from assay.errors import SpecificationError
 
@@ -31,7 +30,7 @@ def jwk(public_key: bytes, **members: str) -> dict[str, str]:
     return {**_members(public_key), "kid": thumbprint(public_key), "use": "sig", "alg": "EdDSA", **members}
 
 
-def read_jwks(document: Any) -> dict[str, bytes]:
+def read_jwks(document: object) -> dict[str, bytes]:
     """Read a key set, or a single key.
 
     Parameters
@@ -75,7 +74,7 @@ def _members(public_key: bytes) -> dict[str, str]:
     return {"crv": "Ed25519", "kty": "OKP", "x": encode(public_key)}
 
 
-def _public_key(raw: Any) -> bytes | None:
+def _public_key(raw: object) -> bytes | None:
     if not isinstance(raw, Mapping) or (raw.get("kty"), raw.get("crv")) != ("OKP", "Ed25519"):
         return None
     try:

@@ -188,7 +188,7 @@ class _Sentence(Formatter):
         """Look up a fact; return ``None`` for a missing one."""
         return kwargs.get(str(key))
 
-    def format_field(self, value: Any, format_spec: str) -> str:
+    def format_field(self, value: object, format_spec: str) -> str:
         """Format a fact by the name of its format."""
         text = self._writers[format_spec](value)
         if text is None:
@@ -197,11 +197,11 @@ class _Sentence(Formatter):
 
 
 # ---------------------------------------------------------------------------- formatting of one fact
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return str(value) if isinstance(value, str) and value.strip() else None
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     """Return a number, or the estimate of an interval; ``None`` for NaN, infinity and other values."""
     if isinstance(value, Mapping):
         value = value.get("estimate")
@@ -211,7 +211,7 @@ def _number(value: Any) -> float | None:
 
 
 def _writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Writer:
-    def written(value: Any) -> str | None:
+    def written(value: object) -> str | None:
         cleaned = read(value)
         return None if cleaned is None else write(cleaned)
 
@@ -221,13 +221,13 @@ def _writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Write
 _numeric, _textual = partial(_writer, _number), partial(_writer, _text)
 
 
-def _names(value: Any) -> str | None:
+def _names(value: object) -> str | None:
     if not isinstance(value, list | tuple):
         return _text(value)
     return listed([str(name) for name in value]) or None
 
 
-def _only(value: Any) -> str | None:
+def _only(value: object) -> str | None:
     """Return the only name of a list, or ``None`` if there are several."""
     return None if isinstance(value, list | tuple) and len(value) != 1 else _names(value)
 
@@ -235,7 +235,7 @@ def _only(value: Any) -> str | None:
 def _causes(vocabulary: Vocabulary) -> Writer:
     """Return a formatter that explains a failure code; if it is given counts by code, the most frequent code."""
 
-    def written(value: Any) -> str | None:
+    def written(value: object) -> str | None:
         if isinstance(value, Mapping):
             counts = {str(code): _number(count) or 0.0 for code, count in value.items()}
             value = max(counts, key=lambda code: counts[code]) if counts else None

@@ -9,7 +9,6 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import httpx
 
@@ -92,7 +91,7 @@ def _rows(text: str, name: str) -> Iterator[Json]:
         raise SpecificationError(f"{name} is not CSV: {wrong} (line {reader.line_num})") from None
 
 
-def _documents(read: Any, name: str) -> Iterator[Json]:
+def _documents(read: object, name: str) -> Iterator[Json]:
     """Yield the entries of APIs.json, of one OpenAPI document, or of a list of them."""
     for document in read if isinstance(read, list) else [read]:
         if not isinstance(document, dict) or not {"apis", "openapi"} & document.keys():

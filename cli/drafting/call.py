@@ -169,7 +169,7 @@ def _text_place(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[
     return spaced[0] if len(spaced) == 1 else None
 
 
-def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _leaves(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     match value:
         case Mapping():
             for name, inner in value.items():

@@ -158,7 +158,7 @@ def _lines(draft: Draft, file: Path) -> Iterator[str]:
         yield '# Language of the texts: en, es, fr, de, it or pt.\nsource = "en"'
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     """Write a value as TOML on one line; members without a value are left out, because TOML has no null."""
     match value:
         case Mapping():

@@ -67,7 +67,7 @@ class Document:
     def __init__(self, content: Json) -> None:
         self.content, self._characters = content, 0
 
-    def resolved(self, value: Any) -> Json:
+    def resolved(self, value: object) -> Json:
         """Follow the references of a value within the document."""
         for _ in range(DEEPEST):
             if not isinstance(value, Mapping) or "$ref" not in value:
@@ -154,7 +154,7 @@ def _add_security(call: Call, document: Document, declared: Json) -> None:
         return
 
 
-def _example(document: Document, schema: Any, name: str, depth: int = 0) -> Any:
+def _example(document: Document, schema: object, name: str, depth: int = 0) -> Any:
     """Return an example value for a schema: its own example, or one made from its required members."""
     schema = document.resolved(schema)
     document.spend(100 + len(name))
@@ -189,7 +189,7 @@ def _example(document: Document, schema: Any, name: str, depth: int = 0) -> Any:
     return {"integer": 1, "number": 1.0, "boolean": False}.get(str(schema.get("type")), f"example {name}".strip())
 
 
-def _spent(document: Document, example: Any) -> Any:
+def _spent(document: Document, example: object) -> Any:
     document.spend(len(json.dumps(example)))
     return example
 
@@ -205,7 +205,7 @@ def _output(document: Document, declared: Json) -> str | None:
     return next(iter([*usual, *paths]), None)
 
 
-def _texts(document: Document, schema: Any, path: str, depth: int = 0) -> Iterator[str]:
+def _texts(document: Document, schema: object, path: str, depth: int = 0) -> Iterator[str]:
     """List the expressions that lead to a text, a number or a list of numbers in a schema."""
     schema = document.resolved(schema)
     document.spend(100 + len(path))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from assay.experiment import generator
 from assay.rating.plan import Effort, Plan, Service, plan_of
@@ -72,7 +71,7 @@ def _lines(title: str, plan: Plan, service: Service, first: list[str]) -> Iterat
 
 
 def _row(name: str, effort: Effort) -> str:
-    def cell(value: Any) -> str:
+    def cell(value: object) -> str:
         return "-" if value is None else f"{value:,}"
 
     numbers = (effort.questions, effort.calls, effort.seconds, effort.cost)

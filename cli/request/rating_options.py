@@ -109,7 +109,7 @@ def with_options(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..
             option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in parameters if option.name != "options"
         ]
 
-        def run(**arguments: Any) -> None:
+        def run(**arguments: object) -> None:
             request = kind(**{field.name: arguments.pop(field.name) for field in fields(kind)})
             if isinstance(request, RatingOptions):
                 check_protocol(request.protocol)

@@ -85,7 +85,7 @@ def read_request(options: RatingOptions) -> JsonObject:
     return request
 
 
-def _check_rows(records: Any) -> None:
+def _check_rows(records: object) -> None:
     """Raise a `SpecificationError` about `--upload` if an experiment about records has no rows."""
     if isinstance(records, Mapping) and not records.get("rows") and records.get("upload") is None:
         raise SpecificationError("the experiment asks about records: give their table with --upload FILE", "upload")
@@ -106,7 +106,7 @@ def read_file(file: Path) -> JsonObject:
     return dict(document)
 
 
-def _experiment(options: RatingOptions, experiment: JsonObject, kind: Any) -> JsonObject:
+def _experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
     given_fields = {*experiment, *({"specification"} if options.specification else ())}
     if options.attribute or not {"attribute", "specification", "words"} & given_fields:
@@ -148,7 +148,7 @@ def _check_names(kind: str, table: Json, allowed: Sequence[str]) -> None:
             raise UnknownName(kind, name, allowed)
 
 
-def _check_table(name: str, value: Any) -> None:
+def _check_table(name: str, value: object) -> None:
     if not isinstance(value, dict):
         raise SpecificationError(f"{name} must be a table of its own, [{name}], not {value!r}", name)
 
@@ -167,7 +167,7 @@ def pairs(texts: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
     return read
 
 
-def _put(table: JsonObject, key: str, value: Any) -> None:
+def _put(table: JsonObject, key: str, value: object) -> None:
     """Set a dotted key of nested tables."""
     *tables, last = key.split(".")
     for name in tables:

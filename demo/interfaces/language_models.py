@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.document import Json, JsonObject
 from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, required
@@ -155,7 +154,7 @@ def chat_completion(name: str, text: str, first: Json | None) -> JsonObject:
     return {"id": "chatcmpl-demo", "object": "chat.completion", "created": 0, "model": name, "choices": [choice]}
 
 
-def _first_of_chat(answer: Answer, likely: Any) -> JsonObject:
+def _first_of_chat(answer: Answer, likely: object) -> JsonObject:
     """Return the first token with its alternatives, in the form of OpenAI's `logprobs`."""
     if type(likely) is not int or likely < 0:
         raise BadOrder("'top_logprobs' must be a whole number from 0")
@@ -297,7 +296,7 @@ def _prompts(body: Json) -> list[str]:
     return prompts
 
 
-def _number(seed: Any) -> int:
+def _number(seed: object) -> int:
     if seed is not None and type(seed) is not int:
         raise BadOrder("a seed must be a whole number")
     return seed or 0

@@ -38,7 +38,7 @@ def images(predictor: Predictor, body: Json) -> JsonObject:
     return {"created": 0, "data": [_given(predictor, prompt, number, side) for number in numbers]}
 
 
-def _side(size: Any) -> int:
+def _side(size: object) -> int:
     match = _SIZE.fullmatch(size) if isinstance(size, str) and size != "auto" else None
     if size != "auto" and (match is None or match[1] != match[2] or int(match[1]) > MOST_SIDE):
         raise BadOrder(f"'size' must be auto or a square of at most {MOST_SIDE}x{MOST_SIDE}")
@@ -68,7 +68,7 @@ def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
     return [{"label": label, "score": score} for label, score in _ranked(scored)]
 
 
-def _asked(viewer: Viewer, picture: Seen, question: Any, parameters: Json) -> list[JsonObject]:
+def _asked(viewer: Viewer, picture: Seen, question: object, parameters: Json) -> list[JsonObject]:
     top_k = parameters.get("top_k", 5)
     if not isinstance(question, str) or not question.strip() or type(top_k) is not int or top_k < 1:
         raise BadOrder("'question' must be a text, and 'top_k' a whole number from 1")
@@ -113,7 +113,7 @@ def look(predictor: Predictor, body: Json) -> JsonObject:
 
 
 # ---------------------------------------------------------------------------- table of interfaces
-def _picture(encoded: Any) -> Seen:
+def _picture(encoded: object) -> Seen:
     if not isinstance(encoded, str) or not encoded:
         raise BadOrder("an image must be a text in base64")
     try:
@@ -124,7 +124,7 @@ def _picture(encoded: Any) -> Seen:
         raise BadOrder(str(error)) from None
 
 
-def _labels(labels: Any) -> list[str]:
+def _labels(labels: object) -> list[str]:
     if not isinstance(labels, list) or len(labels) < 2 or not all(isinstance(label, str) and label for label in labels):
         raise BadOrder("two or more labels are needed, each a text")
     return list(dict.fromkeys(labels))

@@ -104,7 +104,7 @@ def invocations(predictor: Predictor, body: Json) -> JsonObject:
     raise not_spoken(predictor, "mlflow")
 
 
-def _rows(form: str, content: Any) -> list[Any]:
+def _rows(form: str, content: object) -> list[Any]:
     """Read records, each as an object, or texts."""
     if form == "dataframe_split":
         table = content if isinstance(content, dict) else {}
@@ -127,7 +127,7 @@ def _by_rows(columns: Json) -> list[JsonObject]:
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
-def _text_of(row: Any) -> str:
+def _text_of(row: object) -> str:
     """Return the text of a row: the row itself, or the one cell of a record."""
     if isinstance(row, dict) and len(row) == 1:
         row = next(iter(row.values()))
@@ -164,7 +164,7 @@ def infer(predictor: Predictor, body: Json) -> JsonObject:
     return {"model_name": predictor.name, "model_version": "1", "outputs": [output]}
 
 
-def _flat(data: Any) -> list[Any]:
+def _flat(data: object) -> list[Any]:
     """Flatten the data of one column, which may be nested as [n, 1]."""
     if not isinstance(data, list):
         raise BadOrder("a tensor's 'data' must be an array")
@@ -190,7 +190,7 @@ INTERFACES: Mapping[str, Interface] = {
 """Interfaces by path; all requests are POST."""
 
 
-def _texts(inputs: Any, name: str) -> list[str]:
+def _texts(inputs: object, name: str) -> list[str]:
     """Read one text, or several."""
     texts = _bounded(inputs if isinstance(inputs, list) else [inputs], name)
     if not all(isinstance(text, str) for text in texts):
@@ -198,7 +198,7 @@ def _texts(inputs: Any, name: str) -> list[str]:
     return texts
 
 
-def _bounded(inputs: Any, name: str) -> list[Any]:
+def _bounded(inputs: object, name: str) -> list[Any]:
     if not isinstance(inputs, list) or not 0 < len(inputs) <= MOST_INPUTS:
         raise BadOrder(f"{name!r} must hold 1 to {MOST_INPUTS:,} texts or records")
     return inputs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from assay.document import Json, JsonObject
 from assay.model import Kind, Letter
@@ -108,7 +107,7 @@ def _links(view: PublicView) -> list[JsonObject]:
     ]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -147,7 +146,7 @@ def _probability(view: PublicView) -> list[JsonObject]:
     return [_model_metric(view, "bias-rating-probability", f"Probability of {view.letter}", view.probability)]
 
 
-def _model_metric(view: PublicView, kind: str, name: str, value: Any) -> JsonObject:
+def _model_metric(view: PublicView, kind: str, name: str, value: object) -> JsonObject:
     """Return a metric with the dates and the status of the rating in `args`."""
     dates = {key: view.known_facts[key] for key in ("rated_at", "expires_at", "status") if key in view.known_facts}
     return {"type": kind, "name": name, "value": value, "args": dates}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from assay.document import Json
 
@@ -22,7 +21,7 @@ _ESCAPED = re.compile("[<\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """Write indented JSON in ASCII that may stand in a ``script`` element (it holds no ``<``).
 
     Raises `ValueError` if the value holds NaN or an infinity.
@@ -35,7 +34,7 @@ def yaml_text(value: Json) -> str:
     return "\n".join(_lines(value)) + "\n"
 
 
-def _lines(value: Any) -> Iterator[str]:
+def _lines(value: object) -> Iterator[str]:
     """Write the lines of a value, without indentation."""
     if isinstance(value, Mapping) and value:
         for key, entry in value.items():
@@ -49,7 +48,7 @@ def _lines(value: Any) -> Iterator[str]:
         yield _scalar(value)
 
 
-def _under(head: str, value: Any) -> Iterator[str]:
+def _under(head: str, value: object) -> Iterator[str]:
     lines = list(_lines(value))
     if len(lines) == 1 and not (isinstance(value, Mapping | list | tuple) and value):
         yield f"{head} {lines[0]}"
@@ -63,7 +62,7 @@ def _key(name: str) -> str:
     return name if plain else _quoted(name)
 
 
-def _scalar(value: Any) -> str:
+def _scalar(value: object) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, Mapping):

@@ -48,7 +48,7 @@ def render(document: Json) -> str:
     return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
-def _ordered(value: Any) -> Any:
+def _ordered(value: object) -> Any:
     if isinstance(value, Mapping):
         keys = sorted(map(str, value), key=lambda key: (key in RESIDUALS, _RANK.get(key, len(ORDER)), key))
         return {key: _ordered(value[key]) for key in keys}

@@ -6,7 +6,6 @@ import asyncio
 import inspect
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 from fastapi import APIRouter
 from pydantic import TypeAdapter
@@ -133,7 +132,7 @@ def _languages(method: str) -> dict[str, str] | None:
     }
 
 
-def _accepted(**experiment: Any) -> bool:
+def _accepted(**experiment: object) -> bool:
     try:
         parse_method(experiment)
     except SpecificationError:

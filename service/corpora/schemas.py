@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
@@ -105,7 +105,7 @@ class PictureItem(RequestModel):
     """Source of the item; stored as part of its provenance."""
 
 
-def _form_of_item(value: Any) -> str:
+def _form_of_item(value: object) -> str:
     return "picture" if isinstance(value, PictureItem) or (isinstance(value, dict) and "image_b64" in value) else "text"
 
 
@@ -209,7 +209,7 @@ class CorpusLine(ResponseModel):
     links: dict[str, str]
 
     @classmethod
-    def of(cls, row: StoredCorpus, items: int, tenant: str, **more: Any) -> Self:
+    def of(cls, row: StoredCorpus, items: int, tenant: str, **more: object) -> Self:
         """Build the view of a stored corpus for a tenant."""
         path, is_own = f"/v1/corpora/{row.id}", row.tenant == tenant
         links = {"self": path, "items": f"{path}/items", "export": f"{path}/export"}
@@ -228,7 +228,7 @@ class CorpusView(CorpusLine):
     """Words of the specification; every reader of the corpus may use them."""
 
     @classmethod
-    def of(cls, row: StoredCorpus, items: int, tenant: str, **more: Any) -> Self:
+    def of(cls, row: StoredCorpus, items: int, tenant: str, **more: object) -> Self:
         """Build the full view of a stored corpus for a tenant."""
         return super().of(row, items, tenant, words=None if row.rules is None else dict(row.rules.words), **more)
 

@@ -171,7 +171,7 @@ def _is_prose(path: _Path) -> bool:
     return False
 
 
-def _walk(value: Any) -> Iterator[tuple[_Path, int, str, bool]]:
+def _walk(value: object) -> Iterator[tuple[_Path, int, str, bool]]:
     """Yield each string, and for each object or array its joined keys, with path and depth; without recursion.
 
     The last value tells whether the text consists of keys.

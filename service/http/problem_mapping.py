@@ -139,7 +139,7 @@ def _in_field(code: str, kind: str, name: str, error: Exception, **more: Any) ->
     return Problem(code, str(error), errors=[{kind: name, "detail": str(error)}], **more)
 
 
-def _known_fields(request: Request, location: Sequence[str | int], body: Any) -> Sequence[str]:
+def _known_fields(request: Request, location: Sequence[str | int], body: object) -> Sequence[str]:
     """Return the valid names of fields in the object that has an unknown field."""
     if location[:2] == ("body", "experiment") and len(location) == 4 and isinstance(body, dict):
         name = body["experiment"].get("method")
@@ -171,7 +171,7 @@ def _query_fields(route: Any) -> set[str]:
     return {name for kind in types.values() for name in _fields_at([kind], ())} or set(types)
 
 
-def _place(error: JsonObject, body: Any) -> dict[str, str]:
+def _place(error: JsonObject, body: object) -> dict[str, str]:
     """Return the place of a validation error, without the union tags that pydantic inserts."""
     where, *parts = error["loc"]
     if where != "body":

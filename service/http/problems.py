@@ -68,7 +68,7 @@ class Problem(HTTPException):
         *,
         errors: Sequence[Json] = (),
         headers: Mapping[str, str] | None = None,
-        **more: Any,
+        **more: object,
     ) -> None:
         self.kind = KINDS[code]
         super().__init__(self.kind.status, detail or self.kind.meaning, dict(headers or {}))

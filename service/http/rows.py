@@ -128,7 +128,7 @@ class ListReader:
         list_name: str,
         view: Callable[[Any], BaseModel | Json],
         read: Callable[..., Sequence[Any]],
-        *arguments: Any,
+        *arguments: object,
         key: Callable[[Any], Key] = newest_first,
     ) -> Response:
         """Read one page of a list, with its filters, by ``read(c, *arguments, …)``; return the `view` of each row."""
@@ -164,7 +164,7 @@ def _checksum(list_name: str, filters: Json) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def in_path(noun: str, find: Callable[..., Any], caller_type: Any, parameter: str = "") -> Any:
+def in_path(noun: str, find: Callable[..., Any], caller_type: object, parameter: str = "") -> Any:
     """Return a FastAPI dependency: the row in the path, or ``not-found``.
 
     Parameters

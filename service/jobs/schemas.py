@@ -31,7 +31,7 @@ MAX_CALLS = 1_000_000
 TEN_YEARS_S = 10 * 366 * 86_400
 
 
-def _form_of_target(value: Any) -> str:
+def _form_of_target(value: object) -> str:
     fields = set(value) if isinstance(value, dict) else ()
     return "saved" if isinstance(value, TargetReference) or "id" in fields else "described"
 
@@ -49,7 +49,7 @@ class UnnamedExperiment:
     fields: JsonObject
 
 
-def _named_or_not(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+def _named_or_not(value: object, validate: ValidatorFunctionWrapHandler) -> Any:
     return UnnamedExperiment(value) if isinstance(value, dict) and "method" not in value else validate(value)
 
 
@@ -258,7 +258,7 @@ def _revealed(job: Job) -> JsonObject | None:
     return {name: _without(entry, hidden) for name, entry in job.experiment.items()} if hidden else job.experiment
 
 
-def _without(part: Any, hidden: set[str]) -> Any:
+def _without(part: object, hidden: set[str]) -> Any:
     if isinstance(part, Mapping):
         return {name: _without(entry, hidden) for name, entry in part.items()}
     if isinstance(part, list):

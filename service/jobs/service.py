@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assay.canonical import digest_of
 from assay.document import Json, JsonObject
@@ -287,7 +286,7 @@ def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
     return _request_digest(caller, target, "probe", 0)
 
 
-def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:
+def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: object) -> NewJob:
     """Return a new job, private and without a callback unless `fields` say otherwise.
 
     A secret of the request is encrypted for this job.
@@ -311,7 +310,7 @@ def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest:
 
 
 def _request_digest(
-    caller: Caller, target: ResolvedTarget, experiment: Any, seed: int | None, author: JsonObject | None = None
+    caller: Caller, target: ResolvedTarget, experiment: object, seed: int | None, author: JsonObject | None = None
 ) -> str:
     """Return the digest of everything in a request that affects the rating: equal requests have equal digests."""
     return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed, author)

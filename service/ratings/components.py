@@ -40,7 +40,7 @@ def model_of(kind: Any) -> type[ClosedModel]:
     return create_model(kind.__name__, __base__=ClosedModel, __doc__=kind.__doc__, **schema_fields)
 
 
-def _annotation(hint: Any) -> Any:
+def _annotation(hint: object) -> Any:
     """Return the type of a field in a schema: tuples are lists, and dataclasses their schemas."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is UnionType:

@@ -206,7 +206,7 @@ def listed(document: Json) -> JsonObject:
     return {**document, "experiment": short.experiment, "left_out": dict(short.left_out)}
 
 
-def _short(part: Any, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
+def _short(part: object, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
     # list entries have no names to list in `left_out`, so they are shortened but never removed
     if isinstance(part, list):
         return [_short(entry, (*path, str(number)), left_out, max_entries) for number, entry in enumerate(part)]

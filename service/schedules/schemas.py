@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag
 
@@ -13,7 +13,7 @@ from service.suites.schemas import SuiteRequest
 from store.suites.schedules import StoredSchedule
 
 
-def _form_of_request(value: Any) -> str:
+def _form_of_request(value: object) -> str:
     names = set(value) if isinstance(value, dict) else ()
     return "rating" if isinstance(value, RatingRequest) or "experiment" in names else "suite"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from assay.composition.compatibility import MOST
 from assay.document import Json, JsonObject
@@ -150,7 +149,7 @@ async def with_links(service: Service, tenant: str, target: Json, *, saved: bool
     return {**target, "settings": {**target["settings"], "links": filled}}
 
 
-def _names_target(link: Any) -> bool:
+def _names_target(link: object) -> bool:
     return isinstance(link, Mapping) and isinstance(link.get("id"), str)
 
 

@@ -184,14 +184,14 @@ async def find_upload(
     return upload
 
 
-async def _with_content(service: Service, upload: StoredUpload, task: str, **arguments: Any) -> Any:
+async def _with_content(service: Service, upload: StoredUpload, task: str, **arguments: object) -> Any:
     with await asyncio.to_thread(_temporary) as file:
         if not await service.database.read(uploads.copy_to, upload.id, file):
             raise SpecificationError(f"the upload {upload.id} has just been removed", "upload")
         return await _reading(task, file, **arguments)
 
 
-async def _reading(task: str, file: BinaryIO, **arguments: Any) -> Any:
+async def _reading(task: str, file: BinaryIO, **arguments: object) -> Any:
     """Run a task of `store.formats.child`: in a child process, unless the file is small and not compressed."""
     small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
     work = partial(TASKS[task], file, **arguments) if small else partial(run_limited, task, file, **arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -95,7 +95,7 @@ class DeliveryLine(ResponseModel):
     href: str
 
     @classmethod
-    def of(cls, row: Delivery, under: str, **more: Any) -> Self:
+    def of(cls, row: Delivery, under: str, **more: object) -> Self:
         """Build the view of a delivery; `under` is the address of its webhook or job."""
         next_at = row.next_attempt_at if row.state == "waiting" else None
         return cls.from_row(row, next_attempt_at=next_at, href=f"{under}/deliveries/{row.id}", **more)

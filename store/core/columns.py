@@ -35,7 +35,7 @@ COMPRESS_ABOVE_BYTES = 512
 ZLIB_FIRST_BYTE = 0x78  # the character "x", with which no JSON text starts
 
 
-def pack(value: Any) -> bytes:
+def pack(value: object) -> bytes:
     """Serialise a JSON value to bytes, compressed with zlib above 512 bytes.
 
     Raises
@@ -78,7 +78,7 @@ class Json(TypeDecorator[Any]):
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002
+    def process_bind_param(self, value: object, dialect: Dialect) -> str | None:  # noqa: ARG002
         """Serialise to JSON; ``None`` becomes NULL."""
         return None if value is None else json.dumps(value, separators=(",", ":"), allow_nan=False)
 
@@ -93,7 +93,7 @@ class Packed(TypeDecorator[Any]):
     impl = LargeBinary
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> bytes | None:  # noqa: ARG002
+    def process_bind_param(self, value: object, dialect: Dialect) -> bytes | None:  # noqa: ARG002
         """Serialise with `pack`; ``None`` becomes NULL."""
         return None if value is None else pack(value)
 

@@ -70,7 +70,7 @@ def pool(size: int, overflow: int, timeout_s: float) -> dict[str, Any]:
     return {"pool_size": size, "max_overflow": overflow, "pool_timeout": timeout_s}
 
 
-def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
+def sqlite_reader(url: URL, lock_wait_s: float, **pool: object) -> Engine:
     """Create an engine without transactions: each statement sees the data committed before it.
 
     It can read even if no file can be created or grow, for example on a full disk or a read-only file system.
@@ -113,7 +113,7 @@ def _is_readable_only(error: sqlite3.DatabaseError, file: str) -> bool:
     return error.sqlite_errorcode & 0xFF in unwritable and not (log.exists() and log.stat().st_size)
 
 
-def sqlite_writer(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
+def sqlite_writer(url: URL, lock_wait_s: float, **pool: object) -> Engine:
     """Create an engine that takes the write lock when a transaction begins, so that no statement fails to get it."""
     engine = _sqlite(url, lock_wait_s, pool)
 
@@ -124,14 +124,14 @@ def sqlite_writer(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
     return engine
 
 
-def postgres(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
+def postgres(url: URL, lock_wait_s: float, **pool: object) -> Engine:
     """Create an engine for threads (psycopg)."""
     options = " ".join(f"-c {name}={value}" for name, value in _postgres_settings(lock_wait_s).items())
     limits = {"connect_timeout": CONNECT_WAIT_S, "options": options}
     return create_engine(url.set(drivername="postgresql+psycopg"), connect_args=limits, hide_parameters=True, **pool)
 
 
-def postgres_async(url: URL, lock_wait_s: float, **pool: Any) -> AsyncEngine:
+def postgres_async(url: URL, lock_wait_s: float, **pool: object) -> AsyncEngine:
     """Create an engine for an event loop (asyncpg)."""
     from sqlalchemy.ext.asyncio import create_async_engine  # imported here: it takes 0.1 s, and only Postgres needs it
 
@@ -155,7 +155,7 @@ def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
     engine = create_engine(target, connect_args=limits, hide_parameters=True, **pool)
 
     @event.listens_for(engine, "connect")
-    def prepare(connection: sqlite3.Connection, _record: Any) -> None:
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")

@@ -110,7 +110,7 @@ def newest_first(
     return query.order_by(created_at.desc(), row_id.desc()).limit(limit)
 
 
-def equal(table: Table, **values: Any) -> list[ColumnElement[bool]]:
+def equal(table: Table, **values: object) -> list[ColumnElement[bool]]:
     """Return the conditions that columns have the given values; ``None`` means any value."""
     return [table.c[name] == value for name, value in values.items() if value is not None]
 

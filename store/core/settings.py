@@ -180,12 +180,12 @@ class Settings(BaseSettings):
         mode="before",
     )
     @classmethod
-    def _empty_is_absent(cls, value: Any) -> Any:
+    def _empty_is_absent(cls, value: object) -> Any:
         return value or None
 
     @field_validator("log_level", mode="before")
     @classmethod
-    def _any_case(cls, value: Any) -> Any:
+    def _any_case(cls, value: object) -> Any:
         return value.lower() if isinstance(value, str) else value
 
     @field_validator("secret_key")
@@ -209,7 +209,7 @@ class Settings(BaseSettings):
 
     @field_validator("oidc_rules", mode="before")
     @classmethod
-    def _empty_is_no_rule(cls, value: Any) -> Any:
+    def _empty_is_no_rule(cls, value: object) -> Any:
         return value or "[]"
 
     @model_validator(mode="after")

@@ -46,7 +46,7 @@ def main() -> None:
         os._exit(AT_A_LIMIT)
 
 
-def _run(task: Callable[..., Any], file: Any, arguments: Json) -> JsonObject:
+def _run(task: Callable[..., Any], file: object, arguments: Json) -> JsonObject:
     try:
         return {"result": task(file, **arguments)}
     except NotInstalled as missing:

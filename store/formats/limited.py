@@ -43,7 +43,7 @@ READERS = ThreadPoolExecutor(MOST_CHILDREN, thread_name_prefix="files")
 _CHILDREN = BoundedSemaphore(MOST_CHILDREN)
 
 
-def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
+def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
     """Run a task of `store.formats.child` on a file, and return its result.
 
     Parameters

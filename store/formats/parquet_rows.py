@@ -156,7 +156,7 @@ _ACCEPTED: Mapping[str, tuple[str, ...]] = {
 """Arrow types (``pyarrow.types.is_…``) by column type; dates and times become ISO 8601 text."""
 
 
-def _read(cell: Any, read: Callable[[Any], Field], number: int, name: str) -> Field:
+def _read(cell: object, read: Callable[[Any], Field], number: int, name: str) -> Field:
     if cell is None:
         return None
     try:

@@ -213,12 +213,12 @@ def claimable() -> ColumnElement[bool]:
     )
 
 
-def changed(**values: Any) -> Update:
+def changed(**values: object) -> Update:
     """Return an UPDATE of job rows that increments `version`."""
     return update(jobs).values(version=jobs.c.version + 1, **values)
 
 
-def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **values: Any) -> Job:
+def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **values: object) -> Job:
     """End a job whose row is locked, and append its event (but no notice); delete the secret of a dry run."""
     if job.kind == "probe":
         values |= sealed_columns(None)
@@ -235,7 +235,7 @@ def end_cancelled(c: Connection, job: Job) -> Job:
     return ended
 
 
-def end_failed(c: Connection, job: Job, error: Mapping[str, Any], **values: Any) -> None:
+def end_failed(c: Connection, job: Job, error: Mapping[str, Any], **values: object) -> None:
     """Fail a job whose row is locked, with a problem object (type, title, detail, code), and write its notice."""
     facts = {"error": dict(error)}
     end(c, job, "failed", facts, **facts, **values)

@@ -30,7 +30,13 @@ from store.jobs.tables import jobs
 
 
 def page(
-    c: Connection, tenant: str, *, q: str | None = None, before: tuple[int, str] | None = None, limit: int, **same: Any
+    c: Connection,
+    tenant: str,
+    *,
+    q: str | None = None,
+    before: tuple[int, str] | None = None,
+    limit: int,
+    **same: object,
 ) -> list[Job]:
     """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``.
 

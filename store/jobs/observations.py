@@ -136,7 +136,7 @@ class ObservationFilter:
         return any(self.q.casefold() in text.casefold() for text in _texts([observation.as_json()["ask"], value]))
 
 
-def _texts(part: Any) -> Iterator[str]:
+def _texts(part: object) -> Iterator[str]:
     if isinstance(part, str):
         yield part
     elif isinstance(part, Mapping):

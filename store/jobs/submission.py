@@ -100,7 +100,7 @@ def request_digest(
     tenant: str,
     target_id: str | None,
     target: Json,
-    experiment: Any,
+    experiment: object,
     seed: int | None,
     author: Json | None = None,
 ) -> str:

@@ -124,7 +124,7 @@ def _size_of(c: Connection, table: Table, *where: ColumnElement[bool]) -> int:
     return int(c.execute(select(func.coalesce(func.sum(size), 0)).select_from(table).where(*where)).scalar_one())
 
 
-def _written(value: Any) -> int:
+def _written(value: object) -> int:
     return 0 if value is None else len(json.dumps(value, separators=(",", ":")))
 
 

@@ -66,7 +66,7 @@ class TenantRows(Generic[T]):
         *conditions: ColumnElement[bool],
         before: tuple[int, str] | None = None,
         limit: int,
-        **same: Any,
+        **same: object,
     ) -> Rows[T]:
         """List a tenant's rows, newest first, starting after the row ``before = (created_at, id)``.
 

@@ -6,7 +6,6 @@ Each notice is sent once: it belongs to the rating's job, and a job has at most 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import Connection, and_, or_, select
 
@@ -60,7 +59,7 @@ def announce_expiring(c: Connection, expiring_ratings: Sequence[Summary]) -> Non
         announce(c, rating.job_id, EXPIRING, _facts(rating) | {"expires_at": iso(rating.expires_at)})
 
 
-def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Difference | None:
+def announce_change(c: Connection, rating: StoredRating, experiment: object) -> Difference | None:
     """Announce that a new rating has another letter than its predecessor, if the difference is significant.
 
     Call it in the transaction that publishes the rating. `experiment` is the experiment of its job; only a rating
@@ -87,7 +86,7 @@ def _facts(rating: Summary) -> JsonObject:
     return rating.notice | {"method": rating.method, "attribute": rating.attribute}
 
 
-def _predecessor(c: Connection, rating: StoredRating, experiment: Any) -> StoredRating | None:
+def _predecessor(c: Connection, rating: StoredRating, experiment: object) -> StoredRating | None:
     """Read the newest earlier rating of the same service by an equal experiment."""
     earlier = (
         select(ratings.c.id, ratings.c.target)

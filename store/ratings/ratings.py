@@ -236,7 +236,7 @@ def _page(
     mine: bool = False,
     before: tuple[int, str] | None = None,
     limit: int,
-    **same: Any,
+    **same: object,
 ) -> list[R]:
     """Read a page that starts after the row ``before = (created_at, id)``.
 

@@ -157,6 +157,6 @@ def _locked(c: Connection, rating_id: str, tenant: str) -> StoredRating | None:
     return one_row(c, query, StoredRating)
 
 
-def _change(c: Connection, rating_id: str, **values: Any) -> StoredRating:
+def _change(c: Connection, rating_id: str, **values: object) -> StoredRating:
     changed = update(ratings).where(ratings.c.id == rating_id).values(**values).returning(ratings)
     return StoredRating(**c.execute(changed).mappings().one())

@@ -87,7 +87,13 @@ def named(c: Connection, tenant: str, ids: Collection[str]) -> dict[str, StoredT
 
 
 def page(
-    c: Connection, tenant: str, *, q: str | None = None, before: tuple[int, str] | None = None, limit: int, **same: Any
+    c: Connection,
+    tenant: str,
+    *,
+    q: str | None = None,
+    before: tuple[int, str] | None = None,
+    limit: int,
+    **same: object,
 ) -> list[StoredTarget]:
     """List a tenant's targets as `TenantRows.page` does; `q` is searched for in names and addresses."""
     texts = [] if q is None else [targets.c[name].icontains(q, autoescape=True) for name in ("name", "base_url")]

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
@@ -259,7 +258,7 @@ def _is_disabled(c: Connection, webhook: Webhook, then: Next | None) -> bool:
     return False
 
 
-def _set_failing_since(c: Connection, webhook: Webhook, time: Any) -> int | None:
+def _set_failing_since(c: Connection, webhook: Webhook, time: object) -> int | None:
     changed = update(webhooks).where(webhooks.c.id == webhook.id)
     changed = changed.values(failing_since=time, version=webhooks.c.version + 1, updated_at=now_ms())
     since: int | None = c.execute(changed.returning(webhooks.c.failing_since)).scalar_one()

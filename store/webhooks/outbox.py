@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from sqlalchemy import Connection, Text, insert, select, type_coerce, update
 
@@ -35,7 +35,7 @@ class Notice:
     created_at: int
 
 
-def notice_row(job_id: str, kind: str, data: Json, at: Any) -> JsonObject:
+def notice_row(job_id: str, kind: str, data: Json, at: object) -> JsonObject:
     """Return the row of a notice that is due at the time `at`."""
     schedule = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
     return {"job_id": job_id, "kind": kind, "payload": {"type": kind, "data": dict(data)}, **schedule}
@@ -94,5 +94,5 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not valid JSON")
 
 
-def _change(c: Connection, notice_id: int, **values: Any) -> None:
+def _change(c: Connection, notice_id: int, **values: object) -> None:
     c.execute(update(outbox).where(outbox.c.id == notice_id, outbox.c.state == "waiting").values(**values))

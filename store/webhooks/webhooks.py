@@ -222,10 +222,10 @@ def _described(url: str, description: str, events: Sequence[str], envelope: str)
     return {"url": url, "description": description, "events": list(dict.fromkeys(events)), "envelope": envelope}
 
 
-def _change(c: Connection, webhook_id: str, tenant: str, **values: Any) -> Webhook | None:
+def _change(c: Connection, webhook_id: str, tenant: str, **values: object) -> Webhook | None:
     return ROWS.change(c, webhook_id, tenant, values)
 
 
-def _update_waiting(c: Connection, webhook_id: str, **values: Any) -> None:
+def _update_waiting(c: Connection, webhook_id: str, **values: object) -> None:
     waits = (deliveries.c.webhook_id == webhook_id, deliveries.c.state == "waiting")
     c.execute(update(deliveries).where(*waits).values(**values))

@@ -12,7 +12,6 @@ import html
 import json
 import re
 import unicodedata
-from typing import Any
 from urllib.parse import quote, quote_plus
 
 from assay.model import quotation
@@ -138,7 +137,7 @@ def _message_in(body: bytes) -> str:
     return message or ("" if text.startswith("<") else text)
 
 
-def _found(value: Any, depth: int = 4) -> str:
+def _found(value: object, depth: int = 4) -> str:
     match value:
         case str():
             return value

@@ -219,7 +219,7 @@ def _sentences(*parts: str) -> str:
     return " ".join(f"{part[0].upper()}{part[1:].rstrip('.')}." for part in parts if part)
 
 
-def _problem(code: str, detail: str, **more: Any) -> dict[str, Any]:
+def _problem(code: str, detail: str, **more: object) -> dict[str, Any]:
     if (service_message := service_said(detail)) is not None:
         more["service_said"] = service_message
     return {"type": f"/problems/{code}", "title": TITLES[code], "detail": detail, "code": code, **more}

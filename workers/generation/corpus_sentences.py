@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import AssayError
@@ -81,7 +81,7 @@ def task_of(database: Database, job: Job) -> Task:
     return Task(corpus.id, words, writing, (*sentences, *reused), tuple(by_id[sentence.id] for sentence in reused))
 
 
-def finish(database: Database, claim: Claim, task: Task, ended: Any) -> None:
+def finish(database: Database, claim: Claim, task: Task, ended: object) -> None:
     """Store the sentences in their corpus and end the job, in one transaction; `ended` is the experiment's result."""
     job, written_corpus = claim.job, cast("WrittenSentences", ended)
     new = list(_taken_over(task.taken, task.words))

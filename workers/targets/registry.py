@@ -192,7 +192,7 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     return "changed"
 
 
-def _is_default(setting: Field[Any], value: Any) -> bool:
+def _is_default(setting: Field[Any], value: object) -> bool:
     if setting.default_factory is not MISSING:
         return bool(value == setting.default_factory())
     return setting.name == NEUTRAL or bool(value == setting.default)

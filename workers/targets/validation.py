@@ -176,7 +176,7 @@ def _check_secret(secret: str | None, adapter: type[Adapter] | Preset, auth: Any
         raise SpecificationError("secret must be 1 to 4096 visible ASCII characters on one line", "secret")
 
 
-def _check_token_url(auth: Any, allow: Sequence[Network]) -> None:
+def _check_token_url(auth: object, allow: Sequence[Network]) -> None:
     """Validate the address of a token endpoint, to which the secret is sent."""
     if token_url := getattr(auth, "token_url", ""):
         try:

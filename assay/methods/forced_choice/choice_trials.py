@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -101,7 +101,7 @@ class Questions(Bounded):
         """Return the actual share of second cues in a mixture, which has a whole number of words of each side."""
         return round(level * self.mixed) / self.mixed
 
-    def chose_second(self, value: Any) -> bool | None:
+    def chose_second(self, value: object) -> bool | None:
         """Return whether an answer chooses the second cue; ``None`` if it chooses neither."""
         label = value.get("label") if isinstance(value, Mapping) else None
         if label is None and isinstance(value, Mapping) and isinstance(scores := value.get("scores"), Mapping):

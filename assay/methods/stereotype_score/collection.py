@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import partial
 from itertools import pairwise, takewhile
-from typing import Any, Literal
+from typing import Literal
 
 from assay.catalog.stereotypes import TIED
 from assay.methods.shared.answers.tally import AnswerTally, Asking, ask_in_batches, read_number
@@ -192,22 +192,22 @@ def _refusal(rung: Rung, reply: Reply) -> str | None:
     return "no-echo" if rung == "echo" and _read_score(reply.value) is None else None
 
 
-def _number(value: Any, key: str) -> float | None:
+def _number(value: object, key: str) -> float | None:
     return read_number(value.get(key)) if isinstance(value, Mapping) else None
 
 
-def _read_score(value: Any) -> float | None:
+def _read_score(value: object) -> float | None:
     tokens = _number(value, "tokens")
     return None if tokens is not None and tokens < 1 else _number(value, "log_probability")
 
 
-def _read_fill(value: Any) -> float | None:
+def _read_fill(value: object) -> float | None:
     """Return the logarithm of a probability above 0."""
     probability = _number(value, "probability")
     return math.log(probability) if probability is not None and 0 < probability <= 1 else None
 
 
-def _read_choice(value: Any) -> float | None:
+def _read_choice(value: object) -> float | None:
     choice = _number(value, "choice")
     return choice if choice in {0.0, 1.0} else None
 

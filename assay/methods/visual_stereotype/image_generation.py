@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from assay.catalog.stereotypes import VisualWords
 from assay.catalog.terms import indefinite
@@ -109,7 +109,7 @@ def draw_prompt(term: str, prompt: Family) -> str:
     return template.format(term=term, a_term=indefinite(term) if "{a_term}" in template else "")
 
 
-def image_of(value: Any) -> str | None:
+def image_of(value: object) -> str | None:
     """Return the digest in an author's reply, or ``None``."""
     image = value.get("image") if isinstance(value, Mapping) else None
     return image if isinstance(image, str) and DIGEST.fullmatch(image) else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from string import Formatter
-from typing import Any, Literal
+from typing import Literal
 from unicodedata import name as name_of_character
 
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
@@ -198,7 +198,7 @@ class Reader:
         }
         self._names = any_of(self._side)
 
-    def read(self, value: Any) -> PictureReading | str:
+    def read(self, value: object) -> PictureReading | str:
         """Read an answer, or return the reason why it is unusable: ``no-label`` or ``no-probability``."""
         if not isinstance(value, Mapping):
             return "no-label"

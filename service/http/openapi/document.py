@@ -120,7 +120,7 @@ def _complete(route: APIRoute, method: str, operation: JsonObject, *, keys_requi
     operation["responses"] = {status: responses[status] for status in sorted(responses)}
 
 
-def _is_paged(query: Any) -> bool:
+def _is_paged(query: object) -> bool:
     """Return whether the parameters of a query choose a page of a list."""
     return isinstance(query, type) and issubclass(query, PageQuery)
 
@@ -153,7 +153,7 @@ def _require_tags(schemas: JsonObject) -> None:
                 required.append(tag["propertyName"])
 
 
-def _close_tuples(schema: Any) -> None:
+def _close_tuples(schema: object) -> None:
     """Add ``items`` to closed tuples: pydantic leaves it out, and linters require it."""
     if isinstance(schema, dict):
         if "prefixItems" in schema and schema.get("maxItems") == len(schema["prefixItems"]):

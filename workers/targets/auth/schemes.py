@@ -128,7 +128,7 @@ _NAMED, _PLACED = "a name alone", "header, query, body"
 """Tags of two groups of values of ``auth``, as error messages show them."""
 
 
-def _tag(auth: Any) -> str | None:
+def _tag(auth: object) -> str | None:
     """Return the tag of the union member that a value of ``auth`` means, so that errors mention that member only."""
     kind = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
     return _PLACED if kind in {"header", "query", "body"} else kind

@@ -92,12 +92,12 @@ def last_name(path: str) -> str:
     return str(["", *_STEP.findall(path)][-1])
 
 
-def _named(value: Any, names: tuple[str, ...], form: type) -> str | None:
+def _named(value: object, names: tuple[str, ...], form: type) -> str | None:
     """Return the first of `names` that is a key of `value` with a value of type `form`; ``None`` if there is none."""
     return next((name for name in names if isinstance(value, Mapping) and isinstance(value.get(name), form)), None)
 
 
-def _class_path(path: str, value: Any) -> str:
+def _class_path(path: str, value: object) -> str:
     """Return an expression that converts the classes at a path to a form that Assay can parse."""
     if not isinstance(value, list):
         return path
@@ -107,7 +107,7 @@ def _class_path(path: str, value: Any) -> str:
     return path if (label, score) == ("label", "score") else f"{base}[].{{label: {label}, score: {score}}}"
 
 
-def values_in(document: Any) -> Iterator[tuple[str, Any]]:
+def values_in(document: object) -> Iterator[tuple[str, Any]]:
     """Yield the values of a document with their expressions, outermost first."""
     waiting, visited = [("", document)], 0
     while waiting and visited < MOST_NODES:

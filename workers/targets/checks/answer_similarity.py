@@ -41,7 +41,7 @@ class Order(Enum):
     """The answers are too similar to detect their order."""
 
 
-def difference(value: Any, other_value: Any) -> float:
+def difference(value: object, other_value: object) -> float:
     """Return the relative distance between two reply values of one kind.
 
     Returns

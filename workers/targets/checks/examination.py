@@ -128,7 +128,7 @@ class Examination(ABC):
             self._latency_s = latency_s
         return replies[0]
 
-    async def _again(self, ask: Ask, before: Any) -> bool | None:
+    async def _again(self, ask: Ask, before: object) -> bool | None:
         """Repeat a question; return whether the answer is the same, or ``None`` if the repetition failed."""
         reply = await self._one(ask)
         if reply.failure is not None:
@@ -190,7 +190,7 @@ class Examination(ABC):
         return [comparable(reply.value) for reply in replies]
 
 
-def comparable(value: Any) -> Any:
+def comparable(value: object) -> Any:
     """Return the part of an answer that can be compared: for a language model, a number or the choice as a class."""
     match value:
         case {"log_probability": number} | {"probability": number}:
@@ -201,7 +201,7 @@ def comparable(value: Any) -> Any:
             return value
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a reply value as text to be shown to people: a text, the first numbers of a vector, or JSON."""
     if isinstance(value, str):
         return value

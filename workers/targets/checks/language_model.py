@@ -172,7 +172,7 @@ class ModelExamination(Examination):
             "use a protocol that returns the prompt's tokens, fills masks or chats, with settings that it accepts",
         )
 
-    async def _alone(self, rung: type[Ask], first: Ask, value: Any) -> dict[Ask, Any]:
+    async def _alone(self, rung: type[Ask], first: Ask, value: object) -> dict[Ask, Any]:
         """Ask several questions one by one."""
         answers, lost = {first: value}, 0
         for ask in dict.fromkeys([*spread(self._asked[rung], self._adapter, MOST_COMPARED), *self._ours[rung]]):

@@ -49,7 +49,7 @@ def reply_of(parse: Callable[[], Any], origin: str) -> Reply:
         return Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))
 
 
-def seen(value: Any) -> str:
+def seen(value: object) -> str:
     """Describe a JSON value without repeating texts, which may be long or secret."""
     match value:
         case None:
@@ -74,7 +74,7 @@ def float_or_infinity(value: float) -> float:
         return math.inf
 
 
-def number_of(answer: Any, form: NumberForm | None = None) -> float:
+def number_of(answer: object, form: NumberForm | None = None) -> float:
     """Parse a finite number, or a list with one number; raise `Misread` for anything else.
 
     A text is read in the declared `form`; without one, only if it is a plain number such as "35.7".
@@ -100,7 +100,7 @@ def quoted(text: str) -> str:
     return '"{}"'.format(words if len(words) <= LONGEST_QUOTED else f"{words[: LONGEST_QUOTED - 1]}…")
 
 
-def finite(answer: Any, noun: str) -> float:
+def finite(answer: object, noun: str) -> float:
     """Parse a finite number, called `noun` in messages; raise `Misread` for anything else."""
     if isinstance(answer, bool) or not isinstance(answer, int | float):
         raise Misread(f"returned {seen(answer)}; expected a {noun}")
@@ -110,7 +110,7 @@ def finite(answer: Any, noun: str) -> float:
     return number
 
 
-def vector_of(answer: Any) -> list[float]:
+def vector_of(answer: object) -> list[float]:
     """Parse a vector of finite numbers, or a list with one vector; raise `Misread` for anything else."""
     answer = unwrapped(answer)
     if not isinstance(answer, list) or not answer:
@@ -127,7 +127,7 @@ def vector_of(answer: Any) -> list[float]:
     return vector
 
 
-def classified(answer: Any, labels: Sequence[str] = ()) -> Classified:
+def classified(answer: object, labels: Sequence[str] = ()) -> Classified:
     """Parse a classification: a label, the probabilities of labels, or both.
 
     These forms are accepted: ``"positive"``; ``1``, the index of a label or its name; ``[0.1, 0.9]``,
@@ -187,7 +187,7 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
             return _label_of(answer, labels), None
 
 
-def _scores_of(answer: Any, labels: Sequence[str]) -> JsonObject:
+def _scores_of(answer: object, labels: Sequence[str]) -> JsonObject:
     """Parse the scores of labels, not yet validated, from a list of objects, a row or an object."""
     answer = unwrapped(answer)
     match answer:
@@ -201,7 +201,7 @@ def _scores_of(answer: Any, labels: Sequence[str]) -> JsonObject:
             raise Misread(f"returned {seen(answer)}; expected probabilities")
 
 
-def _label_of(answer: Any, labels: Sequence[str]) -> str:
+def _label_of(answer: object, labels: Sequence[str]) -> str:
     """Parse a label: a text, a number, a truth value, or the index of a label."""
     if isinstance(answer, str):
         return _declared(answer, labels)
@@ -266,7 +266,7 @@ def _completed(row: list[Any], labels: Sequence[str]) -> list[Any]:
     return row
 
 
-def _pair_of(pair: Any) -> tuple[Any, Any]:
+def _pair_of(pair: object) -> tuple[Any, Any]:
     if not isinstance(pair, Mapping) or not {"label", "score"} <= pair.keys():
         raise Misread(f"returned {seen(pair)}; expected a label with its score")
     return pair["label"], pair["score"]
@@ -303,13 +303,13 @@ def _checked(scores: Json, labels: Sequence[str]) -> dict[str, float]:
     return {intern(label): _probability(scores[label]) for label in labels or scores}
 
 
-def _probability(answer: Any) -> float:
+def _probability(answer: object) -> float:
     if isinstance(answer, list):
         raise Misread(f"returned {seen(answer)}; expected a probability")
     return probability(answer, "; raw scores (logits) are not taken")
 
 
-def probability(answer: Any, advice: str = "") -> float:
+def probability(answer: object, advice: str = "") -> float:
     """Parse a probability; raise `Misread`, with `advice`, for a number outside [0, 1]."""
     number = number_of(answer)
     if not -ROUNDING <= number <= 1 + ROUNDING:
@@ -317,7 +317,7 @@ def probability(answer: Any, advice: str = "") -> float:
     return min(1.0, max(0.0, number))
 
 
-def unwrapped(answer: Any) -> Any:
+def unwrapped(answer: object) -> Any:
     """Remove lists around a single list: ``[[1, 2]]`` becomes ``[1, 2]``."""
     while isinstance(answer, list) and len(answer) == 1 and isinstance(answer[0], list):
         answer = answer[0]

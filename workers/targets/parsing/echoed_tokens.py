@@ -92,7 +92,7 @@ def total_of(values: Sequence[Any]) -> dict[str, Any]:
     return {"log_probability": min(0.0, math.fsum(numbers)), "tokens": len(numbers)}
 
 
-def _log_probability(value: Any) -> float:
+def _log_probability(value: object) -> float:
     number = finite(value, "log-probability")
     if number > ROUNDING:
         raise Misread(f"returned {number:g}; expected a log-probability, which is at most 0")

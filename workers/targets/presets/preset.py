@@ -103,7 +103,7 @@ class Preset:
         return {**preset_settings, **other_settings}
 
 
-def _filled(template: Any, values: Mapping[str, Any], *, in_path: bool) -> Any:
+def _filled(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
     """Replace the parameters in a setting; escape braces in values, and percent-encode values in a path."""
     if isinstance(template, Mapping):
         filled = {name: _filled(value, values, in_path=in_path) for name, value in template.items()}

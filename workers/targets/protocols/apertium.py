@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from annotated_types import MaxLen
 
@@ -112,5 +112,5 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         served = {(self.code(source), self.code(target)) for source, target in pairs}
         return all(step in served for step in pairwise(codes))
 
-    def _named(self, code: Any) -> set[str]:
+    def _named(self, code: object) -> set[str]:
         return names_of(str(code), self.settings.language_codes)

@@ -132,7 +132,7 @@ class Kserve(HttpPredictor[KserveSettings]):
             raise CallFailed("wrong-shape", f"{origin} gave no output of numbers")
         return numbers.rows
 
-    def _wanted(self, output: Any, origin: str) -> bool:
+    def _wanted(self, output: object, origin: str) -> bool:
         return not self.settings.outputs or dig(output, "name", origin=origin) in self.settings.outputs
 
     def _classes(self, labelled: Tensor | None, scored: Tensor | None, origin: str) -> list[Any]:
@@ -148,7 +148,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         return scores
 
 
-def read_tensor(output: Any, expected: int, origin: str) -> Tensor:
+def read_tensor(output: object, expected: int, origin: str) -> Tensor:
     """Split an output into one row for each question.
 
     Raises

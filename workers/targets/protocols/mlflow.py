@@ -80,7 +80,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
             raise CallFailed("wrong-shape", f"{origin} gave columns of predictions of different lengths")
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def _column(self, piece: Any, origin: str) -> Any:
+    def _column(self, piece: object, origin: str) -> Any:
         if not isinstance(piece, dict):
             return piece
         if self.settings.output_column:

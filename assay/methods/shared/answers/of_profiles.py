@@ -106,7 +106,7 @@ class Answers(Tally):
         return [profile for profile in range(len(self.cases)) if answered[profile] == len(self.values)]
 
 
-def read_classes(value: Any) -> dict[str, float] | None:
+def read_classes(value: object) -> dict[str, float] | None:
     """Read labels with their scores; a label without scores gets score 1. Return ``None`` for a refusal or no label."""
     if not isinstance(value, Mapping):
         return None

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, repeat
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from assay.document import JsonObject
 from assay.experiment import BUDGET
@@ -30,7 +30,7 @@ def refuses(code: str) -> bool:
     return _REFUSING.fullmatch(code) is not None
 
 
-def read_number(value: Any) -> float | None:
+def read_number(value: object) -> float | None:
     """Return a finite number; ``None`` for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None

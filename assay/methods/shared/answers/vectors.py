@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -114,7 +113,7 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     return Vectors(vectors, {text: missing[text] for text in distinct if text in missing}, dims)
 
 
-def _read(value: Any) -> Floats | None:
+def _read(value: object) -> Floats | None:
     """Read a list of numbers as a vector; ``None`` for anything else, or if a number is above `LARGEST`."""
     if not isinstance(value, list) or not value:
         return None

@@ -214,7 +214,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         specification = names[0] if isinstance(self.specification, str) else names
         return self.changed(words=tuple(word_list.words for word_list in word_lists), specification=specification)
 
-    def changed(self, **fields: Any) -> Self:
+    def changed(self, **fields: object) -> Self:
         """Return the method with other values in some fields."""
         changed: Self = replace(cast("Any", self), **fields)  # the cast is safe: every method is a dataclass
         return changed

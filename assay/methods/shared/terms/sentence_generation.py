@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -205,7 +205,7 @@ def _take(
     return False
 
 
-def _cleaned(value: Any) -> str:
+def _cleaned(value: object) -> str:
     """Remove surrounding blanks, and quotation marks around the whole text."""
     text = value.strip() if isinstance(value, str) else ""
     quoted = len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES

@@ -200,7 +200,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return self._predicted(answer, ask, origin)
         raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
-    def _predicted(self, answer: Any, ask: Prediction, origin: str) -> Reply:
+    def _predicted(self, answer: object, ask: Prediction, origin: str) -> Reply:
         """Parse a prediction: numbers in texts first, then their scale, then the form of the answer."""
         form = self.settings.number if self.settings.number in FORMS else None
         counts = self.settings.number == "probability" or isinstance(ask, Regress)
@@ -230,14 +230,14 @@ def bare(text: str, numeric: bool) -> Any:
     return text
 
 
-def accept_declared(answer: Any, ask: Worded, origin: str) -> Reply:
+def accept_declared(answer: object, ask: Worded, origin: str) -> Reply:
     """Parse an answer: a text, or a log-probability as one number or as the list of the tokens' numbers."""
     if not isinstance(ask, Score):
         return accept_worded(answer if isinstance(answer, ModelOutput) else ModelOutput(answer), ask, origin)
     return reply_of(lambda: _total(answer), origin)
 
 
-def _total(answer: Any) -> JsonObject:
+def _total(answer: object) -> JsonObject:
     values = answer if isinstance(answer, list) else [number_of(answer)]
     if values in ([0], []):
         raise NotEchoed("gave no log-probability, or 0, for a whole text")

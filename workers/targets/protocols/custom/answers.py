@@ -21,7 +21,7 @@ MOST_EVENTS = 20_000
 """Maximum number of events in a stream."""
 
 
-def found(expression: Expression, body: Any, origin: str, name: str = "output") -> Any:
+def found(expression: Expression, body: object, origin: str, name: str = "output") -> Any:
     """Evaluate an expression on an answer; raise `CallFailed` ``wrong-shape`` if the expression does not fit."""
     try:
         return expression.search(body)

@@ -69,7 +69,7 @@ class Expression:
         if sum(node["type"] in _COLUMNS for node, _ in nodes) > 1:
             raise SpecificationError(f"{field} may hold one [a, b] or {{a: b}}, not several", field)
 
-    def search(self, value: Any) -> Any:
+    def search(self, value: object) -> Any:
         """Evaluate on parsed JSON.
 
         Raises

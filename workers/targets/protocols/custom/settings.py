@@ -276,5 +276,5 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError("auth can be put in a body only if that is an object", "auth")
 
 
-def _flat(body: Any) -> bool:
+def _flat(body: object) -> bool:
     return body is None or (isinstance(body, dict) and all(isinstance(value, str) for value in body.values()))

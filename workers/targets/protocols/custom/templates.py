@@ -12,17 +12,17 @@ _PART = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 MAX_DEPTH = 20
 
 
-def placeholders(template: Any) -> set[str]:
+def placeholders(template: object) -> set[str]:
     """Return the placeholders in a string, or in the strings of a JSON value (not in its keys)."""
     return set(_places(template))
 
 
-def times(template: Any, names: Collection[str]) -> int:
+def times(template: object, names: Collection[str]) -> int:
     """Return the number of occurrences of placeholders with these names in a JSON value."""
     return sum(name in names for name in _places(template))
 
 
-def check_placeholders(template: Any, allowed: Sequence[str], field: str) -> set[str]:
+def check_placeholders(template: object, allowed: Sequence[str], field: str) -> set[str]:
     """Return the placeholders of a template; raise a `SpecificationError` if one is unknown or nesting is too deep."""
     if _depth(template) > MAX_DEPTH:
         raise SpecificationError(f"{field} is nested more than {MAX_DEPTH} deep", field)
@@ -35,12 +35,12 @@ def check_placeholders(template: Any, allowed: Sequence[str], field: str) -> set
     return used
 
 
-def standing_alone(template: Any, name: str) -> bool:
+def standing_alone(template: object, name: str) -> bool:
     """Whether every string with the placeholder `name` consists of that placeholder only."""
     return all(name not in placeholders(text) or text == f"{{{name}}}" for text in _strings(template))
 
 
-def loose(template: Any) -> set[str]:
+def loose(template: object) -> set[str]:
     """Return the placeholders outside lists of one element; a batch repeats these lists for each of its questions."""
     if isinstance(template, list | tuple) and len(template) == 1:
         return set()
@@ -48,7 +48,7 @@ def loose(template: Any) -> set[str]:
     return placeholders(template) if isinstance(template, str) else {name for member in inner for name in loose(member)}
 
 
-def fill(template: Any, values: Mapping[str, Any], items: Sequence[Mapping[str, Any]] = ()) -> Any:
+def fill(template: object, values: Mapping[str, Any], items: Sequence[Mapping[str, Any]] = ()) -> Any:
     """Replace the placeholders in a JSON value; a string that is one placeholder becomes the value itself.
 
     Parameters
@@ -74,7 +74,7 @@ def fill(template: Any, values: Mapping[str, Any], items: Sequence[Mapping[str, 
     return values[placeholder[1]] if placeholder and placeholder[1] else fill_text(template, values)
 
 
-def without(template: Any, text: str) -> Any:
+def without(template: object, text: str) -> Any:
     """Return a JSON value without the strings that equal `text`, and what needs them; ``None`` if nothing remains.
 
     An object of a list that holds such a string is left out whole, because a message without its content is none.
@@ -95,21 +95,21 @@ def fill_text(template: str, values: Mapping[str, Any]) -> str:
     return _PART.sub(lambda match: str(values[match[1]]) if match[1] else match[0][0], template)
 
 
-def _places(template: Any) -> Iterator[str]:
+def _places(template: object) -> Iterator[str]:
     return (match[1] for text in _strings(template) for match in _PART.finditer(text) if match[1])
 
 
-def _strings(template: Any) -> list[str]:
+def _strings(template: object) -> list[str]:
     return [template] if isinstance(template, str) else [text for value in _inner(template) for text in _strings(value)]
 
 
-def _inner(value: Any) -> Iterable[Any]:
+def _inner(value: object) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list | tuple) else ()
 
 
-def _depth(template: Any) -> int:
+def _depth(template: object) -> int:
     """Return the nesting depth, computed without recursion: a hostile value could exceed the stack."""
     depth, level = 0, [template]
     while level and depth <= MAX_DEPTH:

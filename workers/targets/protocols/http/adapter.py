@@ -42,7 +42,7 @@ class Request:
     content: bytes = field(default=b"", repr=False)
 
 
-def post_json(path: str, value: Any, headers: Mapping[str, str] | None = None) -> Request:
+def post_json(path: str, value: object, headers: Mapping[str, str] | None = None) -> Request:
     """Build a request with a JSON body in pure ASCII, so that no server can mistake its encoding."""
     content = json.dumps(value, allow_nan=False).encode("ascii")
     return Request("POST", path, {"Content-Type": "application/json; charset=utf-8", **(headers or {})}, content)
@@ -70,7 +70,7 @@ def dig(value: Any, *path: str | int, origin: str) -> Any:
     return value
 
 
-def listed(value: Any, *, origin: str) -> list[Any]:
+def listed(value: object, *, origin: str) -> list[Any]:
     """Return a value that must be a list, or raise `CallFailed` ``wrong-shape``."""
     if not isinstance(value, list):
         raise CallFailed("wrong-shape", f"{origin} returned {type(value).__name__}; expected a list")
@@ -101,7 +101,7 @@ def indexed(items: list[Any], expected: int, answers: str, questions: str, *, or
     return [by_index[index] for index in range(expected)]
 
 
-def refuse_error(body: Any, response: Response) -> None:
+def refuse_error(body: object, response: Response) -> None:
     """Raise `CallFailed` ``wrong-shape`` for a JSON object with a member ``error``, which came with status 200."""
     if isinstance(body, dict) and "error" in body:
         raise CallFailed("wrong-shape", f"{response.origin} answered 200, but with an error{response.quote()}")
@@ -177,7 +177,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         """Return a failure for a question that must not be sent, else ``None``."""
         return None
 
-    def _reply(self, answer: Any, ask: A, origin: str) -> Reply:
+    def _reply(self, answer: object, ask: A, origin: str) -> Reply:
         reply = answer if isinstance(answer, Reply) else self._accept(answer, ask, origin)
         if reply.failure is not None and self._credentials is not None:  # messages quote what came
             message = Quoter(*self._credentials.spoken).masked(reply.failure.message)
@@ -231,7 +231,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         )
 
 
-def _words_in(value: Any) -> str:
+def _words_in(value: object) -> str:
     """Return all words of an answer: a text, the labels of a class, the words about an image."""
     if isinstance(value, dict):
         return " ".join([str(value.get("label")), str(value.get("text")), *(value.get("scores") or ())])

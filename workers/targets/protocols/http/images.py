@@ -76,12 +76,12 @@ def data_url(image: Image) -> str:
     return f"data:{image.media_type};base64,{in_base64(image)}"
 
 
-def accept_look(answer: Any, ask: Look, origin: str) -> Reply:
+def accept_look(answer: object, ask: Look, origin: str) -> Reply:
     """Parse an answer about an image into a reply; an invalid answer becomes a failure."""
     return reply_of(lambda: looked(answer, ask.labels), origin)
 
 
-def looked(answer: Any, labels: Sequence[str]) -> Looked:
+def looked(answer: object, labels: Sequence[str]) -> Looked:
     """Parse an answer: a text, or the probabilities of the labels of the question.
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
@@ -120,7 +120,7 @@ def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, f
     return {label: scores[label] for label in labels}
 
 
-def worded(answer: Any) -> str:
+def worded(answer: object) -> str:
     """Return a text without outer whitespace; raise `Misread` for anything but 1 to `LONGEST_TEXT` characters."""
     if not isinstance(answer, str):
         raise Misread(f"returned {seen(answer)}; expected a text")

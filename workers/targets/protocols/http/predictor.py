@@ -40,7 +40,7 @@ class HttpPredictor(HttpAdapter[P, Prediction]):
 
 
 def accept_prediction(
-    answer: Any, ask: Prediction, labels: Sequence[str], origin: str, form: NumberForm | None = None
+    answer: object, ask: Prediction, labels: Sequence[str], origin: str, form: NumberForm | None = None
 ) -> Reply:
     """Parse a piece of an answer into a reply; an invalid piece becomes a failure."""
     match ask:

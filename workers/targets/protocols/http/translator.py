@@ -80,7 +80,7 @@ Answers are held in memory until the experiment ends, so their size is limited.
 """
 
 
-def texts_of(values: Any, expected: int, *, origin: str) -> list[str]:
+def texts_of(values: object, expected: int, *, origin: str) -> list[str]:
     """Return the expected number of texts, or raise `CallFailed` ``wrong-count`` or ``wrong-shape``."""
     texts = listed(values, origin=origin)
     if len(texts) != expected:

@@ -59,7 +59,7 @@ class HfImages(images.HttpLooker[HfInferenceSettings]):
         return [answer]
 
 
-def answered(answer: Any, labels: Sequence[str]) -> images.Looked:
+def answered(answer: object, labels: Sequence[str]) -> images.Looked:
     """Parse ``[{"answer": …, "score": …}, …]``, the likeliest answers of a model, or raise `Misread`.
 
     Returns
@@ -81,7 +81,7 @@ def answered(answer: Any, labels: Sequence[str]) -> images.Looked:
     }
 
 
-def captioned(answer: Any) -> str:
+def captioned(answer: object) -> str:
     """Parse ``[{"generated_text": …}]``, a caption, or raise `Misread`."""
     captions = _listed(answer, "captions")
     if len(captions) != 1:
@@ -89,7 +89,7 @@ def captioned(answer: Any) -> str:
     return images.worded(captions[0].get("generated_text"))
 
 
-def _listed(answer: Any, noun: str) -> list[Json]:
+def _listed(answer: object, noun: str) -> list[Json]:
     """Return the list of objects in an answer; remove lists around it."""
     answer = unwrapped(answer)
     items = [answer] if isinstance(answer, dict) else answer

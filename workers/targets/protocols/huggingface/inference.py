@@ -153,7 +153,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         except Misread as wrong:
             return [Reply(failure=Failure(wrong.code, f"{origin} {wrong}"))]
 
-    def _pooled(self, answer: Any) -> Any:
+    def _pooled(self, answer: object) -> Any:
         """Combine the vectors of the tokens into one vector."""
         if not (isinstance(answer, list) and answer and isinstance(answer[0], list)):
             return answer
@@ -218,7 +218,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         except _NotKnown as unknown:
             return [Reply(failure=Failure("unknown-word", f"the model at {origin} {unknown}"))]
 
-    def _probability(self, answer: Any, word: str) -> float:
+    def _probability(self, answer: object, word: str) -> float:
         """Return the probability of the word, or raise `_NotKnown` if the answer is about another token."""
         filled = answer[0] if isinstance(answer, list) and answer else answer
         if not isinstance(filled, dict) or not isinstance(filled.get("token_str"), str):

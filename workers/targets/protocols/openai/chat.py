@@ -174,7 +174,7 @@ def said_in(response: Response) -> ModelOutput:
     return ModelOutput(text, first, "length" if reason == "length" else "", thinking)
 
 
-def joined_parts(content: Any) -> Any:
+def joined_parts(content: object) -> Any:
     """Join the texts of a message in parts, without the parts of its thoughts; return any other value unchanged."""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return content

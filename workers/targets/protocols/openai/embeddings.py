@@ -68,7 +68,7 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
         return [decoded(dig(item, "embedding", origin=origin), origin) for item in vectors]
 
 
-def decoded(embedding: Any, origin: str) -> Any:
+def decoded(embedding: object, origin: str) -> Any:
     """Decode a vector in base64; return any other value unchanged. Raise `CallFailed` for other texts."""
     if not isinstance(embedding, str):
         return embedding
