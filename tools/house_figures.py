@@ -43,6 +43,7 @@ LIMITS: Mapping[str, float] = {
     "longest module": 500,
     "longest function, lines": 60,
     "functions without full annotations": 0,
+    "uses of Any": 800,
     "public names without a docstring": 0,
 }
 """Largest permitted value of each figure."""
@@ -155,6 +156,16 @@ class SourceTree:
                 found.append(f"{name}:{node.lineno} {node.name}")
         return found
 
+    @cached_property
+    def uses_of_any(self) -> Counter[str]:
+        """How often each module names the type `Any`, without its imports."""
+        return Counter(
+            name
+            for name, tree in self.trees.items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Name) and node.id == "Any"
+        )
+
     def undocumented(self) -> list[str]:
         """List the public modules, classes and functions without a docstring (``__init__`` and the like excepted)."""
         found = [name for name, tree in self.trees.items() if ast.get_docstring(tree) is None]
@@ -218,6 +229,7 @@ def tree_figures(tree: SourceTree) -> dict[str, float]:
         "longest module": sizes[-1],
         "longest function, lines": max((node.end_lineno or 0) - node.lineno + 1 for _, node in tree.functions()),
         "functions without full annotations": len(tree.unannotated()),
+        "uses of Any": sum(tree.uses_of_any.values()),
         "public names without a docstring": len(tree.undocumented()),
     }
 

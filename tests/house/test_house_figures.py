@@ -47,6 +47,7 @@ def test_the_source_tree_keeps_within_each_limit(name, measured, tree):
         "modules with one importer outside their folder, %": tree.sole_use_elsewhere,
         "import circles": tree.circles,
         "functions without full annotations": tree.unannotated,
+        "uses of Any": lambda: tree.uses_of_any.most_common(10),
         "public names without a docstring": tree.undocumented,
         "longest module": lambda: max(tree.lines, key=lambda each: tree.lines[each]),
     }.get(name, lambda: "")
