@@ -38,19 +38,14 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Groups and attributes that a text mentions.
-
-    Attributes
-    ----------
-    group, attribute : int
-        Side of its first group term and of its first attribute term; `NEITHER` without such a term.
-    rest : tuple of str
-        Its other words, without articles, in lower case: the same for both sentences of a pair.
-    """
+    """Groups and attributes that a text mentions."""
 
     group: int
+    """Side of its first group term; `NEITHER` without such a term."""
     attribute: int
+    """Side of its first attribute term; `NEITHER` without such a term."""
     rest: tuple[str, ...]
+    """Its other words, without articles, in lower case: the same for both sentences of a pair."""
 
     @property
     def fits(self) -> bool:

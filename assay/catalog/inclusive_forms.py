@@ -80,28 +80,20 @@ def _same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
 
 @dataclass(frozen=True)
 class InclusiveForms:
-    """How a language writes both genders at once.
-
-    Attributes
-    ----------
-    either, both : sequence of str
-        Words that join both genders: "o" in "el o la", "y" in "el y la".
-    endings : sequence of str
-        Endings of the other gender that are added to a word: "a" in "enfermero/a".
-    hyphened : sequence of str
-        Endings that are added with a hyphen or an apostrophe.
-    persons : sequence of str
-        Ends of nouns that have one grammatical gender for everybody: "persona", "Lehrkraft".
-    plurals : sequence of str
-        Verbs that show that an article is a plural, which has no gender.
-    """
+    """How a language writes both genders at once."""
 
     either: Sequence[str] = ()
+    """Words that join both genders with "or": "o" in "el o la"."""
     both: Sequence[str] = ()
+    """Words that join both genders with "and": "y" in "el y la"."""
     endings: Sequence[str] = ()
+    """Endings of the other gender that are added to a word: "a" in "enfermero/a"."""
     hyphened: Sequence[str] = ()
+    """Endings that are added with a hyphen or an apostrophe."""
     persons: Sequence[str] = ()
+    """Ends of nouns that have one grammatical gender for everybody: "persona", "Lehrkraft"."""
     plurals: Sequence[str] = ()
+    """Verbs that show that an article is a plural, which has no gender."""
 
     def include_both(self, text: str, marks: Sequence[tuple[int, int, str]]) -> bool:
         """Return whether a sentence names both genders, or none on purpose.

@@ -136,16 +136,12 @@ def _palette() -> tuple[tuple[tuple[str, ...], ...], np.ndarray[tuple[int, ...],
 # ---------------------------------------------------------------------------- viewers
 @dataclass(frozen=True, kw_only=True)
 class Viewer(Predictor):
-    """Image classifier that returns the probability of each label.
-
-    Attributes
-    ----------
-    lean, stereotype : float
-        Planted bias, in nats.
-    """
+    """Image classifier that returns the probability of each label."""
 
     lean: float = 0.0
+    """Planted preference for a label, in nats."""
     stereotype: float = 0.0
+    """Planted preference for the stereotyped label, in nats."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.IMAGE_CLASSIFIER,)
     protocols: ClassVar[tuple[str, ...]] = ("hf-inference", "openai-chat", "custom")

@@ -33,22 +33,16 @@ class BadOrder(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A translation order: texts and languages.
-
-    Attributes
-    ----------
-    texts : tuple of str
-        One text, or several if an array was sent.
-    source, target : str
-        Codes of `languages`, one of them ``"en"``.
-    as_array : bool
-        Whether the answer must be an array.
-    """
+    """A translation order: texts and languages."""
 
     texts: tuple[str, ...]
+    """One text, or several if an array was sent."""
     source: str
+    """Code of `languages`."""
     target: str
+    """Code of `languages`; one of the two is ``"en"``."""
     as_array: bool
+    """Whether the answer must be an array."""
 
     def answered(self, texts: Sequence[str]) -> JSONResponse:
         """Answer with the translations, in the form of the request: an array or one text."""

@@ -34,24 +34,21 @@ REASONS: Mapping[str, Mapping[Letter, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Predictor:
-    """A service that predicts.
-
-    Attributes
-    ----------
-    letter : Letter or None
-        True letter by each of `methods` with its defaults; ``None`` exactly on a boundary, and for real
-        systems, whose true letter is unknown.
-    kinds, protocols, methods : tuple of str
-        Kinds as which the service may be registered, protocols that it speaks, and methods that can rate it.
-    """
+    """A service that predicts."""
 
     name: str
     summary: str
     letter: Letter | None = None
+    """True letter by each of `methods` with its defaults; ``None`` exactly on a boundary, and for real systems, whose
+    true letter is unknown.
+    """
 
     kinds: ClassVar[tuple[Kind, ...]]
+    """Kinds as which the service may be registered."""
     protocols: ClassVar[tuple[str, ...]]
+    """Protocols that it speaks."""
     methods: ClassVar[tuple[str, ...]]
+    """Methods that can rate it."""
 
     @property
     def reasons(self) -> dict[str, str]:

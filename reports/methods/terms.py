@@ -176,22 +176,16 @@ def _in_words(names: tuple[str, str], case: CaseDocument) -> CaseWords:
 # ---------------------------------------------------------------------------- words
 @dataclass(frozen=True)
 class Choices:
-    """Counted outcomes of a list's cases (pairs of sentences, or pictures).
-
-    Attributes
-    ----------
-    cases : int
-        Cases with a usable answer.
-    towards, against : int
-        Cases on the side of the stereotype (with neutral terms: of the first group), and on the other side.
-    mean : float
-        Mean score of that side over the cases.
-    """
+    """Counted outcomes of a list's cases (pairs of sentences, or pictures)."""
 
     cases: int
+    """Cases with a usable answer."""
     towards: int
+    """Cases on the side of the stereotype (with neutral terms: of the first group)."""
     against: int
+    """Cases on the other side."""
     mean: float
+    """Mean score of that side over the cases."""
 
     @classmethod
     def of(cls, cases: Sequence[CaseDocument], *, neutral: bool) -> Choices:

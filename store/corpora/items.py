@@ -37,30 +37,24 @@ PREFIX = "itm"
 
 @dataclass(frozen=True)
 class NewItem:
-    """A new sentence or picture.
-
-    Attributes
-    ----------
-    text : str or None
-        The sentence; ``None`` for a picture.
-    group_term, attribute_term, counterpart : str or None
-        The two terms in a sentence, and the sentence with the other group's term.
-    image, term : str or None
-        Digest of a picture's image (`store.corpora.images`), and the term that it shows.
-    source : str
-        ``written``, ``uploaded``, ``template`` or ``edited``.
-    provenance : dict
-        Author, time, prompt and job of its generation; former texts.
-    """
+    """A new sentence or picture."""
 
     text: str | None = None
+    """The sentence; ``None`` for a picture."""
     group_term: str | None = None
+    """The group's term in the sentence."""
     attribute_term: str | None = None
+    """The attribute's term in the sentence."""
     counterpart: str | None = None
+    """The sentence with the other group's term."""
     image: str | None = None
+    """Digest of a picture's image (`store.corpora.images`)."""
     term: str | None = None
+    """The term that the picture shows."""
     source: str = "uploaded"
+    """``written``, ``uploaded``, ``template`` or ``edited``."""
     provenance: Json = field(default_factory=dict)
+    """Author, time, prompt and job of its generation; former texts."""
 
     @property
     def digest(self) -> str:

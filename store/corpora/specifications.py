@@ -28,23 +28,7 @@ TRIES = 5
 
 @dataclass(frozen=True)
 class StoredSpecification:
-    """A version of a specification.
-
-    Attributes
-    ----------
-    name, title, kind, language, citation : str
-        As in `assay.catalog.specification.Specification`.
-    words : dict
-        The words, as JSON.
-    version, latest : int
-        Number of this version, from 1, and of the newest one.
-    digest : str
-        Digest of the fields above without the versions.
-    created_at : int
-        Milliseconds since 1970; 0 if shipped.
-    shipped : bool
-        Whether it is part of Assay.
-    """
+    """A version of a specification; `assay.catalog.specification.Specification` describes the other fields."""
 
     name: str
     title: str
@@ -52,11 +36,17 @@ class StoredSpecification:
     language: str
     citation: str
     words: JsonObject
+    """The words, as JSON."""
     version: int
+    """Number of this version, from 1."""
     latest: int
+    """Number of the newest version."""
     digest: str
+    """Digest of the fields above without the versions."""
     created_at: int
+    """Milliseconds since 1970; 0 if shipped."""
     shipped: bool
+    """Whether it is part of Assay."""
 
     def read(self) -> Specification:
         """Build the specification that methods use."""

@@ -18,29 +18,20 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True)
 class Backlog:
-    """Queue and webhook backlog.
-
-    Attributes
-    ----------
-    jobs : dict of str to int
-        Numbers of jobs as in `counts_by_status`.
-    oldest_due_job_seconds, oldest_running_job_seconds : float or None
-        Time for which the oldest due job has waited, and since the oldest running job was first claimed;
-        ``None`` if there is no such job.
-    expired_leases : int
-        Running jobs whose lease has expired.
-    webhook_backlog : int
-        Notices without deliveries yet, plus deliveries that wait for their next attempt.
-    webhook_oldest_seconds : float or None
-        Time for which the oldest of these notices and deliveries has been due; ``None`` if none is due.
-    """
+    """Queue and webhook backlog."""
 
     jobs: dict[str, int]
+    """Numbers of jobs as in `counts_by_status`."""
     oldest_due_job_seconds: float | None
+    """Time for which the oldest due job has waited; ``None`` if none is due."""
     oldest_running_job_seconds: float | None
+    """Time since the oldest running job was first claimed; ``None`` if none runs."""
     expired_leases: int
+    """Running jobs whose lease has expired."""
     webhook_backlog: int
+    """Notices without deliveries yet, plus deliveries that wait for their next attempt."""
     webhook_oldest_seconds: float | None
+    """Time for which the oldest of these notices and deliveries has been due; ``None`` if none is due."""
 
 
 def backlog(c: Connection) -> Backlog:

@@ -57,59 +57,45 @@ COUNTERS = ("asked", "failed_calls", "calls", "observed", "attempt", "attempts_w
 
 @dataclass(frozen=True)
 class NewJob:
-    """Fields of a new job.
-
-    Attributes
-    ----------
-    kind : str
-        ``"rating"``, ``"probe"`` (dry run), ``"rerate"`` (old evidence under another methodology version) or
-        ``"challenge"`` (check of a host's owner).
-    target_id : str or None
-        The saved target, if the request names a saved target; its secret stays with the target.
-    target : dict
-        name, kind, protocol, base_url, settings and limits; never the secret.
-    sealed_secret : SealedSecret or None
-        A secret sent with the request, encrypted with this job's `id` as its target.
-    experiment : dict or None
-        The method's full specification.
-    request_digest : str
-        Digest of everything that affects the result; equal requests have equal digests.
-    seed : int
-        Seed of all random numbers.
-    visibility : str
-        ``private``, ``unlisted`` or ``public``.
-    callback_url : str or None
-        URL to notify when the job ends.
-    max_calls, deadline_s : int
-        Maximum calls to the target; seconds from now until the job is given up.
-    expected : int
-        Number of probes if the job is decided at the first look.
-    key_id : str or None
-        The API key of the request.
-    author : dict or None
-        A second service that generates the sentences or pictures: its description, and the ``id`` if it is a
-        saved target, which stores its secret.
-    nonce : str
-        Random text of the commitment, if the seed is random; the rating reveals it. Empty for a seed of the request, so
-        that the same request gives the same rating.
-    """
+    """Fields of a new job."""
 
     tenant: str
     kind: str
+    """``"rating"``, ``"probe"`` (dry run), ``"rerate"`` (old evidence under another methodology version) or
+    ``"challenge"`` (check of a host's owner).
+    """
     target_id: str | None
+    """The saved target, if the request names a saved target; its secret stays with the target."""
     target: JsonObject
+    """name, kind, protocol, base_url, settings and limits; never the secret."""
     sealed_secret: SealedSecret | None
+    """A secret sent with the request, encrypted with this job's `id` as its target."""
     experiment: JsonObject | None
+    """The method's full specification."""
     request_digest: str
+    """Digest of everything that affects the result; equal requests have equal digests."""
     seed: int
+    """Seed of all random numbers."""
     visibility: str
+    """``private``, ``unlisted`` or ``public``."""
     callback_url: str | None
+    """URL to notify when the job ends."""
     max_calls: int
+    """Maximum calls to the target."""
     deadline_s: int
+    """Seconds from now until the job is given up."""
     expected: int
+    """Number of probes if the job is decided at the first look."""
     key_id: str | None
+    """The API key of the request."""
     author: JsonObject | None = None
+    """A second service that generates the sentences or pictures: its description, and the ``id`` if it is a saved
+    target, which stores its secret.
+    """
     nonce: str = ""
+    """Random text of the commitment, if the seed is random; the rating reveals it. Empty for a seed of the request, so
+    that the same request gives the same rating.
+    """
     id: str = field(default_factory=lambda: new_id("job"))
 
 
@@ -123,39 +109,14 @@ def columns_of(new: NewJob) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Job:
-    """A job's row. Times are milliseconds since 1970 by the database's clock.
-
-    Attributes
-    ----------
-    target_url : str or None
-        ``target["base_url"]``, for filters.
-    deadline_at : int
-        When the job is given up, `deadline_s` after its creation.
-    stage : str
-        Current step, for display.
-    asked, expected : int
-        Distinct probes answered so far; probes that the experiment is expected to need.
-    failed_calls, calls : int
-        Failures among `asked`; calls made, including retries.
-    observed : int
-        Sequence number of the last observation.
-    attempt, attempts_without_progress : int
-        Number of claims; number of claims since the last new observation.
-    fence : int
-        Number of the current claim; only its writes are accepted.
-    nonce, commitment : str or None
-        Commitment to the experiment and the seed, and its nonce; ``None`` for other jobs, and in jobs from before 0014.
-    version : int
-        Incremented by every change of the row.
-    waits_why : str or None
-        Reason why a queued job does not start before `next_run_at`.
-    """
+    """A job's row. Times are milliseconds since 1970 by the database's clock."""
 
     id: str
     tenant: str
     kind: str
     target_id: str | None
     target_url: str | None
+    """``target["base_url"]``, for filters."""
     target: JsonObject
     sealed_secret: SealedSecret | None
     author: JsonObject | None
@@ -163,28 +124,42 @@ class Job:
     request_digest: str
     seed: int
     nonce: str | None
+    """Nonce of the commitment."""
     commitment: str | None
+    """Commitment to the experiment and the seed; ``None`` for other jobs, and in jobs from before 0014."""
     visibility: str
     callback_url: str | None
     max_calls: int
     deadline_at: int
+    """When the job is given up, `deadline_s` after its creation."""
     key_id: str | None
     status: Status
     stage: str
+    """Current step, for display."""
     asked: int
+    """Distinct probes answered so far."""
     expected: int
+    """Probes that the experiment is expected to need."""
     failed_calls: int
+    """Failures among `asked`."""
     calls: int
+    """Calls made, including retries."""
     observed: int
+    """Sequence number of the last observation."""
     cancel_requested: bool
     version: int
+    """Incremented by every change of the row."""
     attempt: int
+    """Number of claims."""
     attempts_without_progress: int
+    """Number of claims since the last new observation."""
     fence: int
+    """Number of the current claim; only its writes are accepted."""
     lease_owner: str | None
     lease_until: int | None
     next_run_at: int
     waits_why: str | None
+    """Reason why a queued job does not start before `next_run_at`."""
     dispatched_at: int | None
     heartbeat_at: int | None
     created_at: int

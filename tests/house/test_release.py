@@ -108,11 +108,14 @@ def test_every_file_that_states_the_version_and_its_status_states_those_of_the_p
 
 @pytest.fixture
 def checkout(tmp_path) -> Path:
-    """Return a copy of the files that a release changes, and of the methodology."""
+    """Return a copy of the files that a release changes, with an entry in the changelog, and of the methodology."""
     methodology = (TEXTS / f"{METHODOLOGY_VERSION}.md").relative_to(ROOT)
     for page in (*STATED, "CHANGELOG.md", RELEASED, methodology):
         (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / page, tmp_path / page)
+    changelog = (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
+    entry = "## Unreleased\n### Added\n- Made up for a test.\n"
+    (tmp_path / "CHANGELOG.md").write_text(changelog.replace("## Unreleased\n", entry, 1), encoding="utf-8")
     return tmp_path
 
 
@@ -121,7 +124,8 @@ def contents(root: Path) -> dict[Path, bytes]:
 
 
 def test_a_release_writes_its_number_everywhere_and_freezes_the_methodology(checkout):
-    unreleased = (checkout / "CHANGELOG.md").read_text().split("## Unreleased\n")[1].split("\n## ")[0].strip()
+    changelog = (checkout / "CHANGELOG.md").read_text(encoding="utf-8")
+    unreleased = changelog.split("## Unreleased\n")[1].split("\n## ")[0].strip()
     cut(checkout, "99.0.0", date(2030, 1, 2))
     for page, words in statements("99.0.0").items():
         assert words in (checkout / page).read_text(encoding="utf-8")
@@ -130,7 +134,7 @@ def test_a_release_writes_its_number_everywhere_and_freezes_the_methodology(chec
     changelog = (checkout / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "\n## Unreleased\n\n## 99.0.0 - 2030-01-02\n" in changelog
     assert notes(changelog, "99.0.0") == unreleased
-    released = read_released(checkout)
+    released = {METHODOLOGY_VERSION: read_released(checkout)[METHODOLOGY_VERSION]}
     assert released[METHODOLOGY_VERSION]["digest"] == METHODOLOGY_DIGEST
     texts = checkout / TEXTS.relative_to(ROOT)
     assert altered_texts(released, texts) == []

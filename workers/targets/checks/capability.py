@@ -18,48 +18,35 @@ MEND_ARRAYS = "an answer could be taken for another question's; mend the service
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """Result of an examination; ``None`` stands for a property that could not be determined.
-
-    Attributes
-    ----------
-    adapter : Adapter
-        Adapter for the job: the examined adapter, or a copy that sends one question per call.
-    latency_s : float
-        Seconds of the first successful call, without failed calls before it.
-    deterministic : bool or None
-        Whether the same question got the same answer twice.
-    batch : bool
-        Whether a call may carry several questions.
-    order_kept : bool or None
-        Whether the answers of a call with several questions came in order.
-    truncates_at : int or None
-        Length in characters of the long text that a translator refused.
-    asked, returned : str
-        Sample of a question and its answer.
-    calls : int
-        Number of calls, including repetitions.
-    dimensions : int or None
-        Dimensions of an embedder's vectors.
-    labels : tuple of str or None
-        Labels of a classifier that were seen.
-    rungs : tuple of str or None
-        Kinds of question that a language model answers, the best first: ``score``, ``fill``, ``choose``; for an
-        author ``write`` or ``draw``.
-    """
+    """Result of an examination; ``None`` stands for a property that could not be determined."""
 
     adapter: Adapter
+    """Adapter for the job: the examined adapter, or a copy that sends one question per call."""
     latency_s: float
+    """Seconds of the first successful call, without failed calls before it."""
     deterministic: bool | None = None
+    """Whether the same question got the same answer twice."""
     batch: bool
+    """Whether a call may carry several questions."""
     order_kept: bool | None = None
+    """Whether the answers of a call with several questions came in order."""
     truncates_at: int | None = None
+    """Length in characters of the long text that a translator refused."""
     notes: tuple[str, ...]
     asked: str
+    """Sample of a question."""
     returned: str
+    """The answer to it."""
     calls: int
+    """Number of calls, including repetitions."""
     dimensions: int | None = None
+    """Dimensions of an embedder's vectors."""
     labels: tuple[str, ...] | None = None
+    """Labels of a classifier that were seen."""
     rungs: tuple[str, ...] | None = None
+    """Kinds of question that a language model answers, the best first: ``score``, ``fill``, ``choose``; for an author
+    ``write`` or ``draw``.
+    """
 
     def as_json(self) -> JsonObject:
         """Return the result without the adapter, with samples cleaned to be shown to people."""

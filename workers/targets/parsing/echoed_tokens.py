@@ -33,25 +33,18 @@ class NotEchoed(Misread):
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """Echoed tokens of a prompt, not yet validated.
-
-    Attributes
-    ----------
-    tokens, log_probabilities : JSON values
-        Expected to be lists of equal length.
-    offsets : JSON value
-        Start of each token in `text`; ``None`` if the protocol has no such field.
-    text : JSON value
-        Prompt and answer together; ``None`` if the protocol has no such field.
-    prompt_only : bool
-        Whether the tokens are those of the prompt only, without an answer.
-    """
+    """Echoed tokens of a prompt, not yet validated."""
 
     tokens: Any
+    """Expected to be a list."""
     log_probabilities: Any
+    """Expected to be a list of equal length."""
     offsets: Any = None
+    """Start of each token in `text`; ``None`` if the protocol has no such field."""
     text: Any = None
+    """Prompt and answer together; ``None`` if the protocol has no such field."""
     prompt_only: bool = False
+    """Whether the tokens are those of the prompt only, without an answer."""
 
 
 def score_of(echo: Echo, prompt: str) -> JsonObject:

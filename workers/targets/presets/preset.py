@@ -37,27 +37,20 @@ _TYPES: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Preset:
-    """Protocol defined by settings of another protocol; its facts are those of `workers.targets.adapter.Adapter`.
-
-    Attributes
-    ----------
-    base : str
-        The other protocol.
-    example : str
-        A base URL.
-    parameters : type
-        Dataclass of the preset's own settings; null leaves out a setting that has a default.
-    settings, by_kind : mapping
-        Settings of the other protocol: for all kinds of service, and for each kind.
-    """
+    """Protocol defined by settings of another protocol; its facts are those of `workers.targets.adapter.Adapter`."""
 
     protocol: str
     summary: str
     base: str
+    """The other protocol."""
     example: str
+    """A base URL."""
     parameters: Any
+    """Dataclass of the preset's own settings; null leaves out a setting that has a default."""
     settings: Json
+    """Settings of the other protocol for all kinds of service."""
     by_kind: Mapping[Kind, Json]
+    """Settings of the other protocol for each kind."""
     notes: tuple[str, ...] = ()
     needs_url: ClassVar[bool] = True
     needs_secret: ClassVar[bool] = False
