@@ -184,7 +184,7 @@ class _Sentence(Formatter):
         spelt = (self.spell(alternative, facts) for alternative in alternatives)
         return next((text for text in spelt if text is not None), "")
 
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Json) -> Any:  # noqa: ARG002
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002
         """Look up a fact; return ``None`` for a missing one."""
         return kwargs.get(str(key))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from starlette.responses import Response
 
+from assay.document import JsonObject
 from web.frame import Pages, Visit
 from web.frame.visit import whole_number
 
@@ -139,7 +139,7 @@ async def keys(visit: Visit) -> Response:
 async def create_key(visit: Visit) -> Response:
     """Create a key, and show it once."""
     form = visit.form
-    body: dict[str, Any] = {"name": form.get("name"), "scopes": form.getlist("scopes")}
+    body: JsonObject = {"name": form.get("name"), "scopes": form.getlist("scopes")}
     if (days := whole_number(form.get("days"))) is not None:
         body["expires_in_s"] = days * DAY_S
     created = await visit.api.post("/v1/keys", body)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Self
 
-from assay.document import RatingDocument
+from assay.document import JsonObject, RatingDocument
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from web.frame import Api
 
@@ -97,7 +97,7 @@ def _preferences(rating: RatingDocument) -> dict[Question, Reply]:
 
 async def _replies(api: Api, rating_id: str | None) -> tuple[dict[Question, Reply], bool]:
     """Return the last reply to each question, and whether observations were left out."""
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     cursor: str | None = None
     for _ in range(PAGES):
         page = await api.get(f"/v1/ratings/{rating_id}/observations", limit=ROWS, cursor=cursor)
@@ -108,7 +108,7 @@ async def _replies(api: Api, rating_id: str | None) -> tuple[dict[Question, Repl
     return dict(_last(rows)), cursor is not None
 
 
-def _last(rows: list[dict[str, Any]]) -> Iterator[tuple[Question, Reply]]:
+def _last(rows: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
     questions: dict[str, Question] = {}
     for row in rows:
         stem, _, leg = row["unit"].rpartition("/")

@@ -5,12 +5,12 @@ A button's value names its action (``up-1``, ``remove-0``), so that every action
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import urlencode
 
 from starlette.responses import RedirectResponse, Response
 
 from assay.composition.compatibility import MOST as MOST_LINKS
+from assay.document import JsonObject
 from web.compare.pages import search
 from web.frame import Pages, Visit, segment
 from web.frame.visit import at_most, whole_number
@@ -100,7 +100,7 @@ def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
     return [*others[:to], chain[index], *others[to:]], str(to)
 
 
-def _hidden(document: dict[str, Any]) -> list[dict[str, Any]]:
+def _hidden(document: JsonObject) -> list[JsonObject]:
     """Return the predicted effects that a mean can hide, the largest first."""
     parts = (document.get("predicted") or {}).get("components") or ()
     rows = [{**effect, "path": " → ".join(part["names"])} for part in parts for effect in part.get("hidden") or ()]

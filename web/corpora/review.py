@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlencode
 
+from assay.document import Json, JsonObject
 from web.frame import Visit
 from web.frame.visit import is_own_page
 
@@ -22,13 +22,13 @@ FILTERS = ("q", "term", "source")
 SOURCES = ("written", "uploaded", "template", "edited")
 
 
-async def corpus_of(visit: Visit) -> dict[str, Any]:
+async def corpus_of(visit: Visit) -> JsonObject:
     """Return the corpus in the path."""
-    document: dict[str, Any] = await visit.api.get(f"/v1/corpora/{visit.path('corpus_id')}")
+    document: JsonObject = await visit.api.get(f"/v1/corpora/{visit.path('corpus_id')}")
     return document
 
 
-async def review_of(visit: Visit, corpus: Mapping[str, Any], words: Mapping[str, Any] | None) -> dict[str, Any]:
+async def review_of(visit: Visit, corpus: Json, words: Json | None) -> JsonObject:
     """Return a page of the corpus's items, and the coverage of the terms in `words`."""
     path = f"/v1/corpora/{corpus['id']}"
     chosen = {name: visit.query(name) for name in FILTERS}
@@ -47,7 +47,7 @@ async def review_of(visit: Visit, corpus: Mapping[str, Any], words: Mapping[str,
     }
 
 
-def sides_of(terms: list[Mapping[str, Any]], words: Mapping[str, Any] | None) -> list[tuple[str, list[dict[str, Any]]]]:
+def sides_of(terms: list[Json], words: Json | None) -> list[tuple[str, list[JsonObject]]]:
     """Return the number of items of each term, grouped by the term's side of the stereotype.
 
     A term of `words` without items counts 0, as such terms of the corpus's own specification do.

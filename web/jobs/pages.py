@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from starlette.responses import HTMLResponse, Response
 
+from assay.document import Json, JsonObject
 from service.http.conditional import none_match
 from service.http.problems import kind_named
 from service.http.swr_cache import SwrCache
@@ -114,8 +113,8 @@ async def cancel(visit: Visit) -> Response:
     return visit.redirect(path)
 
 
-async def _shown(visit: Visit, job: Mapping[str, Any]) -> dict[str, Any]:
-    progress: Mapping[str, Any] = {"parts": [], "newest": []}
+async def _shown(visit: Visit, job: Json) -> JsonObject:
+    progress: Json = {"parts": [], "newest": []}
     if job["kind"] == "rating":
         progress = await visit.api.get(f"/v1/jobs/{job['id']}/progress")
     return {
@@ -131,7 +130,7 @@ async def _shown(visit: Visit, job: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _pace(job: Mapping[str, Any]) -> float | None:
+def _pace(job: Json) -> float | None:
     """Return the answers per second: over the whole job if it has ended, otherwise by its remaining time."""
     if job["finished_at"] is None:
         remaining, seconds = job["expected"] - job["asked"], job["eta_seconds"]
@@ -157,7 +156,7 @@ class Exchange:
     failure: str | None
 
 
-def exchange_of(observation: Mapping[str, Any]) -> Exchange:
+def exchange_of(observation: Json) -> Exchange:
     """Return an observation of the API as texts."""
     ask, failure = observation["ask"], observation["failure"]
     source, target = ask.get("source") or "", ask.get("target") or ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from starlette.responses import Response
 
+from assay.document import Json, JsonObject
 from web.frame import Pages, Visit
 from web.frame.rendering import KINDS
 
@@ -54,12 +54,12 @@ async def running(visit: Visit) -> Response:
     return visit.page("overview/running.html", **await _queue(visit, await visit.api.get("/v1/overview")))
 
 
-async def _queue(visit: Visit, document: Mapping[str, Any]) -> dict[str, Any]:
+async def _queue(visit: Visit, document: Json) -> JsonObject:
     jobs = await visit.api.get("/v1/jobs", status="running", limit=NEWEST)
     return {"overview": document, "queue": document["queue"]["jobs"], "running": jobs["items"]}
 
 
-def _wall(targets: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, str, int, list[list[Mapping[str, Any]]]]]:
+def _wall(targets: Iterable[Json]) -> Iterable[tuple[str, str, int, list[list[Json]]]]:
     """Return for each kind its name, its heading, its number of services, and their ratings by letter."""
     rows = list(targets)
     for kind, heading in KINDS.items():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from starlette.responses import Response
 
+from assay.document import Json, JsonObject
 from web.frame import Pages, Refused, Visit, segment
 from web.own_words.testing import KINDS, BiasTest, read_test
 from web.specifications.words import FIELDS, store_new, store_version, typed_of, words_of, wrong_fields
@@ -77,30 +77,30 @@ async def store_changed_words(visit: Visit) -> Response:
     return visit.redirect(after.path("sentences"), **after.query, was=was)
 
 
-async def _next_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
+async def _next_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> JsonObject:
     try:
-        stored: dict[str, Any] = await visit.api.get(f"/v1/specifications/{name}")
+        stored: JsonObject = await visit.api.get(f"/v1/specifications/{name}")
     except Refused:
         return await store_new(visit, kind, typed)  # the specification was removed, or belongs to another tenant
     return await (store_new(visit, kind, typed) if stored["shipped"] else store_version(visit, kind, typed, name))
 
 
-async def _specification(visit: Visit, kind: str, typed: Mapping[str, str], source: str) -> dict[str, Any]:
+async def _specification(visit: Visit, kind: str, typed: Mapping[str, str], source: str) -> JsonObject:
     """Return the specification that the form began with if its words are unchanged, else a new one."""
     if source:
-        stored: dict[str, Any] = await visit.api.get(f"/v1/specifications/{segment(source)}")
+        stored: JsonObject = await visit.api.get(f"/v1/specifications/{segment(source)}")
         if stored["kind"] == kind and _same(kind, typed, stored["words"]):
             return stored
     return await store_new(visit, kind, typed)
 
 
-def _same(kind: str, typed: Mapping[str, str], words: Mapping[str, Any]) -> bool:
+def _same(kind: str, typed: Mapping[str, str], words: Json) -> bool:
     return words_of(kind, typed) == words_of(kind, typed_of(kind, words))
 
 
 async def _corpus(
-    visit: Visit, kind: str, typed: Mapping[str, str], specification: Mapping[str, Any], items_of: str | None = None
-) -> dict[str, Any]:
+    visit: Visit, kind: str, typed: Mapping[str, str], specification: Json, items_of: str | None = None
+) -> JsonObject:
     name = typed.get("title", "").strip() or specification["title"]
     if kind == "language-model":
         body = {
@@ -114,9 +114,7 @@ async def _corpus(
     return dict(await visit.api.post("/v1/corpora", body))
 
 
-async def _form(
-    visit: Visit, kind: str, typed: Mapping[str, Any], source: str, *, now: BiasTest | None = None
-) -> Response:
+async def _form(visit: Visit, kind: str, typed: Json, source: str, *, now: BiasTest | None = None) -> Response:
     words = KINDS[kind]
     shipped = await visit.api.get("/v1/specifications", kind=words, limit=200)
     earlier = await visit.api.get("/v1/corpora", kind="sentences", limit=50) if now is None else {"items": []}

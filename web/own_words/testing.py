@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.responses import Response
 
+from assay.document import Json, JsonObject
 from service.http.problems import Problem, not_found
 from web.corpora.review import corpus_of, review_of
 from web.frame import Pages, Refused, Visit, segment
@@ -53,7 +53,7 @@ async def write(visit: Visit) -> Response:
     """Start the job in which a model writes the missing sentences."""
     typed, now = visit.typed, await read_test(visit)
     author = await _target_of(visit, typed, "language-model")
-    body: dict[str, Any] = {"author": author, "family": typed.get("family", "nothing-else")}
+    body: JsonObject = {"author": author, "family": typed.get("family", "nothing-else")}
     if typed.get("per_term"):
         body["per_term"] = _number(typed["per_term"])
     job = await visit.api.post(f"/v1/corpora/{now.corpus['id']}/writing", body)
@@ -92,7 +92,7 @@ async def begin_test(visit: Visit) -> Response:
     typed, now = visit.typed, await read_test(visit)
     if not now.corpus["items"]:
         return await choose_model(visit)
-    experiment: dict[str, Any] = {"method": METHODS[now.kind], "corpus": now.corpus["id"]}
+    experiment: JsonObject = {"method": METHODS[now.kind], "corpus": now.corpus["id"]}
     if now.kind == "image-classifier":
         experiment["specification"] = now.specification
     if typed.get("per_term"):
@@ -102,7 +102,7 @@ async def begin_test(visit: Visit) -> Response:
     return visit.redirect(f"/jobs/{(await visit.api.post('/v1/jobs', body))['id']}")
 
 
-async def _service(visit: Visit, kind: str) -> dict[str, Any]:
+async def _service(visit: Visit, kind: str) -> JsonObject:
     """Return the values for the fields of a service."""
     typed = visit.typed
     protocols = await _protocols(visit, kind)
@@ -124,16 +124,16 @@ async def _service(visit: Visit, kind: str) -> dict[str, Any]:
     }
 
 
-async def _protocols(visit: Visit, kind: str) -> list[dict[str, Any]]:
+async def _protocols(visit: Visit, kind: str) -> list[JsonObject]:
     protocols = (await visit.api.get("/v1/protocols"))["items"]
     return [protocol for protocol in protocols if kind in protocol["kinds"] and protocol["name"] not in DRAWING]
 
 
-def _named(protocols: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
+def _named(protocols: Sequence[JsonObject], name: str) -> JsonObject:
     return next((protocol for protocol in protocols if protocol["name"] == name), protocols[0])
 
 
-def _settings_of(protocol: Mapping[str, Any], kind: str) -> list[Field]:
+def _settings_of(protocol: Json, kind: str) -> list[Field]:
     return [field for field in settings_fields(protocol["settings_schema"], kind) if field.key not in NOT_ASKED]
 
 
@@ -141,7 +141,7 @@ def _folded(field: Field) -> bool:
     return not field.required and field.key not in FIRST
 
 
-async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> dict[str, Any]:
+async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> JsonObject:
     """Return the service of a form, a saved one by its id; raise `Refused` if a setting cannot be read."""
     if typed.get("saved"):
         return {"id": typed["saved"]}
@@ -153,7 +153,7 @@ async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> dict[
     return target | ({"secret": secret} if secret else {})
 
 
-async def _job(visit: Visit) -> dict[str, Any] | None:
+async def _job(visit: Visit) -> JsonObject | None:
     """Return the writing job that the address names, if it names one."""
     if not (job_id := visit.query("job")):
         return None
@@ -177,11 +177,11 @@ KINDS = {"language-model": "stereotype", "image-classifier": "visual"}
 class BiasTest:
     """The user's test: the words that describe the bias, and their corpus."""
 
-    corpus: dict[str, Any]
+    corpus: JsonObject
     """The corpus."""
     specification: str
     """Name and version of the specification with the words."""
-    words: dict[str, Any]
+    words: JsonObject
     """The words: for sentences, the copy in the corpus; for pictures, the specification in the address."""
 
     @property

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from starlette.responses import Response
 
+from assay.document import Json, JsonObject
 from web.frame import Api, Pages, Visit, segment
 from web.suites.pages import MOST, choices, described, target_of
 
@@ -72,7 +72,7 @@ async def act(visit: Visit) -> Response:
     return visit.redirect("/schedules")
 
 
-async def _request(api: Api, texts: dict[str, str]) -> dict[str, Any]:
+async def _request(api: Api, texts: dict[str, str]) -> JsonObject:
     """Return the request for each run: a rating's own request, or a new request for a service."""
     if texts.get("rating"):
         rating = await api.get(f"/v1/ratings/{segment(texts['rating'])}")
@@ -82,7 +82,7 @@ async def _request(api: Api, texts: dict[str, str]) -> dict[str, Any]:
     return {"target": await target_of(api, texts.get("service", "")), "experiment": experiment}
 
 
-async def _saved(api: Api, target: dict[str, Any]) -> dict[str, Any]:
+async def _saved(api: Api, target: JsonObject) -> JsonObject:
     """Return the id of the saved target of a rating; if none is saved, the target as it was rated."""
     saved = (await api.get("/v1/targets", kind=target["kind"], limit=MOST))["items"]
     target_id = next((target_row["id"] for target_row in saved if target_row["digest"] == target["digest"]), None)
@@ -107,7 +107,7 @@ def cron_of(form: Mapping[str, str]) -> str:
     return f"0 {form['hour']} {day} * {weekday}"
 
 
-def in_words(schedule: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def in_words(schedule: Json) -> tuple[str, JsonObject]:
     """Return the interval of a schedule in words, as a text to translate and its values.
 
     A cron expression that the form cannot make is shown as it is.
@@ -125,7 +125,7 @@ def in_words(schedule: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return "on day %(day)s of every month at %(time)s UTC", {"day": match["day"], **at}
 
 
-def _interval(seconds: int) -> tuple[str, dict[str, Any]]:
+def _interval(seconds: int) -> tuple[str, JsonObject]:
     sizes = ((DAY_S, "every %(count)s days"), (HOUR_S, "every %(count)s hours"), (60, "every %(count)s minutes"))
     fitting = ((text, {"count": seconds // size}) for size, text in sizes if seconds % size == 0)
     return next(fitting, ("every %(count)s seconds", {"count": seconds}))

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
+from assay.document import Json, JsonObject
 from store.targets.domains import host_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.rendering import KINDS
@@ -44,7 +45,7 @@ async def services(visit: Visit) -> Response:
     )
 
 
-def _is_about(target: dict[str, Any], chosen: dict[str, str]) -> bool:
+def _is_about(target: JsonObject, chosen: dict[str, str]) -> bool:
     """Return whether a rated target passes the filters that the API applies to saved targets."""
     text = chosen.get("q", "").lower()
     matches = text in target["name"].lower() or text in (target["url"] or "").lower()
@@ -84,7 +85,7 @@ def badge_of(visit: Visit, rated_service: Service) -> dict[str, str] | None:
     }
 
 
-async def domain_of(visit: Visit, rated_service: Service) -> dict[str, Any]:
+async def domain_of(visit: Visit, rated_service: Service) -> JsonObject:
     """Return the host of a service, and the caller's claim of the host, if any."""
     address = rated_service.target["base_url"]
     host = host_of(address) if address else None
@@ -92,7 +93,7 @@ async def domain_of(visit: Visit, rated_service: Service) -> dict[str, Any]:
     return {"host": host, "domain": next((claim for claim in claimed if claim["host"] == host), None)}
 
 
-def _targets_of(request: dict[str, Any]) -> set[str | None]:
+def _targets_of(request: JsonObject) -> set[str | None]:
     """Return the ids of the saved targets of a job or a suite."""
     return {target.get("id") for target in [request.get("target"), *(request.get("targets") or ())] if target}
 
@@ -168,7 +169,7 @@ async def verify(visit: Visit) -> Response:
     return visit.redirect(f"/services/{visit.path('id')}#owner")
 
 
-async def _settings_of(visit: Visit, saved: Mapping[str, Any]) -> Sequence[Field]:
+async def _settings_of(visit: Visit, saved: Json) -> Sequence[Field]:
     """Return the settings of a service's protocol as form fields."""
     protocol = next(
         info for info in (await visit.api.get("/v1/protocols"))["items"] if info["name"] == saved["protocol"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from assay.document import Json, JsonObject
 from service.http.problems import not_found
 from web.frame import Visit
 
@@ -19,7 +19,7 @@ MOST_DRAWN = 20
 LEFT, TOP, DEPTH = 66, 22, 90
 """Position (x, y) of a first mark with probability 1, and height of the range from 1 to 0, in px."""
 
-Entry = Mapping[str, Any]
+Entry = Json
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Service:
 
     id: str
     """Id of the saved target or, if the service is not saved, of one of its ratings."""
-    target: Mapping[str, Any]
+    target: Json
     """Name, kind, protocol, address (``base_url``) and settings."""
-    saved: Mapping[str, Any] | None
+    saved: Json | None
     """The saved target (``GET /v1/targets/{id}``)."""
     entries: Sequence[Entry]
     """Ratings, newest first. Only a saved service's have probabilities and the change ``since`` the previous rating."""
@@ -45,7 +45,7 @@ class Service:
         return sorted(first.values(), key=lambda entry: (entry["attribute"], entry["method"]))
 
     @property
-    def description(self) -> dict[str, Any]:
+    def description(self) -> JsonObject:
         """The target for a job request: the id if it is saved, otherwise a description without a secret."""
         if self.saved is not None:
             return {"id": self.id}
@@ -68,7 +68,7 @@ async def read_service(visit: Visit, service_id: str) -> Service:
     return Service(service_id, target, None, entries, history["next_cursor"] is not None)
 
 
-async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> dict[str, Any]:
+async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> JsonObject:
     """Return the newest ratings by attribute and method, with their components (such as languages)."""
     cells = {}
     for entry in newest[:MOST_MEASURED]:
@@ -81,7 +81,7 @@ async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
+def lines(entries: Iterable[Entry]) -> Iterator[JsonObject]:
     """Yield a history chart for each method and attribute with at least two ratings that were not withdrawn."""
     series: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
@@ -104,6 +104,6 @@ def lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _mark(x: int, entry: Entry) -> dict[str, Any]:
+def _mark(x: int, entry: Entry) -> JsonObject:
     likely = (entry["probabilities"] or {}).get(entry["letter"], 0.0)
     return {"x": x, "y": round(TOP + DEPTH * (1 - likely), 1), "entry": entry, "likely": likely}

@@ -17,6 +17,7 @@ from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
+from assay.document import JsonObject
 from service.http.problems import Problem
 from service.http.swr_cache import SwrCache
 from store.security.rights import Rule
@@ -152,7 +153,7 @@ class Provider:
         }
         return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(query)}"
 
-    async def claims(self, attempt: Attempt, code: str) -> dict[str, Any]:
+    async def claims(self, attempt: Attempt, code: str) -> JsonObject:
         """Exchange a code for the verified claims of the person.
 
         Raises
@@ -186,7 +187,7 @@ class Provider:
             raise Problem("sign-in-failed", "the provider's ID token was made for another sign-in")
         return claims
 
-    async def _decoded(self, token: str, url: str) -> dict[str, Any]:
+    async def _decoded(self, token: str, url: str) -> JsonObject:
         """Return the claims of a token with a valid signature."""
         registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
         keys = await self._keys.get(url, lambda: self._read_keys(url))

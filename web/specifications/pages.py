@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from starlette.responses import Response
 
+from assay.document import Json, JsonObject
 from web.frame import Pages, Visit, segment
 from web.specifications.words import FIELDS, KINDS, store_new, store_version, typed_of, wrong_fields
 
@@ -70,13 +68,13 @@ async def add_version(visit: Visit) -> Response:
 pages.act("/specifications/{name}/remove", "jobs:write", "DELETE", "/v1/specifications/{name}", "/specifications")
 
 
-async def _found(visit: Visit) -> dict[str, Any]:
+async def _found(visit: Visit) -> JsonObject:
     path, version = f"/v1/specifications/{visit.path('name')}", visit.query("version")
-    stored: dict[str, Any] = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
+    stored: JsonObject = await visit.api.get(f"{path}/versions/{segment(version)}" if version else path)
     return stored
 
 
-def _form(visit: Visit, kind: str, typed: Mapping[str, Any], *, name: str = "") -> Response:
+def _form(visit: Visit, kind: str, typed: Json, *, name: str = "") -> Response:
     wrong = wrong_fields(kind, visit.refused.errors) if visit.refused else {}
     words = {"fields": FIELDS[kind], "kinds": KINDS}
     return visit.page("specifications/form.html", None, kind=kind, typed=typed, name=name, wrong=wrong, **words)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.document import Json, JsonObject
 from web.frame import Refused, Visit
 
 Shape = str
@@ -78,13 +79,13 @@ KINDS = {
 }
 
 
-def words_of(kind: str, typed: Mapping[str, str]) -> dict[str, Any]:
+def words_of(kind: str, typed: Mapping[str, str]) -> JsonObject:
     """Parse the fields of a form; empty fields are left out."""
     parsed = {field.name: _parsed(field.shape, typed.get(field.name, "")) for field in FIELDS[kind]}
     return {name: value for name, value in parsed.items() if value not in ("", [], {})}
 
 
-def typed_of(kind: str, words: Mapping[str, Any]) -> dict[str, str]:
+def typed_of(kind: str, words: Json) -> dict[str, str]:
     """Write words as the fields of a form; the opposite of `words_of`."""
     return {field.name: _written(field.shape, words.get(field.name)) for field in FIELDS[kind]}
 
@@ -162,7 +163,7 @@ TRIES = 50
 """Largest number that is added to a name that is already taken."""
 
 
-def body_of(kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
+def body_of(kind: str, typed: Mapping[str, str], name: str) -> JsonObject:
     """Return the request that stores the entered words."""
     title = typed.get("title", "").strip()
     return {
@@ -175,7 +176,7 @@ def body_of(kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
     }
 
 
-async def store_new(visit: Visit, kind: str, typed: Mapping[str, str]) -> dict[str, Any]:
+async def store_new(visit: Visit, kind: str, typed: Mapping[str, str]) -> JsonObject:
     """Store a new specification, named after its title; a name that is taken gets a number.
 
     Raises
@@ -194,7 +195,7 @@ async def store_new(visit: Visit, kind: str, typed: Mapping[str, str]) -> dict[s
     raise AssertionError
 
 
-async def store_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
+async def store_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> JsonObject:
     """Store the next version of the caller's own specification."""
     path, body = f"/v1/specifications/{name}/versions", body_of(kind, typed, name)
     return dict(await visit.api.post(path, body))

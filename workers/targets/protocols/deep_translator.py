@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from assay.document import Json, JsonObject
 from assay.errors import SpecificationError, UnknownName
 from assay.model import Ask, Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress
@@ -37,7 +36,7 @@ class Entry:
     """Arguments that hold the secret; two are written in the secret as ``first:second``."""
     longest: int = 5000
     """Maximum length of a text in characters."""
-    options: Json = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments."""
     codes: Mapping[str, str] = field(default_factory=dict)
     """The class's own codes for languages."""
@@ -183,12 +182,12 @@ class DeepTranslator(Adapter):
             raise outcome
         return [Reply(outcome)]
 
-    def _arguments(self, ask: Translate) -> JsonObject:
+    def _arguments(self, ask: Translate) -> dict[str, Any]:
         codes = {**self._entry.codes, **self.settings.language_codes}
         languages = {"source": codes.get(ask.source, ask.source), "target": codes.get(ask.target, ask.target)}
         return {**self._entry.options, **languages, **self._secrets}
 
-    def _translate(self, arguments: Json, text: str) -> str | CallFailed:
+    def _translate(self, arguments: Mapping[str, Any], text: str) -> str | CallFailed:
         """Translate a text, in a thread; an exception is reported by its class alone."""
         try:
             answer = self._build(**arguments).translate(text, domain=self.settings.domain)
