@@ -47,9 +47,9 @@ def read_text(file: Path, limit: int = MOST_BYTES) -> str:
         raise SpecificationError(f"{file} is not UTF-8 text (byte {wrong.start})") from None
 
 
-def read_document(file: Path, limit: int = MOST_BYTES) -> Any:
+def read_document(file: Path) -> Any:
     """Read a JSON file, or a YAML file if its name ends with ``.yaml`` or ``.yml``."""
-    text = read_text(file, limit)
+    text = read_text(file)
     return (parse_yaml if file.suffix.lower() in {".yaml", ".yml"} else parse_json)(text, str(file))
 
 

@@ -114,9 +114,9 @@ class RateLimiter:
         """Take `count` requests from the tenant's limit, or take nothing if fewer are left."""
         return await self._ask(work, tenant, count)
 
-    async def left(self, tenant: str, work: str = JOBS) -> Allowance:
-        """Return the remainder of the tenant's limit without counting a request."""
-        return await self._ask(work, tenant, 0)
+    async def left(self, tenant: str) -> Allowance:
+        """Return the remainder of the tenant's limit of new jobs without counting a request."""
+        return await self._ask(JOBS, tenant, 0)
 
     async def admit(self, method: str, path: str, tenant: str) -> None:
         """Count a request that changes something (not a new job); raise ``rate-limited`` if its limit is used up."""

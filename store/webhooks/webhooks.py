@@ -178,10 +178,8 @@ def has_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
     return c.execute(moved).rowcount > 0
 
 
-def rotate(
-    c: Connection, webhook_id: str, tenant: str, fresh: SealedSecret, overlap_s: float = OVERLAP_S
-) -> Webhook | None:
-    """Replace the secret; the old one also signs for another `overlap_s` seconds.
+def rotate(c: Connection, webhook_id: str, tenant: str, fresh: SealedSecret) -> Webhook | None:
+    """Replace the secret; the old one also signs for another `OVERLAP_S` seconds.
 
     A secret that was replaced earlier stops signing at once, so that at most two secrets sign.
     """
@@ -192,7 +190,7 @@ def rotate(
         previous_ciphertext=webhooks.c.secret_ciphertext,
         previous_nonce=webhooks.c.secret_nonce,
         previous_key_id=webhooks.c.secret_key_id,
-        previous_until=now_ms() + round(overlap_s * 1000),
+        previous_until=now_ms() + OVERLAP_S * 1000,
         **sealed_columns(fresh),
     )
 

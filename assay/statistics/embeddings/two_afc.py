@@ -23,7 +23,7 @@ JND_75 = 0.6744897501960817
 NORMAL_975 = 1.959963984540054
 """Standard normal quantile of .975."""
 
-DRAWS = 2000
+DRAWS, LEVEL = 2000, 0.95
 SAME = 1e-12
 """Deviation of the cosine of two cues from 1 below which they point the same way."""
 
@@ -142,9 +142,9 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
     return Subject(pse, spread, JND_75 * spread, tuple(curve.tolist()))
 
 
-def _mean_interval(values: Floats, rng: np.random.Generator, level: float = 0.95) -> Interval:
+def _mean_interval(values: Floats, rng: np.random.Generator) -> Interval:
     centre, n = float(values.mean()), len(values)
     away = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
     tails = np.sqrt((n - 1) / special.chdtri(n - 1, rng.random(DRAWS)))
-    low, high = np.quantile(centre + away * math.sqrt(n / (n - 1)) * tails, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(centre, float(low), float(high), level)
+    low, high = np.quantile(centre + away * math.sqrt(n / (n - 1)) * tails, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(centre, float(low), float(high), LEVEL)

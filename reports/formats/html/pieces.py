@@ -128,9 +128,9 @@ def badge(verdict: Verdict) -> Markup:
     return tag("svg", punch, class_="fig punch", viewBox="0 0 64 28", aria_hidden="true")
 
 
-def paragraphs(*texts: str | None, class_: str | None = None) -> Markup:
+def paragraphs(*texts: str | None) -> Markup:
     """Write the texts that are not empty as paragraphs."""
-    return join(*(tag("p", unbroken(text), class_=class_) for text in texts if text))
+    return join(*(tag("p", unbroken(text)) for text in texts if text))
 
 
 def unbroken(sentence: str) -> str:
