@@ -25,7 +25,7 @@ TEXTS = ROOT / "assay" / "rating" / "methodology"
 RELEASED = Path("tests/house/released_methodologies.json")
 """Released versions of the methodology, each with the digest of its text and the first release that had it."""
 
-NUMBER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
+NUMBER = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
 STATED: Mapping[str, str] = {
     "assay/__init__.py": '__version__ = "{version}"\n',
     "CITATION.cff": "\nversion: {version}\n",

@@ -144,7 +144,7 @@ def test_a_release_writes_its_number_everywhere_and_freezes_the_methodology(chec
     assert altered.startswith(METHODOLOGY_VERSION)
 
 
-@pytest.mark.parametrize("version", [__version__, "0.0.9", "v99.0.0", "99.0", "99.0.0rc1", "099.0.0", ""])
+@pytest.mark.parametrize("version", [__version__, "0.0.9", "v99.0.0", "99.0", "99.0.0rc1", "099.0.0", "9٣.0.0", ""])
 def test_a_release_needs_a_later_version_and_otherwise_changes_no_file(checkout, version):
     before = contents(checkout)
     with pytest.raises(CannotRelease, match="follows"):
