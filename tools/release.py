@@ -30,6 +30,7 @@ STATED: Mapping[str, str] = {
     "assay/__init__.py": '__version__ = "{version}"\n',
     "CITATION.cff": "\nversion: {version}\n",
     "docs/install.md": "\nassay {version}, methodology",
+    "deploy/kubernetes/kustomization.yaml": 'newTag: "{version}"\n',
     "README.md": "\n**Version {version} · methodology {methodology} · {status} ·",
 }
 """Files that state the version, each with the words around it."""
