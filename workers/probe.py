@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
-from assay.document import Json, JsonObject
 from assay.model import Ask, Classify, Draw, Embed, Failure, Kind, Look, Regress, Reply, Translate, service_said
 from workers.egress import CallFailed, Egress, Exchange, Quoter, ShownExchange, show_exchange
 from workers.job_targets import USUAL_PAIRS, examination_of
@@ -27,30 +27,42 @@ NOT_THIS_FORM = frozenset({"unsupported", "no-echo", "unknown-word"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """Result of a probe, without credentials."""
+    """Result of a probe, without credentials.
+
+    Attributes
+    ----------
+    question : str
+        The question, as text; empty if there was none.
+    exchange : ShownExchange or None
+        The last request and its response; ``None`` if nothing was sent.
+    exchanges : int
+        Number of requests: more than one for a chain, or if a token was fetched first.
+    reading : str or None
+        The answer as Assay parsed it; ``None`` if it could not be parsed.
+    latency_s : float or None
+        Duration of the last request in seconds; ``None`` if it got no response.
+    capability : mapping or None
+        `Capability.as_json`, if an examination was requested and the target passed it.
+    code : str or None
+        Code of the failure; ``None`` if the answer was read.
+    service_said : str or None
+        The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none.
+    cause, remedy : str
+        The fault, or a doubt about an answer that was parsed, and its remedy; empty if there is none.
+    """
 
     question: str = ""
-    """The question, as text; empty if there was none."""
     exchange: ShownExchange | None = None
-    """The last request and its response; ``None`` if nothing was sent."""
     exchanges: int = 0
-    """Number of requests: more than one for a chain, or if a token was fetched first."""
     reading: str | None = None
-    """The answer as Assay parsed it; ``None`` if it could not be parsed."""
     latency_s: float | None = None
-    """Duration of the last request in seconds; ``None`` if it got no response."""
-    capability: Json | None = None
-    """`Capability.as_json`, if an examination was requested and the target passed it."""
+    capability: Mapping[str, Any] | None = None
     code: str | None = None
-    """Code of the failure; ``None`` if the answer was read."""
     service_said: str | None = None
-    """The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none."""
     cause: str = ""
-    """The fault, or a doubt about an answer that was parsed; empty if there is none."""
     remedy: str = ""
-    """Remedy of the fault; empty if there is none."""
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> dict[str, Any]:
         """Return the result as a JSON object."""
         return asdict(self)
 

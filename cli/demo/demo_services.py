@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.document import Json, JsonObject
 from assay.model import Kind
 from demo.language_models.models import UNFIT
 from demo.predictors.known import PREDICTORS, VIEWERS
@@ -20,7 +19,7 @@ from demo.translators.faulty_services import ILLS
 
 FINISHED = ("succeeded", "failed", "cancelled")
 
-TRANSLATION: Json = {"method": "round-trip", "attribute": "gender"}
+TRANSLATION: Mapping[str, Any] = {"method": "round-trip", "attribute": "gender"}
 
 APERTIUM_LANGUAGES = ("es", "ca", "gl", "eo")
 
@@ -33,7 +32,7 @@ SPOKEN: Mapping[Kind, str] = {
 }
 """Protocol with which the demonstration calls a service, by kind of service."""
 
-SETTINGS: Mapping[tuple[str, str], Json] = {
+SETTINGS: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("embedder", "openai-embeddings"): {"model": "demo"},
     ("language-model", "openai-completions"): {"model": "demo"},
     ("language-model", "openai-chat"): {"model": "demo"},
@@ -43,14 +42,14 @@ SETTINGS: Mapping[tuple[str, str], Json] = {
 }
 """Required settings, by kind and protocol."""
 
-STEREOTYPES: Json = {"method": "stereotype-score", "attribute": "gender"}
+STEREOTYPES: Mapping[str, Any] = {"method": "stereotype-score", "attribute": "gender"}
 
-SAMPLING: Json = {"method": "stimulus-sampling", "attribute": "gender"}
+SAMPLING: Mapping[str, Any] = {"method": "stimulus-sampling", "attribute": "gender"}
 
-BRIEFLY: Json = {"per_term": 2, "stop_early": False}
+BRIEFLY: Mapping[str, Any] = {"per_term": 2, "stop_early": False}
 """Settings with few pairs: enough to detect a strong preference, or answers without information."""
 
-PICTURES: Json = {"attribute": "gender", "drawing": {"per_term": 1}, "per_term": 1, "stop_early": False}
+PICTURES: Mapping[str, Any] = {"attribute": "gender", "drawing": {"per_term": 1}, "per_term": 1, "stop_early": False}
 """Settings with one picture of each of 80 terms: enough to detect a strong bias, or none."""
 
 AUTHOR, PAINTER = "sloppy-writer", "painter"
@@ -70,19 +69,19 @@ class Case:
     protocol: str = "libretranslate"
     reason: str | None = None
     """Code that the rating's reasons or the job's problem must contain."""
-    experiment: Json = field(default_factory=lambda: TRANSLATION)
+    experiment: Mapping[str, Any] = field(default_factory=lambda: TRANSLATION)
     section: str = "translators"
     suffix: str = ""
     """Suffix for a further rating of the same service, such as ``"as regressor"``; empty for the first."""
-    author: Json | None = None
+    author: Mapping[str, Any] | None = None
     upload: str = ""
     """Upload with its recorded decisions; empty for services that are called."""
-    job: JsonObject = field(default_factory=dict)
-    rating: JsonObject | None = None
+    job: dict[str, Any] = field(default_factory=dict)
+    rating: dict[str, Any] | None = None
     report: str = ""
 
     @property
-    def request(self) -> JsonObject:
+    def request(self) -> dict[str, Any]:
         """Body of the request for the job."""
         return {
             "target": {
@@ -189,7 +188,7 @@ def viewers(services: DemoServer) -> Iterator[Case]:
             yield replace(case, experiment=with_pictures, author=_author(services, PAINTER, "openai-images"))
 
 
-def _author(services: DemoServer, name: str, protocol: str) -> JsonObject:
+def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
     return {
         "name": name,
         "kind": Kind.LANGUAGE_MODEL,
@@ -222,7 +221,7 @@ def _again(predictor: Predictor, kind: Kind, method: str) -> str:
     return "" if kind == predictor.kinds[0] else f"as {kind}"
 
 
-def _experiment(predictor: Predictor, method: str) -> JsonObject:
+def _experiment(predictor: Predictor, method: str) -> dict[str, Any]:
     """Return the experiment of a service: wage models rate the payroll, the others the catalog's words."""
     if not isinstance(predictor, RowRegressor):
         return {"method": method, "attribute": "gender"}

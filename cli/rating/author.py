@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod
 from assay.model import Kind
@@ -20,7 +19,7 @@ TENANT = "default"
 AUTHOR_ID = "tgt_author"
 
 
-def check_author(method: AnyMethod, author: Json | None, settings: Settings) -> None:
+def check_author(method: AnyMethod, author: Mapping[str, Any] | None, settings: Settings) -> None:
     """Raise `SpecificationError` if the experiment lacks its author, or the author cannot be asked or is not needed."""
     if method.needs_author and author is None:
         raise SpecificationError("this experiment needs an author for its material: describe it in [author]", "author")
@@ -34,14 +33,14 @@ def check_author(method: AnyMethod, author: Json | None, settings: Settings) -> 
     check_target({**described, "secret": author.get("secret")}, settings.egress_networks)
 
 
-def described_author(author: Json | None) -> JsonObject | None:
+def described_author(author: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the author's description for a job."""
     if author is None:
         return None
     return {"id": AUTHOR_ID, **_described(author)} if author.get("secret") else _described(author)
 
 
-def keep_author(c: Connection, vault: Vault, author: Json | None) -> None:
+def keep_author(c: Connection, vault: Vault, author: Mapping[str, Any] | None) -> None:
     """Store an author that has a key as a target, where the worker reads the key."""
     if author is None or not author.get("secret"):
         return

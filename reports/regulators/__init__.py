@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
-from assay.document import Json
 from assay.errors import SpecificationError, UnknownName
 from assay.methods.outcomes.detail import OutcomesComponent
 from reports.methods import REPORTS
@@ -65,7 +65,7 @@ def audit_file(name: str) -> AuditFile:
     return by_name[name]
 
 
-def write_audit(name: str, document: Json) -> str:
+def write_audit(name: str, document: Mapping[str, Any]) -> str:
     """Write a rating document as a file for regulators.
 
     Raises

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
-from assay.document import Json, JsonObject
 from assay.methods.outcomes.suppression import LEAST_SHOWN
 from reports.regulators.audit import Audit
 
@@ -16,10 +15,10 @@ MEDIA_TYPE = "application/json"
 FORM = "outcome-audit/1"
 
 
-def schema() -> Json:
+def schema() -> Mapping[str, Any]:
     """Return the JSON Schema (2020-12) of the form."""
     text = files(__package__).joinpath("outcome-audit-1.schema.json").read_text(encoding="utf-8")
-    read: JsonObject = json.loads(text)
+    read: dict[str, Any] = json.loads(text)
     return read
 
 
@@ -59,6 +58,6 @@ def outcome_audit(audit: Audit) -> str:
     )
 
 
-def _fields(items: Sequence[tuple[str, Any]]) -> JsonObject:
+def _fields(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object; the reason why there is no number is in ``why``."""
     return {name: value for name, value in items if name != "error"}

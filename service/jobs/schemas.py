@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, Tag, ValidatorFunctionWrapHandler, WrapValidator
 
-from assay.document import JsonObject
 from assay.model import service_said
 from assay.rating.plan import Plan
 from service.http.openapi.common_schemas import (
@@ -31,7 +30,7 @@ MAX_CALLS = 1_000_000
 TEN_YEARS_S = 10 * 366 * 86_400
 
 
-def _form_of_target(value: object) -> str:
+def _form_of_target(value: Any) -> str:
     fields = set(value) if isinstance(value, dict) else ()
     return "saved" if isinstance(value, TargetReference) or "id" in fields else "described"
 
@@ -46,10 +45,10 @@ AnyTarget = Annotated[
 class UnnamedExperiment:
     """An experiment without a method; the target's kind decides the method (`service.jobs.service`)."""
 
-    fields: JsonObject
+    fields: dict[str, Any]
 
 
-def _named_or_not(value: object, validate: ValidatorFunctionWrapHandler) -> Any:
+def _named_or_not(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
     return UnnamedExperiment(value) if isinstance(value, dict) and "method" not in value else validate(value)
 
 
@@ -196,12 +195,12 @@ class JobView(ResponseModel):
     heartbeat_at: Instant | None
     """Time of the worker's last heartbeat."""
     deadline_at: Instant
-    target: JsonObject
+    target: dict[str, Any]
     """The target at the time of the request, without its secret."""
     target_id: str | None
-    author: JsonObject | None
+    author: dict[str, Any] | None
     """The service that writes the sentences or draws the images; null if nothing is generated."""
-    experiment: JsonObject | None
+    experiment: dict[str, Any] | None
     """The full specification, with defaults filled in; null for a probe. For a re-rating the rating and version, for a
     challenge the domain, for writing the corpus and the wanted sentences."""
     seed: int | None
@@ -216,7 +215,7 @@ class JobView(ResponseModel):
     rating: RatingLink | None
     result: Any
     """Result of a probe, a re-rating, a challenge or of writing; null for a rating."""
-    error: JsonObject | None
+    error: dict[str, Any] | None
     """The reason of a failure: a problem document. `service_said` is the target's own error message, cleaned, cut to
     300 characters, if it gave one."""
     links: dict[str, str]
@@ -248,7 +247,7 @@ class JobView(ResponseModel):
         )
 
 
-def _revealed(job: Job) -> JsonObject | None:
+def _revealed(job: Job) -> dict[str, Any] | None:
     """Return the experiment; held-back material is shown only in a rating, and not when a job was cancelled."""
     if job.experiment is None or job.rating_id is not None:
         return job.experiment
@@ -258,7 +257,7 @@ def _revealed(job: Job) -> JsonObject | None:
     return {name: _without(entry, hidden) for name, entry in job.experiment.items()} if hidden else job.experiment
 
 
-def _without(part: object, hidden: set[str]) -> Any:
+def _without(part: Any, hidden: set[str]) -> Any:
     if isinstance(part, Mapping):
         return {name: _without(entry, hidden) for name, entry in part.items()}
     if isinstance(part, list):
@@ -275,7 +274,7 @@ def _wait_of(job: Job) -> JobWait | None:
 class JobLine(JobView):
     """A job in a list, without the long lists of its experiment."""
 
-    experiment: JsonObject | None
+    experiment: dict[str, Any] | None
     """The specification without the parts counted in `left_out`."""
     left_out: dict[str, int]
     """Long parts of `experiment`, which only the job itself shows, and their sizes: `{"sentences": 10000}`."""
@@ -298,7 +297,7 @@ class ObservationView(ResponseModel):
     """Number of the observation, in the order of recording."""
     unit: str
     """Name of the question within the job."""
-    ask: JsonObject
+    ask: dict[str, Any]
     """The question; `asks` names its kind."""
     value: Any
     """The reply."""
@@ -327,7 +326,7 @@ class EventView(ResponseModel):
     job: str
     type: str
     at: Instant
-    data: JsonObject
+    data: dict[str, Any]
 
 
 def seconds_left(job: Job, now_s: float) -> int | None:

@@ -7,11 +7,11 @@ the request names it, and its key stays with its saved target, so that a job hol
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from assay.canonical import digest_of
-from assay.document import Json, JsonObject
 from assay.errors import OutOfBounds, SpecificationError
 from assay.experiment import generator
 from assay.methods import AnyMethod, check_kind, fit_to, usual_method
@@ -286,7 +286,7 @@ def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
     return _request_digest(caller, target, "probe", 0)
 
 
-def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: object) -> NewJob:
+def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:
     """Return a new job, private and without a callback unless `fields` say otherwise.
 
     A secret of the request is encrypted for this job.
@@ -296,7 +296,7 @@ def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest:
     if target.secret is not None and target.saved_id is None:  # the secret of a saved target stays with the target
         owner = {"tenant": caller.tenant, "target": job_id}
         sealed = service.vault.seal_for_target(target.secret, **owner, described=target.descriptor)
-    usual: JsonObject = {"seed": 0, "visibility": "private", "callback_url": None, "expected": 0}
+    usual: dict[str, Any] = {"seed": 0, "visibility": "private", "callback_url": None, "expected": 0}
     return NewJob(
         id=job_id,
         tenant=caller.tenant,
@@ -310,13 +310,15 @@ def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest:
 
 
 def _request_digest(
-    caller: Caller, target: ResolvedTarget, experiment: object, seed: int | None, author: JsonObject | None = None
+    caller: Caller, target: ResolvedTarget, experiment: Any, seed: int | None, author: dict[str, Any] | None = None
 ) -> str:
     """Return the digest of everything in a request that affects the rating: equal requests have equal digests."""
     return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed, author)
 
 
-async def resolve_author(service: Service, caller: Caller, request: TargetDescription | TargetReference) -> JsonObject:
+async def resolve_author(
+    service: Service, caller: Caller, request: TargetDescription | TargetReference
+) -> dict[str, Any]:
     """Return the descriptor of a job's author, with its ``id`` if it is a saved target."""
     with located("author"):
         if isinstance(request, TargetDescription) and request.secret is not None:
@@ -329,7 +331,7 @@ async def resolve_author(service: Service, caller: Caller, request: TargetDescri
     return {**({} if author.saved_id is None else {"id": author.saved_id}), **author.descriptor}
 
 
-def check_author(method: AnyMethod, author: JsonObject | None) -> None:
+def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
     """Refuse an experiment without the author that it needs, and an author that it does not need."""
     if author is None:
         raise SpecificationError(
@@ -340,7 +342,7 @@ def check_author(method: AnyMethod, author: JsonObject | None) -> None:
 
 
 def maintenance_order(
-    service: Service, caller: Caller, kind: str, concerns: Json, target: Json, deadline_s: int
+    service: Service, caller: Caller, kind: str, concerns: Mapping[str, Any], target: Mapping[str, Any], deadline_s: int
 ) -> Order:
     """Return the order for a ``rerate`` or ``challenge`` job, without a target; an identical running job is joined.
 
@@ -360,7 +362,7 @@ async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, pri
     latency_s = prices.latency_s
     if latency_s is None and target.saved_id is not None:
         digest = probe_digest(caller, target)
-        probe: Json | None = await service.database.read(jobs.newest_result, caller.tenant, digest)
+        probe: Mapping[str, Any] | None = await service.database.read(jobs.newest_result, caller.tenant, digest)
         latency_s = None if probe is None else probe.get("latency_s")
     limits = target.descriptor["limits"]
     return Plannable(

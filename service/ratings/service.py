@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from starlette.responses import Response
 
-from assay.document import Json, JsonObject, RatingDocument
+from assay.document import RatingDocument
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.rating.methodology import Methodology
 from reports.formats import format_named, html, installed_formats
@@ -44,7 +44,7 @@ class Annotations:
     next_letter: str | None = None
     reply: OwnersReply | None = None
 
-    def added_to(self, document: Json) -> JsonObject:
+    def added_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return a rating's document with the annotations and its paragraph in plain words."""
         reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
@@ -114,19 +114,19 @@ PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; fra
 """``Content-Security-Policy`` of a report: it is one file, which loads and runs nothing."""
 
 
-def summary(document: Json, headers: Mapping[str, str]) -> Response:
+def summary(document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
     """Render the one-page HTML summary of a rating, as a response with `headers`."""
     return _response(html.render_summary(document), MEDIA_TYPES["html"], headers)
 
 
-def report(name: str, document: Json, headers: Mapping[str, str]) -> Response:
+def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
     """Render a rating document in a format of `reports.formats.FORMATS`, as a response with `headers`."""
     form = format_named(name)
     return _response(form.render(document), form.media_type, headers)
 
 
 def page_report(
-    form: PageFormat, of: Literal["suite", "composition"], document: Json, headers: Mapping[str, str]
+    form: PageFormat, of: Literal["suite", "composition"], document: Mapping[str, Any], headers: Mapping[str, str]
 ) -> Response:
     """Render the document of a suite or composition, as a response with `headers`."""
     return _response(render_page(form, of, document), MEDIA_TYPES[form], headers)
@@ -187,17 +187,17 @@ MAX_SUMMARISED = 8
 class ShortExperiment:
     """An experiment without its long parts; `left_out` has their sizes by their paths (``records.rows``)."""
 
-    experiment: JsonObject
+    experiment: dict[str, Any]
     left_out: Mapping[str, int]
 
 
-def shorten(experiment: Json, max_entries: int = MAX_LISTED) -> ShortExperiment:
+def shorten(experiment: Mapping[str, Any], max_entries: int = MAX_LISTED) -> ShortExperiment:
     """Leave out all parts with more than `max_entries` entries, at any depth."""
     left_out: dict[str, int] = {}
     return ShortExperiment(_short(experiment, (), left_out, max_entries), left_out)
 
 
-def listed(document: Json) -> JsonObject:
+def listed(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a rating's document with a shortened experiment; unchanged if the experiment is short."""
     experiment = document.get("experiment")
     short = shorten(experiment) if isinstance(experiment, Mapping) else None
@@ -206,7 +206,7 @@ def listed(document: Json) -> JsonObject:
     return {**document, "experiment": short.experiment, "left_out": dict(short.left_out)}
 
 
-def _short(part: object, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
+def _short(part: Any, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
     # list entries have no names to list in `left_out`, so they are shortened but never removed
     if isinstance(part, list):
         return [_short(entry, (*path, str(number)), left_out, max_entries) for number, entry in enumerate(part)]

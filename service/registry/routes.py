@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from assay.canonical import described_digest
-from assay.document import JsonObject
 from assay.rating.difference import difference
 from service.container import Service, ServiceDependency
 from service.http.authentication import DOWNLOAD, PublicReader, Reader
@@ -134,5 +133,5 @@ async def _lines(service: Service, head: TreeHead) -> AsyncIterator[str]:
         after = (rows[-1].created_at, rows[-1].id)
 
 
-def _line(value: JsonObject) -> str:
+def _line(value: dict[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n"

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from assay.document import Json, JsonObject
 from assay.model import Field
 from store.formats.refusal import Unreadable, shown
 
@@ -61,13 +60,13 @@ class Column:
     marks: list[str] = field(default_factory=list)
     """Texts that mean a missing value, in a column of numbers."""
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> dict[str, Any]:
         """Return a JSON object; without decimal sign and marks if they are the usual ones."""
         usual = {"decimal": "point", "marks": []}
         return {name: value for name, value in asdict(self).items() if usual.get(name, ...) != value}
 
 
-def read_cell(cell: str, column: Json) -> Field:
+def read_cell(cell: str, column: Mapping[str, Any]) -> Field:
     """Convert a CSV cell to the type of its column, a summary; empty cells and marks of missing ones are ``None``."""
     text = cell.strip()
     if not text or text in column.get("marks", ()):
@@ -233,7 +232,7 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
             yield f"column {name}: signs between thousands were left out"
 
 
-def _listed(counts: dict[Any, int]) -> list[JsonObject] | None:
+def _listed(counts: dict[Any, int]) -> list[dict[str, Any]] | None:
     if len(counts) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in counts):
         return None
     order = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))

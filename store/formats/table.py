@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from assay.document import Json, JsonObject
 from assay.model import Field
 from store.formats.columns import ColumnTally, Decimal, notes_of, read_cell, settle_decimals
 from store.formats.csv_rows import CsvRows
@@ -33,7 +32,7 @@ class TableRows:
 
 def inspect(
     file: BinaryIO, media_type: str, *, encoding: str | None = None, decimal: Decimal | None = None
-) -> JsonObject:
+) -> dict[str, Any]:
     """Validate a table and summarise it.
 
     Parameters
@@ -75,17 +74,19 @@ def inspect(
         raise Unreadable("the table has columns but no rows")
     columns = [tally.column() for tally in tallies]
     notes += notes_of(tallies, columns)
-    summary: JsonObject = {"rows": rows, "columns": [column.as_json() for column in columns], "notes": notes}
+    summary: dict[str, Any] = {"rows": rows, "columns": [column.as_json() for column in columns], "notes": notes}
     return summary | ({"encoding": dialect.encoding} if dialect and dialect.encoding != "utf-8" else {})
 
 
-def sample_of(summary: Json, size: int, rng: np.random.Generator) -> list[int] | None:
+def sample_of(summary: Mapping[str, Any], size: int, rng: np.random.Generator) -> list[int] | None:
     """Choose `size` rows of a larger table uniformly, by index from 0; ``None`` means all rows of a smaller table."""
     total = int(summary["rows"])
     return None if total <= size else [int(index) for index in rng.choice(total, size=size, replace=False)]
 
 
-def read_rows(file: BinaryIO, media_type: str, summary: Json, sample: Sequence[int] | None) -> list[dict[str, Field]]:
+def read_rows(
+    file: BinaryIO, media_type: str, summary: Mapping[str, Any], sample: Sequence[int] | None
+) -> list[dict[str, Field]]:
     """Read the rows of a validated table, or a sample of them, in the order of the table.
 
     `summary` is the result of `inspect`, `sample` the result of `sample_of`.

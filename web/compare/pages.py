@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from assay.document import NO_EFFECT, ComponentDocument, JsonObject, RatingDocument
+from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
 from assay.methods import rating_of
 from web.compare.sentences import joined_by_question
 from web.frame import Api, Pages, Refused, Visit, segment
@@ -37,7 +37,7 @@ async def compare(visit: Visit) -> Response:
     ratings = [rating_of(await visit.api.get(f"/v1/ratings/{segment(rating_id)}")) for rating_id in ids]
     same = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
     matches = await search(visit.api, visit.query("q"), **same)
-    changes: JsonObject = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
+    changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
     if len(ratings) == 2:
         changes |= await _changes(visit.api, *ratings)
     kind = visit.query("kind") if not ratings and visit.query("kind") in KINDS else ""
@@ -60,13 +60,13 @@ async def compare(visit: Visit) -> Response:
     )
 
 
-async def _rankings(api: Api, kind: str) -> dict[tuple[str, str], list[JsonObject]]:
+async def _rankings(api: Api, kind: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Return the newest rating of each service by method and attribute, the likeliest to be unbiased first."""
-    newest: dict[tuple[str, str], dict[str, JsonObject]] = {}
+    newest: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for rating in (await api.get("/v1/ratings", kind=kind, limit=RANKED, fields="full"))["items"]:
         newest.setdefault((rating["method"], rating["attribute"]), {}).setdefault(rating["target"]["digest"], rating)
 
-    def likelihood(row: JsonObject) -> tuple[float, float, float]:
+    def likelihood(row: dict[str, Any]) -> tuple[float, float, float]:
         probabilities = row["probabilities"] or {"UCS": -1.0, "DSBS": -1.0, "BS": -1.0}
         return -probabilities["UCS"], -probabilities["DSBS"], -probabilities["BS"]
 
@@ -92,7 +92,7 @@ def deciding(rating: RatingDocument) -> ComponentDocument:
 
 
 async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> dict[str, Any]:
-    changes: JsonObject = {}
+    changes: dict[str, Any] = {}
     try:
         changes["difference"] = await api.get(f"/v1/ratings/{before.id}/difference", **{"with": after.id})
         if before.method == "association":

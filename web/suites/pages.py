@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from assay.document import Json, JsonObject
 from service.suites.schemas import MAX_TARGETS
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.form import Form
@@ -72,7 +73,7 @@ async def suite_report(visit: Visit) -> Response:
 pages.act("/suites/{suite_id}/cancel", "jobs:write", "POST", "/v1/suites/{suite_id}/cancel", "/suites/{suite_id}")
 
 
-async def _request(api: Api, form: Form | QueryParams) -> JsonObject:
+async def _request(api: Api, form: Form | QueryParams) -> dict[str, Any]:
     """Return the request for a suite from a form; an empty field means all choices."""
     targets = [
         await target_of(api, service_id) for service_id in at_most(MAX_TARGETS, form.getlist("service"), "services")
@@ -114,14 +115,14 @@ async def choices(api: Api) -> list[Choice]:
     return sorted(services, key=lambda service: (service.kind, service.name.casefold()))
 
 
-async def target_of(api: Api, value: str) -> JsonObject:
+async def target_of(api: Api, value: str) -> dict[str, Any]:
     """Return the target for a request: the id of a saved target, or the description in a rating."""
     if not value.startswith("rat_"):
         return {"id": value}
     return described((await api.get(f"/v1/ratings/{segment(value)}"))["target"])
 
 
-def described(target: Json) -> JsonObject:
+def described(target: Mapping[str, Any]) -> dict[str, Any]:
     """Return the description of a rated service for a request, without a secret: the agency has none."""
     return {
         "name": target["name"],

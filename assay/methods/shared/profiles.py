@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import product
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Le, MaxLen
@@ -21,7 +21,6 @@ from assay.bounds import Bounded
 from assay.catalog import attribute as attribute_named
 from assay.catalog.decisions import Mention, decision, mentioned
 from assay.catalog.profiles import contents, frames, people, write_profile
-from assay.document import Json
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.explain import listed
 from assay.model import Integers, Record
@@ -418,5 +417,5 @@ def _reader(texts: Sequence[str]) -> Callable[[Cell], float | None]:
     return max(READERS, key=lambda read: sum(read(text) is not None for text in sample))
 
 
-def _alternated(row: Json, column: str, value: Cell, hidden: set[str]) -> Record:
+def _alternated(row: Mapping[str, Any], column: str, value: Cell, hidden: set[str]) -> Record:
     return tuple((name, value if name == column else cell) for name, cell in row.items() if name not in hidden)
