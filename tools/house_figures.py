@@ -43,7 +43,7 @@ LIMITS: Mapping[str, float] = {
     "longest module": 500,
     "longest function, lines": 60,
     "functions without full annotations": 0,
-    "uses of Any": 720,
+    "uses of Any": 800,
     "public names without a docstring": 0,
 }
 """Largest permitted value of each figure."""
