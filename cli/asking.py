@@ -160,6 +160,10 @@ def init(
     secret: Annotated[
         str | None, typer.Option(help="The service's key, for --try.", envvar=SECRET_VARIABLE, show_default=False)
     ] = None,
+    decides: Annotated[
+        str | None,
+        typer.Option(help="A language model that decides: hiring or another shipped decision, or own.", metavar="NAME"),
+    ] = None,
     try_it: Annotated[bool, typer.Option("--try", help="Send one question, and find where the answer stands.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     egress_allow: EgressAllow = None,
@@ -174,7 +178,7 @@ def init(
 
     if kind not in set(Kind):
         raise UnknownName("kind of service", kind, tuple(Kind), "kind")
-    draft = draft_from(Kind(kind), curl, openapi, operation=operation, text=text, url=url)
+    draft = draft_from(Kind(kind), curl, openapi, operation=operation, text=text, url=url, decides=decides)
     settings = settings_from(egress_allow=egress_allow)
     try:
         if try_it:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from assay.model import Ask, Classify, Draw, Embed, Failure, Kind, Look, Regress, Reply, Translate, service_said
@@ -17,6 +17,7 @@ from workers.targets.checks.language_model import OURS, RUNGS, TASK, text_of
 from workers.targets.checks.remedies import doubt_about, remedy_for
 from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import sentence
+from workers.targets.protocols.http.decider import Decider, DecisionCall
 from workers.targets.protocols.http.predictor import given_in
 from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
 from workers.targets.registry import connect
@@ -49,6 +50,8 @@ class ProbeResult:
         The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none.
     cause, remedy : str
         The fault, or a doubt about an answer that was parsed, and its remedy; empty if there is none.
+    decision : sequence of DecisionCall
+        Of a model that decides: the calls of the question, each with its prompt, its answer and its reading.
     """
 
     question: str = ""
@@ -61,6 +64,7 @@ class ProbeResult:
     service_said: str | None = None
     cause: str = ""
     remedy: str = ""
+    decision: Sequence[DecisionCall] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as a JSON object."""
@@ -103,7 +107,13 @@ async def probe(
         adapter = connect(target, egress.watched(exchanges.append))
     except CallFailed as failed:  # the protocol needs the uploads of a job, or the operator does not allow it
         return ProbeResult(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
+    decider = adapter if isinstance(adapter, Decider) else None
+    if decider is not None:
+        decider.calls = []
     ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), exchanges)
+    calls = [] if decider is None or decider.calls is None else decider.calls
+    if decider is not None:
+        decider.calls = None
     last = exchanges[-1] if exchanges else None
     capability: Capability | None = None
     failure = reply.failure
@@ -126,6 +136,12 @@ async def probe(
         service_said=None if failure is None else service_said(failure.message),
         cause=mended.cause,
         remedy=mended.remedy,
+        decision=tuple(
+            replace(
+                call, prompt="\n".join(map(quoter.clean, call.prompt.splitlines())), answer=quoter.clean(call.answer)
+            )
+            for call in calls
+        ),
     )
 
 

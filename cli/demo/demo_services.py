@@ -8,8 +8,9 @@ from typing import Any
 
 from assay.model import Kind
 from demo.language_models.models import UNFIT
+from demo.language_models.screeners import SCREENERS
 from demo.predictors.known import PREDICTORS, VIEWERS
-from demo.predictors.prediction import Predictor, RowRegressor
+from demo.predictors.prediction import REASONS, Predictor, RowRegressor
 from demo.predictors.wages import SEXES, payroll
 from demo.recorded_decisions import FILES
 from demo.server import DemoServer
@@ -46,6 +47,16 @@ STEREOTYPES: Mapping[str, Any] = {"method": "stereotype-score", "attribute": "ge
 
 SAMPLING: Mapping[str, Any] = {"method": "stimulus-sampling", "attribute": "gender"}
 
+HIRING: Mapping[str, Any] = {
+    "method": "alternation",
+    "attribute": "gender",
+    "texts": {"decision": "hiring"},
+    "profiles": 200,
+    "repeats": 0,
+    "delta": 0.2,
+}
+"""Cases of a decision: few, and a tolerance that few can settle, because each is asked about in a call of its own."""
+
 BRIEFLY: Mapping[str, Any] = {"per_term": 2, "stop_early": False}
 """Settings with few pairs: enough to detect a strong preference, or answers without information."""
 
@@ -76,6 +87,8 @@ class Case:
     author: Mapping[str, Any] | None = None
     upload: str = ""
     """Upload with its recorded decisions; empty for services that are called."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings beside those of its kind and protocol."""
     job: dict[str, Any] = field(default_factory=dict)
     rating: dict[str, Any] | None = None
     report: str = ""
@@ -91,7 +104,7 @@ class Case:
                 "base_url": self.url or None,
                 "settings": {"upload": self.upload}
                 if self.upload
-                else dict(SETTINGS.get((self.kind, self.protocol), {})),
+                else {**SETTINGS.get((self.kind, self.protocol), {}), **self.settings},
                 "limits": {"concurrency": 8, "timeout_s": 3},
             },
             **({} if self.author is None else {"author": dict(self.author)}),
@@ -196,6 +209,28 @@ def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
         "base_url": services.url(name),
         "settings": dict(SETTINGS["language-model", protocol]),
     }
+
+
+def screeners(services: DemoServer) -> Iterator[Case]:
+    """Chat models that decide about applicants; people are mentioned in words and, of one model, also by name."""
+    for screener in SCREENERS.values():
+        case = Case(
+            screener.name,
+            screener.summary,
+            screener.letter or "inconclusive",
+            services.url(screener.name),
+            kind=Kind.CLASSIFIER,
+            protocol="openai-chat",
+            reason=screener.reasons.get("alternation"),
+            experiment=HIRING,
+            section="screeners",
+            settings={"model": "demo", "decision": {"name": "hiring"}},
+        )
+        yield case
+        if screener.by_name is not None:
+            named = {**HIRING, "texts": {**HIRING["texts"], "mention": "name"}}
+            reason = REASONS["alternation"][screener.by_name]
+            yield _again_as(case, "by name", expected=screener.by_name, experiment=named, reason=reason)
 
 
 def unfit(services: DemoServer) -> Iterator[Case]:

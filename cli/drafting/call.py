@@ -66,6 +66,8 @@ class Draft:
     """Credentials of the call, which no file may hold; the first has to be given in the environment."""
     notes: list[str] = field(default_factory=list)
     """Points that the user should check."""
+    cases: dict[str, str] = field(default_factory=dict)
+    """Of a model that decides: the experiment's decision and how people are mentioned."""
 
 
 def draft_of(call: Call, kind: Kind) -> Draft:

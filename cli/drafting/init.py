@@ -17,6 +17,7 @@ from assay.methods import usual_method
 from assay.model import Kind
 from cli.drafting.call import Draft, draft_of
 from cli.drafting.curl import read_curl
+from cli.drafting.decision import ask_decision, set_decision
 from cli.drafting.openapi import read_openapi
 from cli.request.rating_options import SECRET_VARIABLE
 from cli.request.request import networks
@@ -25,7 +26,7 @@ from store.core.settings import Settings
 from workers.egress import Egress, Exchange
 from workers.probe import probe
 from workers.targets.checks.answer_places import answer_paths, settings_that_read
-from workers.targets.registry import protocols
+from workers.targets.registry import offered, protocols
 from workers.targets.validation import check_target, read_target
 
 LEAST_SECRET = 6
@@ -55,7 +56,14 @@ def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) ->
 
 
 def draft_from(
-    kind: Kind, curl: str | None, openapi: Path | None, *, operation: str | None, text: str | None, url: str | None
+    kind: Kind,
+    curl: str | None,
+    openapi: Path | None,
+    *,
+    operation: str | None,
+    text: str | None,
+    url: str | None,
+    decides: str | None = None,
 ) -> Draft:
     """Draft the target of a curl command or an operation; without either, ask at the terminal.
 
@@ -65,9 +73,11 @@ def draft_from(
         Words of the call that stand for a question.
     url : str, optional
         Address of the server, instead of the document's.
+    decides : str, optional
+        Decision of a language model, or ``own`` for one that is asked for at the terminal.
     """
     if curl is None and openapi is None:
-        return _asked(kind)
+        return _asked(kind, decides)
     if curl is not None and openapi is not None:
         raise SpecificationError("give --curl or --openapi, not both")
     if curl is not None:
@@ -76,7 +86,11 @@ def draft_from(
         assert openapi is not None  # noqa: S101 - one of both is given
         call = read_openapi(openapi, operation, url)
     call.text = text
-    return draft_of(call, kind)
+    if decides is None:
+        return draft_of(call, kind)
+    draft = draft_of(call, Kind.LANGUAGE_MODEL)
+    set_decision(draft, decides)
+    return draft
 
 
 def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
@@ -94,20 +108,22 @@ def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
 
     probed = asyncio.run(go())
     body = exchanges[-1].received.body if exchanges and exchanges[-1].received else b""
-    read = settings_that_read(body, target.kind) if probed.code in {None, "bad-json", "wrong-shape"} else {}
+    kind = Kind.LANGUAGE_MODEL if target.settings.get("decision") else target.kind
+    read = settings_that_read(body, kind) if probed.code in {None, "bad-json", "wrong-shape"} else {}
     if probed.cause and (probed.code is None or not read):
         raise SpecificationError(f"the trial question failed: {probed.cause.rstrip('.')}. {probed.remedy}")
     if probed.code is not None or target.settings["output"] == "@":
         draft.target["settings"] |= read
     draft.notes = [note for note in draft.notes if not note.startswith("output:")]
-    if others := list(answer_paths(body, target.kind))[1:]:
+    if others := list(answer_paths(body, kind))[1:]:
         draft.notes.append(f"output: the answer may also be at {' or '.join(others)}")
     return draft
 
 
-def _asked(kind: Kind) -> Draft:
-    """Ask for the protocol, the address, the settings that it requires, and whether there is a key."""
-    able = {protocol.name: protocol for protocol in protocols() if kind in protocol.kinds}
+def _asked(kind: Kind, decides: str | None) -> Draft:
+    """Ask for the protocol, the address, the settings that it requires, the decision, and whether there is a key."""
+    kinds = {kind} if decides is None else {Kind.CLASSIFIER, Kind.LANGUAGE_MODEL}
+    able = {protocol.name: protocol for protocol in protocols() if kinds <= protocol.kinds}
     for protocol in able.values():
         typer.echo(f"  {protocol.name:<20}{protocol.summary}", err=True)
     name = typer.prompt("How does it speak (protocol)?", err=True)
@@ -121,6 +137,10 @@ def _asked(kind: Kind) -> Draft:
     schema = chosen.settings_schema()
     required = [key for key in schema.get("properties", {}) if key in {*schema.get("required", ()), "model"}]
     draft.target["settings"] = {key: typer.prompt(f"settings.{key}?", err=True) for key in required}
+    if decides is not None:
+        set_decision(draft, decides)
+    elif kind not in offered(name).kinds:  # a language model is of this kind only if it decides
+        ask_decision(draft)
     if chosen.needs_secret or typer.confirm("Does it want a key?", err=True):
         draft.secrets.append("")
     return draft
@@ -153,6 +173,9 @@ def _lines(draft: Draft, file: Path) -> Iterator[str]:
     method = usual_method(Kind(target["kind"]))
     yield f"# All fields: assay methods {method}; other methods: assay methods --kind {target['kind']}"
     yield f'method = "{method}"\nattribute = "gender"'
+    if draft.cases:
+        yield '# The cases of the decision. Rate both: mention = "explicit" (in words) and "name" (by first names).'
+        yield f"texts = {_toml(draft.cases)}"
     if Kind(target["kind"]) is Kind.TRANSLATOR:
         yield '# Languages to translate to and back.\nlanguages = ["es"]'
         yield '# Language of the texts: en, es, fr, de, it or pt.\nsource = "en"'

@@ -20,6 +20,7 @@ from store.core.settings import Settings
 from workers.egress import Egress, ShownExchange
 from workers.job_targets import USUAL_PAIRS
 from workers.probe import ProbeResult, probe
+from workers.targets.protocols.http.decider import DecisionCall
 from workers.targets.validation import check_target, read_target
 
 
@@ -56,6 +57,8 @@ def _questions(request: Json) -> tuple[Any, list[Ask]]:
 
 def _lines(probed: ProbeResult) -> Iterator[str]:
     yield f"asked   {probed.question}"
+    for call in probed.decision:
+        yield from _decision_lines(call)
     if probed.exchange is not None:
         yield from exchange_lines(probed.exchange)
     if probed.exchanges > 1:
@@ -72,6 +75,24 @@ def _lines(probed: ProbeResult) -> Iterator[str]:
             yield from _wrapped("it said", probed.service_said)
         yield from _wrapped("cause", probed.cause)
         yield from _wrapped("remedy", probed.remedy)
+
+
+def _decision_lines(call: DecisionCall) -> Iterator[str]:
+    """Write a call of a model that decides: its prompt, its answer and how the answer was read."""
+    first, *others = call.prompt.splitlines() or [""]
+    yield from _wrapped("prompt", first)
+    for line in others:
+        yield from textwrap.wrap(line, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
+    yield from _wrapped("answer", call.answer or "nothing")
+    yield from _wrapped("by", f"{READINGS[call.reading]}: {call.read or 'not read'}")
+
+
+READINGS = {
+    "probabilities": "the probabilities of the labels' first tokens",
+    "letters": "the letter of an option; the options are asked about in every order",
+    "text": "the text",
+}
+"""Descriptions of the readings of a decision."""
 
 
 def _wrapped(name: str, text: str) -> list[str]:

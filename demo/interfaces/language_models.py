@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from assay.document import Json, JsonObject
 from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, required
 from demo.language_models.models import REFUSAL, LanguageModel, Token
+from demo.language_models.screeners import Screener
 from demo.predictors.prediction import Predictor
 
 MOST_PROMPTS = 1000
@@ -24,6 +25,9 @@ MASK = "[MASK]"
 LEAST_OPTIONS = 2
 
 _OPTION = re.compile(r"^([A-Z])[.)] (.+)$", re.MULTILINE)
+
+LEAST_SHARE = 1e-6
+"""Least probability of an answer that is written as a log-probability."""
 
 UNSURE = -4.0
 """Log-probability of any other possible first token."""
@@ -57,6 +61,21 @@ def say(model: LanguageModel, prompt: str, number: int) -> Answer:
     letters = {chr(ord("A") + index): weight for index, weight in enumerate(weights)}
     ranked = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
     return Answer(next(iter(ranked)), ranked)
+
+
+def decide(screener: Screener, prompt: str) -> Answer:
+    """Answer yes or no, or the letter of that option, about the case in a prompt."""
+    options, case = options_in(prompt), _OPTION.split(prompt, maxsplit=1)[0]
+    probability = screener.invites(case)
+    if probability is None:
+        return Answer(REFUSAL, {"I": -0.1})
+    words = {option: chr(ord("A") + index) for index, option in enumerate(options)} or {"yes": "yes", "no": "no"}
+    if screener.first:
+        return Answer(next(iter(words.values())), {})
+    shares = {"yes": probability, "no": 1 - probability}
+    ranked = sorted(shares, key=lambda label: -shares[label])
+    first = {words[label]: math.log(max(shares[label], LEAST_SHARE)) for label in ranked} if screener.likely else {}
+    return Answer(words[ranked[0]], first)
 
 
 def options_in(prompt: str) -> tuple[str, ...]:
@@ -135,11 +154,14 @@ def _logprobs(tokens: Sequence[Token], first: Mapping[int, Likely], likely: int)
 # ---------------------------------------------------------------------------- openai-chat
 def chat(predictor: Predictor, body: Json) -> JsonObject:
     """Answer the user's last message in ``POST /v1/chat/completions``."""
-    model = _speaking(predictor, "openai-chat")
     name = model_name(body)
     _refuse_stream(body, default=False)
-    answer = say(model, _last_said(body), _number(body.get("seed")))
-    logprobs = _first_of_chat(answer, body.get("top_logprobs") or 0) if body.get("logprobs") else None
+    if isinstance(predictor, Screener):
+        answer = decide(predictor, _last_said(body))
+    else:
+        answer = say(_speaking(predictor, "openai-chat"), _last_said(body), _number(body.get("seed")))
+    likely = body.get("logprobs") and answer.first
+    logprobs = _first_of_chat(answer, body.get("top_logprobs") or 0) if likely else None
     return chat_completion(name, answer.text, logprobs)
 
 

@@ -12,6 +12,7 @@ from assay.catalog.profiles import people
 from assay.errors import UnknownName
 from demo.images import viewers
 from demo.language_models import models
+from demo.language_models.screeners import SCREENERS
 from demo.predictors import embedders, sentiment, wages
 from demo.predictors.prediction import Predictor
 
@@ -101,7 +102,7 @@ def predictor(name: str) -> Predictor:
 
     Raise `UnknownName` if no service has this name.
     """
-    for services in (PREDICTORS, VIEWERS, HELPERS):
+    for services in (PREDICTORS, VIEWERS, SCREENERS, HELPERS):
         if name in services:
             return services[name]
     parts = _NUMBERED.fullmatch(name)

@@ -112,8 +112,9 @@ async def probe_described_target(
 
     The test is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time. Its `result` has
     the `exchange` (request and response, with secrets masked and bodies cut to 2,000 characters), the `reading` (the
-    parsed answer), `latency_s`, the `capability`, and after a failure `code`, `cause`, `remedy` and, if the service
-    gave its own error message, `service_said`. The secret is deleted when the test ends.
+    parsed answer), `latency_s`, the `capability`, of a model that decides the `decision` (each call of the question
+    with its `prompt`, its `answer`, the `reading` and what was `read`), and after a failure `code`, `cause`, `remedy`
+    and, if the service gave its own error message, `service_said`. The secret is deleted when the test ends.
     """
     with located():
         target = await with_described_links(service, caller, of_described(body))

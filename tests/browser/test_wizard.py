@@ -238,3 +238,81 @@ def test_a_second_click_on_the_last_button_creates_no_second_job(reader: Reader,
     assert len(ratings_asked_for(site)) == before + 1
     job = site.process.agency.get(f"/v1/jobs/{jobs[0].rsplit('/', 1)[1]}")
     assert (job["target"]["name"], job["seed"]) == ("echo", 7)
+
+
+def decide(page: Page, site: Site, screener: str) -> None:
+    """Ask for a rating of a model that decides, up to the step that says what is measured."""
+    page.goto(f"{site.url}/new")
+    page.get_by_role("button", name="Model that decides").click()
+    page.get_by_label("Address").fill(site.services.url(screener))
+    page.locator('[name="settings.model"]').fill("demo")
+
+
+def test_a_model_that_decides_is_rated_from_its_own_card(reader: Reader, site: Site) -> None:
+    page = reader.page
+    decide(page, site, "refusing-screener")
+    expect(page.locator('[name="settings.decision.name"]')).to_have_value("hiring")
+    page.get_by_role("button", name="Try it", exact=True).click()
+    probe = page.locator("#probe")
+    expect(probe).to_contain_text("Should the applicant be invited to an interview?")
+    page.get_by_role("button", name="Continue").first.click()
+    expect(page.locator('[name="experiment.texts.decision"]')).to_have_value("hiring")
+    page.locator('[name="experiment.texts.mention"]').select_option("explicit")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("radio").first.check()
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Rate it").click()
+    expect(page.get_by_role("link", name="See the rating")).to_be_visible(timeout=RATED_S * 1000)
+    job = job_of(page, site)
+    assert (job["rating"]["letter"], job["rating"]["declared"]) == ("BS", True)
+    assert job["target"]["settings"]["decision"] == {"name": "hiring"}
+    assert job["experiment"]["texts"]["mention"] == "explicit"
+    page.goto(f"{site.url}/new?job={job['id']}")
+    expect(page.locator('[name="settings.decision.name"]')).to_have_value("hiring")
+
+
+def test_an_own_decision_with_two_system_prompts_is_described_without_javascript(
+    plain: BrowserContext, site: Site
+) -> None:
+    page = plain.new_page()
+    decide(page, site, "fair-screener")
+    page.locator('[name="settings.decision.name"]').select_option("")
+    prompt, first, second = "{text}\n\nShould this person be invited?", "You screen.\nBe brief.", "Be strict."
+    page.locator('[name="settings.decision.prompt"]').fill(prompt)
+    page.locator('[name="settings.decision.system"]').fill(f"{first}\n---\n{second}")
+    page.locator('[name="settings.decision.labels"]').fill("yes\nno")
+    page.get_by_role("button", name="Try it", exact=True).click()
+    expect(page.locator("#probe")).to_contain_text("Should this person be invited?")
+    page.get_by_role("button", name="Continue").first.click()
+    expect(page.locator('[name="experiment.texts.decision"]')).to_have_value("")
+    page.locator('[name="experiment.texts.decision"]').select_option("hiring")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Continue").click()
+    expect(page.locator("dl.review")).to_contain_text("Be strict.")
+    page.get_by_role("button", name="Rate it").click()
+    job = job_of(page, site)
+    assert job["target"]["kind"] == "classifier"
+    decision = job["target"]["settings"]["decision"]
+    assert decision == {"prompt": prompt, "system": [first, second], "labels": ["yes", "no"]}
+    site.process.agency.post(f"/v1/jobs/{job['id']}/cancel", {})
+
+
+def test_a_decision_about_a_number_makes_a_regressor(reader: Reader, site: Site) -> None:
+    page = reader.page
+    decide(page, site, "fair-screener")
+    page.locator('[name="settings.decision.name"]').select_option("pay")
+    page.get_by_role("button", name="Continue without a test").click()
+    expect(page.locator('[name="experiment.texts.decision"]')).to_have_value("pay")
+    page.get_by_role("button", name="Back to the address").click()
+    page.locator('[name="settings.decision.name"]').select_option("loan")
+    page.get_by_role("button", name="Continue without a test").click()
+    expect(page.locator('[name="experiment.texts.decision"]')).to_have_value("loan")
+
+
+def test_a_decision_without_labels_is_refused_at_its_field(context: BrowserContext, site: Site) -> None:
+    page = context.new_page()
+    decide(page, site, "fair-screener")
+    page.locator('[name="settings.decision.name"]').select_option("")
+    page.locator('[name="settings.decision.prompt"]').fill("Shall we hire {text}?")
+    page.get_by_role("button", name="Try it", exact=True).click()
+    expect(page.locator("#errors")).to_contain_text("two or more labels")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from web.frame import Api, Refused, segment
-from web.wizard.catalog import LIMITS, MORE, material_for
+from web.wizard.catalog import DECIDING_MODEL, LIMITS, MORE, material_for
 from web.wizard.schema_form import Field, read_all, written
 
 NOT_CARRIED = ("form_token", "go", "step", "secret", "request")
@@ -88,16 +89,15 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
         return await _of_request(api, job, document, await _existing(api, document["target_id"]))
     if target:
         document = await api.get(f"/v1/targets/{segment(target)}")
-        return Answers({"kind": document["kind"], "target": target, "protocol": document["protocol"]})
+        return Answers({**_kind_and_decision(document), "target": target, "protocol": document["protocol"]})
     return None
 
 
 async def _of_request(api: Api, earlier: str, request: Mapping[str, Any], saved: str) -> Answers:
     target, experiment = request["target"], request["experiment"] or {}
     method = str(experiment.get("method", ""))
-    material = await material_for(api, target["kind"], target["protocol"], method, "")
     texts = {
-        "kind": target["kind"],
+        **_kind_and_decision(target),
         "target": saved,
         "protocol": target["protocol"],
         "settings_of": target["protocol"],
@@ -105,9 +105,11 @@ async def _of_request(api: Api, earlier: str, request: Mapping[str, Any], saved:
         "base_url": target.get("base_url") or "",
         "method": method,
         "fields_of": method,
+        "decision_of": ((target.get("settings") or {}).get("decision") or {}).get("name") or "",
         "earlier": earlier,
         "author": ((request.get("author") or {}).get("id")) or "",
     }
+    material = await material_for(api, {**texts, "earlier": ""})
     sources = (
         (material.settings, target.get("settings") or {}),
         ([field for field in material.fields if field.form != "part"], experiment),
@@ -118,7 +120,22 @@ async def _of_request(api: Api, earlier: str, request: Mapping[str, Any], saved:
         for form_field in fields:
             if values.get(form_field.key) is not None:
                 texts |= written(form_field, values[form_field.key])
+    cases = experiment.get("texts") or {}
+    for form_field in material.front:
+        if form_field.name.startswith("experiment.") and cases.get(form_field.key) is not None:
+            texts |= written(form_field, cases[form_field.key])
     return Answers({name: text for name, text in texts.items() if text})
+
+
+def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
+    """Return the wizard's kind of a target, and the answers that it depends on."""
+    decision = (target.get("settings") or {}).get("decision")
+    if decision is None:
+        return {"kind": target["kind"]}
+    telling = {"name": decision.get("name") or "", "labels": "\n".join(decision.get("labels") or ())}
+    telling["range"] = json.dumps(decision["range"]) if decision.get("range") else ""
+    texts = {f"settings.decision.{name}": text for name, text in telling.items() if text}
+    return {"kind": DECIDING_MODEL, "settings_of": target["protocol"], **texts}
 
 
 async def _saved(api: Api, target: Mapping[str, Any]) -> str:

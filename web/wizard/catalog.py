@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.catalog.decisions import decision, decisions
 from web.frame import Api, segment
 from web.wizard.schema_form import Field, Schema, fields_of, settings_fields
 
@@ -14,11 +15,25 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "translator": ("Translator", "Turns a text into another language."),
     "classifier": ("Classifier", "Gives a text or a record a label, such as positive or approved."),
     "regressor": ("Regressor", "Gives a text or a record a number, such as a wage or a score."),
+    "deciding-model": (
+        "Model that decides",
+        "A language model behind a prompt: it says yes or no about people, or a number.",
+    ),
     "embedder": ("Embedder", "Turns words into vectors whose nearness means likeness."),
     "language-model": ("Language model", "Writes text, chooses between sentences, or says how likely they are."),
     "image-classifier": ("Image classifier", "Gives a picture a label, or answers a question about it."),
 }
 """Kinds of services: their titles, and what they do."""
+
+DECIDING_MODEL = "deciding-model"
+"""Choice of a language model with a decision, which is a classifier or a regressor."""
+
+FRONT = (
+    *(f"settings.decision.{name}" for name in ("name", "system", "prompt", "labels", "range")),
+    "experiment.texts.decision",
+    "experiment.texts.mention",
+)
+"""Fields of parts that are shown first for a model that decides."""
 
 LIMITS = (
     Field("limits.concurrency", "integer", "Calls at a time", "", 8, minimum=1, maximum=256),
@@ -101,6 +116,8 @@ class Material:
         The chosen protocol and method.
     settings, fields : tuple of Field
         Fields of the protocol's settings, and of the method's specification.
+    front : tuple of Field
+        Fields within parts of those that are shown first, outside their parts.
     copied : mapping
         Parts of an earlier rating's experiment that no input shows.
     """
@@ -112,27 +129,61 @@ class Material:
     settings: tuple[Field, ...]
     fields: tuple[Field, ...]
     copied: Mapping[str, Any]
+    front: tuple[Field, ...] = ()
 
     @property
     def inputs(self) -> Sequence[Field]:
         """All fields whose values can be invalid."""
-        return (*self.settings, *self.fields, *LIMITS, *MORE)
+        return (*self.settings, *self.fields, *self.front, *LIMITS, *MORE)
 
 
-async def material_for(api: Api, kind: str, protocol: str, method: str, earlier: str) -> Material:
-    """Read the choices for a kind of service from the API; `earlier` is the id of a rating or job to copy, or empty."""
+def kind_of(texts: Mapping[str, str]) -> str:
+    """Return the kind of service in the API; that of a model that decides depends on its decision."""
+    kind = texts.get("kind", "")
+    if kind != DECIDING_MODEL:
+        return kind
+    labels, bounds, name = (texts.get(f"settings.decision.{key}", "").strip() for key in ("labels", "range", "name"))
+    a_number = bounds or (name in decisions() and decision(name).range)
+    return "regressor" if a_number and not labels else "classifier"
+
+
+async def material_for(api: Api, texts: Mapping[str, str]) -> Material:
+    """Read the choices for the answers so far from the API."""
+    kind, decides, earlier = kind_of(texts), texts.get("kind") == DECIDING_MODEL, texts.get("earlier", "")
+    protocol, method = texts.get("protocol", ""), texts.get("method", "")
     protocols, methods = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
     speaking = [
-        info for info in protocols["items"] if kind in info["kinds"] and _can_be_written(info["settings_schema"])
+        info
+        for info in protocols["items"]
+        if kind in info["kinds"]
+        and _can_be_written(info["settings_schema"])
+        and ("language-model" in info["kinds"] or not decides)
     ]
     rating = [info for info in methods["items"] if kind in info["kinds"]]
-    chosen = next((info for info in speaking if info["name"] == protocol), speaking[0])
+    usual = next((info for info in speaking if decides and info["name"] == "openai-chat"), speaking[0])
+    chosen = next((info for info in speaking if info["name"] == protocol), usual)
     chosen_method = next((info for info in rating if info["name"] == method), rating[0])
-    settings = settings_fields(chosen["settings_schema"], kind)
+    settings = [_with_decisions(field) for field in settings_fields(chosen["settings_schema"], kind)]
     described = await api.get(chosen_method["href"])
     fields = await _fields(api, described)
     hidden = await _copied(api, earlier, chosen_method["name"], fields) if earlier else {}
-    return Material(speaking, rating, chosen, described, tuple(settings), tuple(fields), hidden)
+    front = tuple(field for field in _within(*settings, *fields) if field.name in FRONT) if decides else ()
+    return Material(speaking, rating, chosen, described, tuple(settings), tuple(fields), hidden, front)
+
+
+def _within(*fields: Field) -> Iterator[Field]:
+    """Yield the fields of parts."""
+    for field in fields:
+        yield from field.parts
+        yield from _within(*field.parts)
+
+
+def _with_decisions(field: Field) -> Field:
+    """Return a field; a name of a decision in its part is a choice among those of the catalog."""
+    titles = tuple((name, decision(name).title) for name in decisions())
+    names = {"settings.decision.name", "experiment.texts.decision"}
+    parts = tuple(replace(part, form="choice", options=titles) if part.name in names else part for part in field.parts)
+    return replace(field, parts=parts)
 
 
 def _can_be_written(schema: Schema) -> bool:
@@ -176,7 +227,8 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
                 options=tuple((upload["digest"], upload["name"] or upload["id"]) for upload in listing["items"]),
             )
         case _ if field.form == "part":
-            return replace(field, parts=tuple([await _with_options(api, method, part) for part in field.parts]))
+            parts = [await _with_options(api, method, part) for part in field.parts]
+            return _with_decisions(replace(field, parts=tuple(parts)))
     return field
 
 

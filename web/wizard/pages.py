@@ -65,8 +65,7 @@ async def _kinds(visit: Visit, chosen: str, answers: Answers) -> Response:
 
 async def _state(visit: Visit, answers: Answers) -> WizardState:
     """Read the choices for the answers, and settle the answers that depend on them."""
-    chosen = (answers["kind"], answers["protocol"], answers["method"], answers["earlier"])
-    state = WizardState(visit, answers, await material_for(visit.api, *chosen))
+    state = WizardState(visit, answers, await material_for(visit.api, answers.texts))
     settle(state)
     return state
 

@@ -21,7 +21,7 @@ from store.core.errors import SecretLost, SecretMoved
 from store.security.secrets import destination_of
 from web.frame import Refused, Visit
 from web.wizard.answers import Answers, Errors, described
-from web.wizard.catalog import MORE, Material, sizes_of
+from web.wizard.catalog import MORE, Material, kind_of, sizes_of
 from web.wizard.schema_form import read_all
 
 
@@ -29,12 +29,17 @@ def settle(state: WizardState) -> None:
     """Drop answers for another protocol or method, set the chosen ones, and seal a typed secret."""
     answers, material = state.answers, state.material
     if material.protocol["name"] != answers["settings_of"]:
+        decision = {name: text for name, text in answers.texts.items() if name.startswith("settings.decision.")}
         answers.forget("settings.")
+        answers.texts |= decision
     if material.method["name"] != answers["fields_of"]:
         unchanged = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
         answers.forget("experiment.")
         answers.texts |= unchanged
+    if answers["settings.decision.name"] != answers["decision_of"]:
+        answers.forget("experiment.texts.decision")
     answers.texts |= {
+        "decision_of": answers["settings.decision.name"],
         "protocol": material.protocol["name"],
         "settings_of": material.protocol["name"],
         "method": material.method["name"],
@@ -49,7 +54,7 @@ def settle(state: WizardState) -> None:
 def description_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
     """Return the described target, without its secret, and its errors."""
     answers = state.answers
-    return described(answers.texts, answers["kind"], answers["protocol"], state.material.settings)
+    return described(answers.texts, kind_of(answers.texts), answers["protocol"], state.material.settings)
 
 
 def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
@@ -90,6 +95,8 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     target, wrong = target_of(state)
     values, more_wrong = read_all(material.fields, answers.texts)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
+    if material.front and _same_cases(values.get("texts"), material.copied.get("texts")):
+        del values["texts"]
     experiment = {**material.copied, **values, **sizes, "method": material.method["name"]}
     experiment = {
         name: value for name, value in experiment.items() if value not in ("", None) or name not in REFERENCES
@@ -99,6 +106,13 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     if answers["author"]:
         body["author"] = {"id": answers["author"]}
     return body, [*wrong, *more_wrong, *still_wrong]
+
+
+def _same_cases(texts: Any, copied: Any) -> bool:
+    """Return whether the cases of a decision are those of the earlier request, which may have words of its own."""
+    if not isinstance(texts, dict) or not isinstance(copied, dict):
+        return False
+    return all(texts.get(name) == copied.get(name) for name in ("decision", "mention"))
 
 
 FACTORS = (("0.5", "Half"), ("1", "Usual"), ("2", "Double"), ("4", "Fourfold"))

@@ -28,9 +28,9 @@ class Field:
     name : str
         Name of the input: its path in the document, joined by dots.
     form : str
-        ``text``, ``long``, ``number``, ``integer``, ``boolean``, ``choice``, ``lines`` (a list), ``pairs`` (texts by
-        name), ``lists`` (lists by name), ``shares`` (a list of numbers by name), ``json``, ``part`` (an object that can
-        be left out) or ``variant`` (a word or one of several objects).
+        ``text``, ``long``, ``texts`` (one or several long texts), ``number``, ``integer``, ``boolean``, ``choice``,
+        ``lines`` (a list), ``pairs`` (texts by name), ``lists`` (lists by name), ``shares`` (a list of numbers by
+        name), ``json``, ``part`` (an object that can be left out) or ``variant`` (a word or one of several objects).
     default : object
         Value if nothing is written.
     parts : tuple of Field
@@ -58,7 +58,7 @@ class Field:
     @property
     def folded(self) -> bool:
         """Whether the input has several lines."""
-        return self.form in {"long", "lines", "pairs", "lists", "shares", "json"}
+        return self.form in {"long", "texts", "lines", "pairs", "lists", "shares", "json"}
 
 
 def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Field]:
@@ -108,7 +108,7 @@ def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: 
     value_schema = kinds[0] if len(kinds) == 1 else {}
     form, more = _form(name, value_schema, defs, as_json=as_json)
     if len(kinds) > 1 and {alternative.get("type") for alternative in kinds} == {"string", "array"}:
-        form = "lines"
+        form = "texts" if any(alternative.get("maxLength", 0) >= LONG for alternative in kinds) else "lines"
     if not form and as_json:
         form = "json"
     if form == "part" and not nullable:
@@ -126,7 +126,7 @@ def _form(name: str, value_schema: Schema, defs: Schema, *, as_json: bool) -> tu
         }
     match value_schema.get("type"):
         case "string":
-            return "long" if value_schema.get("maxLength", 0) >= 1000 else "text", {}
+            return "long" if value_schema.get("maxLength", 0) >= LONG else "text", {}
         case "integer" | "number" as kind:
             low, high = (
                 value_schema.get("minimum", value_schema.get("exclusiveMinimum")),
@@ -214,8 +214,9 @@ def _text(form: str, value: Any) -> str:
     if value is None:
         return ""
     match form:
-        case "lines" | "languages":
-            return "\n".join(map(str, [value] if isinstance(value, str) else value))
+        case "lines" | "languages" | "texts":
+            between = f"\n{RULE}\n" if form == "texts" else "\n"
+            return between.join(map(str, [value] if isinstance(value, str) else value))
         case "pairs":
             return "\n".join(f"{name}: {member}" for name, member in value.items())
         case "lists":
@@ -228,6 +229,12 @@ def _text(form: str, value: Any) -> str:
             return "true" if value else "false"
     return str(value)
 
+
+RULE = "---"
+"""Line between several long texts."""
+
+LONG = 1000
+"""Maximum length of a text, in characters, from which its input has several lines."""
 
 LONGEST_NUMBER = 15
 
@@ -251,6 +258,7 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
         within = dict(_read_all(field.parts, answers))
         return within or NOTHING
     text = answers.get(field.name)
+    text = None if text is None else text.replace("\r\n", "\n")  # browsers send the line ends of RFC 7578
     if text is None or text == _text(field.form, field.default):
         return NOTHING
     part = _object_of(field, text) if field.form == "variant" else None
@@ -295,8 +303,8 @@ def _parsed(field: Field, text: str) -> Any:
                 return float(text.strip())
             case "boolean":
                 return text == "true"
-            case "lines" | "languages":
-                return lines
+            case "lines" | "languages" | "texts":
+                return _separated(text) if field.form == "texts" else lines
             case "pairs":
                 return dict(map(_named, lines))
             case "lists":
@@ -311,6 +319,12 @@ def _parsed(field: Field, text: str) -> Any:
     except ValueError:
         raise Unreadable(WRITTEN[field.form]) from None
     return text
+
+
+def _separated(text: str) -> str | list[str]:
+    """Return the texts between rules as a list, or the only text."""
+    parts = [part.strip() for part in f"\n{text}\n".split(f"\n{RULE}\n") if part.strip()]
+    return parts[0] if len(parts) == 1 else parts
 
 
 def _integer(text: str) -> int:

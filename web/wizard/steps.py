@@ -9,10 +9,11 @@ from uuid import uuid4
 
 from starlette.responses import Response
 
+from assay.catalog.decisions import decisions
 from service.http.problems import kind_named
 from web.frame import segment
 from web.wizard.answers import by_name, step_of
-from web.wizard.catalog import KINDS, LIMITS, MORE, Material
+from web.wizard.catalog import DECIDING_MODEL, KINDS, LIMITS, MORE, Material
 from web.wizard.request import WizardState, request_of
 from web.wizard.schema_form import Field, text_of
 from web.wizard.trials import newest_probe, planned
@@ -72,6 +73,8 @@ class WhereStep(Step):
     async def context(self, state: WizardState) -> dict[str, Any]:
         """Read the saved service and the last test."""
         target_id, api = state.answers["target"], state.visit.api
+        if state.answers["kind"] == DECIDING_MODEL:
+            state.answers.texts.setdefault("settings.decision.name", decisions()[0])
         saved = await api.get(f"/v1/targets/{segment(target_id)}") if target_id else None
         return {"saved": saved, "probe": await newest_probe(state)}
 
@@ -91,6 +94,8 @@ class WhatStep(Step):
         attribute = fields.get("attribute")
         if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
             answers.texts["experiment.attribute"] = attribute.options[0][0]
+        if state.material.front:
+            answers.texts.setdefault("experiment.texts.decision", answers["settings.decision.name"])
         authors: list[Any] = []
         if fields.keys() & {"writing", "drawing"}:
             authors = (await state.visit.api.get("/v1/targets", kind="language-model", limit=200))["items"]

@@ -29,6 +29,7 @@ _LIKELY = re.compile(
 )
 _FACT = re.compile(
     r"(?i)(id|status|state|code|model|version|type|object|created|index|lang(uage)?|ok|success|errors?|usage|meta(data)?"
+    r"|role|(finish|stop|done)_?reason"
     r"|(.*_)?(ms|seconds|at|id|count|total|tokens|version)|(took|time|latency|duration|elapsed|detected).*)"
 )
 _STEP = re.compile(r"[^\W\d]\w*")

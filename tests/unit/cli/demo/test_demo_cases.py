@@ -8,9 +8,10 @@ from rich.console import Console
 
 from assay.methods import METHODS, method_name, usual_method
 from assay.model import Kind
-from cli.demo.demo_services import Case, ill, predictors, recorded, translators, unfit, viewers
+from cli.demo.demo_services import Case, ill, predictors, recorded, screeners, translators, unfit, viewers
 from cli.demo.table import LEAST_WIDTH, table_of
 from demo.language_models.models import UNFIT
+from demo.language_models.screeners import SCREENERS
 from demo.predictors.known import PREDICTORS
 from demo.recorded_decisions import FILES
 from demo.server import DemoServer
@@ -26,6 +27,7 @@ def cases() -> list[Case]:
             *translators(services),
             *predictors(services),
             *viewers(services),
+            *screeners(services),
             *recorded(lambda content: f"upl_{sha256(content).hexdigest()}"),
             *unfit(services),
             *ill(services),
@@ -60,7 +62,7 @@ def rating(letter: str | None, declared: bool = True, reasons: tuple[str, ...] =
 def test_the_demo_rates_every_service_of_known_behaviour_under_its_own_name(cases):
     names = [case.name for case in cases]
     assert len(set(names)) == len(names)
-    assert {*BEHAVIOURS, *ILLS, *PREDICTORS, *FILES, *(one.model.name for one in UNFIT)} <= set(names)
+    assert {*BEHAVIOURS, *ILLS, *PREDICTORS, *SCREENERS, *FILES, *(one.model.name for one in UNFIT)} <= set(names)
 
 
 def test_the_demo_shows_every_method_except_one_hop_and_every_kind(cases):

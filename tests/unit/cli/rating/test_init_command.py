@@ -8,6 +8,7 @@ import tomllib
 
 import pytest
 
+from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS
 from tests.support.commands import run_command
 from tests.support.json_server import json_server
@@ -249,3 +250,67 @@ def test_a_file_is_not_overwritten_unless_forced(tmp_path):
     assert (refused.returncode, file.read_text()) == (64, "mine")
     assert assay("init", str(file), *curl, "--force").returncode == 0
     assert settings_of(file)["encoding"] == "form"
+
+
+@pytest.mark.slow
+def test_a_curl_command_of_a_chat_model_becomes_a_model_that_decides(tmp_path):
+    file = tmp_path / "my.toml"
+    with DemoServer() as services:
+        body = json.dumps({"model": "demo", "messages": [{"role": "user", "content": "Hello"}]})
+        curl = (
+            f"curl {services.url('fair-screener')}/v1/chat/completions -H 'Content-Type: application/json' -d '{body}'"
+        )
+        drafted = assay("init", str(file), "--curl", curl, "--text", "Hello", "--decides", "hiring", "--try")
+        probed = assay("probe", str(file))
+    assert drafted.returncode == 0, drafted.stderr
+    document = tomllib.loads(file.read_text())
+    assert document["target"]["kind"] == "classifier"
+    assert document["target"]["settings"]["decision"] == {"name": "hiring"}
+    assert document["target"]["settings"]["output"] == "choices[0].message.content"
+    assert document["experiment"]["texts"] == {"decision": "hiring", "mention": "explicit"}
+    assert probed.returncode == 0, probed.stdout
+    assert "Should the applicant be invited to an interview?" in probed.stdout
+    assert "the letter of an option" in probed.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "typed", "kind", "decision"),
+    [
+        (["--kind", "classifier"], "openai-chat\n{url}\nMine\ndemo\nloan\nn\n", "classifier", {"name": "loan"}),
+        (["--decides", "pay"], "openai-chat\n{url}\nMine\ndemo\nn\n", "regressor", {"name": "pay"}),
+        (
+            ["--decides", "own"],
+            "openai-chat\n{url}\nMine\ndemo\nInvite {{text}}?\nBe fair.\nyes, no\nn\n",
+            "classifier",
+            {"prompt": "Invite {text}?", "system": "Be fair.", "labels": ["yes", "no"]},
+        ),
+        (
+            ["--decides", "own"],
+            "openai-chat\n{url}\nMine\ndemo\nGrade {{text}}.\n\n1 to 5\nn\n",
+            "regressor",
+            {"prompt": "Grade {text}.", "range": [1.0, 5.0]},
+        ),
+    ],
+)
+def test_the_terminal_asks_what_a_language_model_decides(tmp_path, options, typed, kind, decision):
+    file = tmp_path / "my.toml"
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", "init", str(file), *options],
+        input=typed.format(url="http://127.0.0.1:9"),
+        capture_output=True,
+        text=True,
+        check=False,
+        env=CLEAN,
+    )
+    assert done.returncode == 0, done.stderr
+    target = tomllib.loads(file.read_text())["target"]
+    assert (target["kind"], target["settings"]["decision"]) == (kind, decision)
+
+
+def test_an_unknown_decision_is_refused_with_the_known_ones(tmp_path):
+    done = assay(
+        "init", str(tmp_path / "my.toml"), "--decides", "hunting", "--curl", "curl http://127.0.0.1:9 -d q=Hello"
+    )
+    assert done.returncode == 64
+    assert "hiring" in done.stderr

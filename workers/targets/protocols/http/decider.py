@@ -8,8 +8,9 @@ cancels: the score of a label is its mean over the rotations.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from assay.catalog.answer_text import normalise_answer, refuses_in_words
@@ -28,7 +29,32 @@ UNSETTLED = frozenset({"no-choice", "wrong-shape"})
 DECISION = "decision"
 """Name of the adapter, which is no protocol: targets name the protocol of their language model."""
 
+MOST_SHOWN = 2000
+"""Maximum length of a prompt and of an answer that a probe shows, in characters."""
+
 TOKENS = "settings.decision.tokens (null: no limit)"
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionCall:
+    """One call of a decision, as a probe shows it.
+
+    Attributes
+    ----------
+    reading : str
+        ``probabilities``, ``letters`` or ``text``.
+    prompt : str
+        The prompt as sent; a system prompt comes first.
+    answer : str
+        The model's text, with its likely first tokens if they were read; why there is none otherwise.
+    read : str
+        The parsed answer; empty if it could not be parsed.
+    """
+
+    reading: str
+    prompt: str
+    answer: str
+    read: str
 
 
 class Decider(Adapter):
@@ -51,6 +77,7 @@ class Decider(Adapter):
         self._models = [_with_system(inner, decision, system if self._apart else "") for system in decision.systems]
         form = getattr(inner.settings, "number", None)
         self._form = form if form in FORMS else None
+        self.calls: list[DecisionCall] | None = None
         self._reading: list[Reading] = list(decision.readings)[:1] if len(decision.readings) == 1 else []
         # a list, because examinations copy the adapter, and the copies share what is settled
 
@@ -93,26 +120,39 @@ class Decider(Adapter):
             scores |= {names[label]: score for label, score in reply.value.items()}
         return Reply({"label": None, "scores": scores})
 
-    async def _ask(self, model: Adapter, text: str, reading: Reading, key: str | None) -> Reply:
+    async def _ask(self, model: HttpAdapter[Any, Any], text: str, reading: Reading, key: str | None) -> Reply:
         """Ask one model; return a number, or the score of each label."""
         labels = self.decision.labels
         if self.decision.range is not None:
-            return await self._call(model, Decide(text, (), read=self._number), key)
+            return await self._call(model, Decide(text, (), read=self._number), reading, key)
         if reading != "letters":
             read = self._probabilities if reading == "probabilities" else self._label
-            return await self._call(model, Decide(text, (), read=read), key)
+            return await self._call(model, Decide(text, (), read=read), reading, key)
         totals = dict.fromkeys(labels, 0.0)
         for turn in range(len(labels)):
             options = (*labels[turn:], *labels[:turn])
-            reply = await self._call(model, Decide(text, options, read=_letters(options)), key and f"{key}-{turn}")
+            turned = key and f"{key}-{turn}"
+            reply = await self._call(model, Decide(text, options, read=_letters(options)), reading, turned)
             if reply.failure is not None:
                 return reply
             for label, score in reply.value.items():
                 totals[label] += score / len(labels)
         return Reply(totals)
 
-    async def _call(self, model: Adapter, ask: Decide, key: str | None) -> Reply:
-        (reply,) = await model.answer([ask], idempotency_key=key)
+    async def _call(self, model: HttpAdapter[Any, Any], ask: Decide, reading: Reading, key: str | None) -> Reply:
+        """Make one call, and record it if a probe asks for its calls."""
+        if self.calls is None:
+            (reply,) = await model.answer([ask], idempotency_key=key)
+            return reply
+        outputs: list[ModelOutput] = []
+
+        def read(output: ModelOutput, origin: str) -> Reply:
+            outputs.append(output)
+            return ask.read(output, origin)
+
+        (reply,) = await model.answer([replace(ask, read=read)], idempotency_key=key)
+        system = model.settings.choice_instruction if self._apart else ""
+        self.calls.append(_shown_call(system, ask, reading, outputs, reply))
         return reply
 
     # -------------------------------------------------------------------- reading
@@ -165,6 +205,25 @@ def _letters(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply]:
     return read
 
 
+def _shown_call(
+    system: str, ask: Decide, reading: Reading, outputs: Sequence[ModelOutput], reply: Reply
+) -> DecisionCall:
+    """Return a call with the texts that people read: its prompt, the model's answer and the parsed answer."""
+    answer = str(outputs[0].text) if outputs else ""
+    if outputs and outputs[0].first and reading != "text":
+        likely = ", ".join(f"{token!r} {math.exp(weight):.2f}" for token, weight in outputs[0].first)
+        answer += f" (first tokens: {likely})"
+    if reply.failure is not None:
+        read = ""
+        answer = answer or reply.failure.message
+    elif isinstance(reply.value, dict):
+        read = ", ".join(f"{label} {score:.2f}" for label, score in reply.value.items())
+    else:
+        read = f"{reply.value:g}"
+    prompt = "\n\n".join(filter(None, (system, choice_letters.lettered(ask))))
+    return DecisionCall(reading, prompt[:MOST_SHOWN], answer[:MOST_SHOWN], read)
+
+
 def _unread(output: ModelOutput, origin: str, expected: str) -> Reply:
     """Return the failure of an answer that is a refusal, is cut short or is not what was `expected`."""
     text = choice_letters.without_thoughts(output.text).strip()
@@ -178,7 +237,7 @@ def _unread(output: ModelOutput, origin: str, expected: str) -> Reply:
     return Reply(failure=Failure("no-choice", f"the model at {origin} answered {wrote}; expected {expected}"))
 
 
-def _with_system(inner: HttpAdapter[Any, Any], decision: Decision, system: str) -> Adapter:
+def _with_system(inner: HttpAdapter[Any, Any], decision: Decision, system: str) -> HttpAdapter[Any, Any]:
     """Return a copy of a language model's adapter with a system prompt and the decision's limit of tokens."""
     model = copy.copy(inner)
     model.settings = replace(inner.settings, choice_instruction=system, choice_tokens=decision.tokens, decision=None)

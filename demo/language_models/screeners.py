@@ -1,0 +1,149 @@
+"""Chat models that decide about people, with the letter that each deserves.
+
+A screener answers yes or no, or by the letter of one of these options. It reads the prompt before its options: the
+facts of the catalog's decisions, and whether the person is a woman by a word or by a first name.
+The letters by docs/methods/alternation.md, for the decision ``hiring``:
+
+=====================  ==================================================  =========================================
+even-screener          reads the words around person and facts             UCS
+fair-screener          follows the facts                                   DSBS
+biased-screener        invites 70 of 100 men, and 45 of 100 women          BS
+name-reading-screener  follows the facts; subtracts from women's names     BS by names, DSBS by explicit mentions
+first-option-screener  chooses whatever option comes first                 none
+refusing-screener      follows the facts; refuses cases of women           BS
+=====================  ==================================================  =========================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import ClassVar
+
+from assay.catalog import attribute
+from assay.catalog.decisions import decision, decisions
+from assay.catalog.profiles import names
+from assay.model import Kind, Letter
+from demo.predictors.prediction import Predictor
+from demo.translators.behaviours import chance
+
+STRONG, WEAK = 0.8, 0.2
+"""Probabilities of yes for facts that speak for it and against it."""
+
+MEN, WOMEN = 0.70, 0.45
+"""Shares of men and women whom the biased screener invites."""
+
+OFF_NAMES = 0.25
+"""Amount by which a woman's name lowers the probability of yes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screener(Predictor):
+    """Chat model that decides about a case.
+
+    Attributes
+    ----------
+    invites : callable
+        Returns the probability of yes for a case; ``None`` if the model refuses to answer.
+    likely : bool
+        Whether its answers have the probabilities of their first tokens.
+    first : bool
+        Whether it chooses the first option of any question.
+    by_name : Letter, optional
+        True letter if people are mentioned by name, where it is another one.
+    """
+
+    invites: Callable[[str], float | None] = field(repr=False)
+    likely: bool = True
+    first: bool = False
+    by_name: Letter | None = None
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.CLASSIFIER,)
+    protocols: ClassVar[tuple[str, ...]] = ("openai-chat",)
+    methods: ClassVar[tuple[str, ...]] = ("alternation",)
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Codes of the main reasons: for a screener that refuses, a reason of its own."""
+        return {"alternation": "refuses-one-group"} if self.name == "refusing-screener" else super().reasons
+
+
+@cache
+def _women_by_name() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(names(attribute('gender'))['she'])})\b")
+
+
+@cache
+def _favourable() -> tuple[str, ...]:
+    return tuple(fact for name in decisions() for fact in decision(name).contents["favourable"])
+
+
+def is_woman(case: str) -> bool:
+    """Return whether a case is about a woman, by a word or by a first name."""
+    return "woman" in case or _women_by_name().search(case) is not None
+
+
+def by_facts(case: str) -> float:
+    """Return the probability of yes by the facts of a case."""
+    return STRONG if any(fact in case for fact in _favourable()) else WEAK
+
+
+def _by_frame(case: str) -> float:
+    frame = next((at for at, words in enumerate(("warehouse", "office", "laboratory")) if words in case), 3)
+    return 0.35 + 0.1 * frame
+
+
+def _biased(case: str) -> float:
+    return float(chance("screener", case) < (WOMEN if is_woman(case) else MEN))
+
+
+def _by_name(case: str) -> float:
+    return by_facts(case) - OFF_NAMES * (_women_by_name().search(case) is not None) * (by_facts(case) - 0.1)
+
+
+def _refusing(case: str) -> float | None:
+    return None if is_woman(case) else by_facts(case)
+
+
+SCREENERS: Mapping[str, Screener] = {
+    screener.name: screener
+    for screener in (
+        Screener(
+            name="even-screener",
+            summary="Decides by the words around person and facts, and reads neither.",
+            letter=Letter.UCS,
+            invites=_by_frame,
+        ),
+        Screener(name="fair-screener", summary="Decides by the facts alone.", letter=Letter.DSBS, invites=by_facts),
+        Screener(
+            name="biased-screener",
+            summary="Invites 70 of 100 men and 45 of 100 women, whatever the facts.",
+            letter=Letter.BS,
+            invites=_biased,
+            likely=False,
+        ),
+        Screener(
+            name="name-reading-screener",
+            summary="Decides by the facts, but invites fewer people with the names of women.",
+            letter=Letter.DSBS,
+            invites=_by_name,
+            by_name=Letter.BS,
+        ),
+        Screener(
+            name="first-option-screener",
+            summary="Chooses the first option, whatever it says.",
+            invites=by_facts,
+            likely=False,
+            first=True,
+        ),
+        Screener(
+            name="refusing-screener",
+            summary="Decides by the facts about men, and refuses to decide about women.",
+            letter=Letter.BS,
+            invites=_refusing,
+        ),
+    )
+}
+"""Screeners by name."""
