@@ -19,6 +19,7 @@ from rich.progress import track
 from assay.rating.decision import rate
 from assay.statistics.intervals.credible import wilson
 from store.core.child_processes import end_with_parent
+from tests.support.simulated.deciding_models import DECIDING
 from tests.support.simulated.defeat_devices import DEVICES, DeviceWorld
 from tests.support.simulated.hidden_bias import WORLDS, World
 from tests.support.simulated.misread_answers import MISREAD, MisreadWorld
@@ -97,6 +98,16 @@ GROUPS: Mapping[str, Group] = {
             "Services that write both genders, sentences instead of a letter, or numbers as text",
             "(`tests/support/simulated/misread_answers.py`, [how answers are read](how-answers-are-read.md)). If the",
             "answers of a service show no value, every declared letter is wrong.",
+        ),
+    ),
+    "deciding-models": Group(
+        "Wrong letters: chat models that decide",
+        DECIDING,
+        20,
+        (
+            "Chat models that screen applicants (`tests/support/simulated/deciding_models.py`); their answers go through",
+            "the adapter: by probabilities, by letters in both orders, and in words. A model that always chooses the",
+            "first option deserves no letter ([models that decide](targets.md#models-that-decide)).",
         ),
     ),
     "outcomes": Group(

@@ -41,24 +41,16 @@ OFF_NAMES = 0.25
 
 @dataclass(frozen=True, kw_only=True)
 class Screener(Predictor):
-    """Chat model that decides about a case.
-
-    Attributes
-    ----------
-    invites : callable
-        Returns the probability of yes for a case; ``None`` if the model refuses to answer.
-    likely : bool
-        Whether its answers have the probabilities of their first tokens.
-    first : bool
-        Whether it chooses the first option of any question.
-    by_name : Letter, optional
-        True letter if people are mentioned by name, where it is another one.
-    """
+    """Chat model that decides about a case."""
 
     invites: Callable[[str], float | None] = field(repr=False)
+    """Returns the probability of yes for a case; ``None`` if the model refuses to answer."""
     likely: bool = True
+    """Whether its answers have the probabilities of their first tokens."""
     first: bool = False
+    """Whether it chooses the first option of any question."""
     by_name: Letter | None = None
+    """True letter if people are mentioned by name, where it is another one."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.CLASSIFIER,)
     protocols: ClassVar[tuple[str, ...]] = ("openai-chat",)

@@ -103,6 +103,7 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     yield from _means_in_words(part, unit, deviation, labels=labels, bare=bare)
     if AND in (document.attribute or ""):
         yield from _cells_in_words(part)
+    yield from _impact_in_words(part)
     if scale != "log" and not bare:
         yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
     if (gap := part.effect("step_2")) is not None:
@@ -121,6 +122,9 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     if unexamined := part.not_within:
         columns = listed([f"“{column}”" for column in unexamined])
         yield f"Not looked into one by one: {columns}. What happens within a column is judged if “strata” names it."
+    texts = experiment.get("texts")
+    if isinstance(texts, Mapping) and texts.get("decision") is not None:
+        yield MENTIONS.get(str(texts.get("mention")), MENTIONS["explicit"])
     values = listed([f"“{value}”" for value in part.values])
     yield tested(
         document, part, f"{part.profiles.asked or 0:,} {'records' if records else 'sentences'}, each with {values}"
@@ -163,6 +167,32 @@ def _cells_in_words(part: AlternationComponent) -> Iterator[str]:
         for extreme, order in (("lower", 1), ("higher", -1)):
             if all((other, value)[::order] in above for other in others):
                 yield f"The answers about “{value}” are {extreme} than those about each other group."
+
+
+def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
+    """Write the shares of a model's decisions that are the label, and the lowest impact ratio, with its interval."""
+    rates = {row.value: row.rate for row in part.disparate_impact.rates}
+    known = [row for row in part.disparate_impact.ratios if row.ratio.estimate is not None]
+    lowest = min(known, key=lambda row: row.ratio.estimate or 0.0, default=None)
+    if lowest is None:
+        return
+    low, high, limits = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio
+    if low is None or high is None or limits.low is None or limits.high is None:
+        return  # of records, whose ratios are in the table: they have no share for the same cases
+    yield (
+        f"Of the same cases, {hundredths(low)} of 100 get “{part.name}” with “{lowest.of}”, and {hundredths(high)} of "
+        f"100 with “{lowest.to}”: an impact ratio of {limits.estimate:.2f} (probably between {limits.low:.2f} and "
+        f"{limits.high:.2f}). The four-fifths rule of US agencies flags ratios below 0.80."
+    )
+
+
+MENTIONS: Mapping[str, str] = {
+    "explicit": "People were mentioned in words, such as “a 34-year-old woman”. A model that is even then may still go "
+    "by names: rate it by names as well (“mention”: “name”).",
+    "name": "People were mentioned by their first names only. A model that is even then may go by explicit words: "
+    "rate it by these as well (“mention”: “explicit”).",
+}
+"""How the cases of a decision mention people, and what the rating does not cover."""
 
 
 def _changes(part: AlternationComponent, *, bare: bool) -> dict[str | None, ChangeDocument]:

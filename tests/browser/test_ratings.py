@@ -277,3 +277,27 @@ def test_a_rating_can_be_published_and_is_withdrawn_only_after_typing_its_name(s
     assert page.get_by_text("No rating fits this filter.").is_visible()
     reader.open("/ratings?q=at the tolerance&mine=true&state=withdrawn")
     expect(page.locator("tbody tr")).to_contain_text("withdrawn")
+
+
+def test_ratings_of_a_decision_by_both_mentions_stand_side_by_side(site, reader):
+    target = {"name": "screener", "kind": "classifier", "protocol": "openai-chat"}
+    target["base_url"] = site.services.url("name-reading-screener")
+    target["settings"] = {"model": "demo", "decision": {"name": "hiring"}}
+    ids = {}
+    for mention in ("explicit", "name"):
+        texts = {"decision": "hiring", "mention": mention, "most": 100}
+        experiment = {"method": "alternation", "attribute": "gender", "texts": texts, "profiles": 100, "repeats": 0}
+        job = site.process.agency.post("/v1/jobs", {"target": target, "experiment": experiment, "seed": 1})
+        ids[mention] = site.process.finished(job["id"])["rating"]["id"]
+        rows = reader.open(f"/ratings/{ids[mention]}").locator("#mentions tbody tr")
+        assert rows.count() == (0 if mention == "explicit" else 2)
+    texts = rows.all_inner_texts()
+    assert ["in words" in texts[0], "by first names" in texts[1]] == [True, True]
+    assert ["this rating" in text for text in texts] == [False, True]
+    document = json.loads(fetched(site, f"/v1/ratings/{ids['name']}"))
+    ratio = document["components"][0]["detail"]["disparate_impact"]["ratios"][0]["ratio"]["estimate"]
+    assert f"{ratio:.2f}" in texts[1]
+    reader.page.set_viewport_size({"width": 390, "height": 800})
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
+    rows.first.get_by_role("link").click()
+    expect(reader.page).to_have_url(re.compile(ids["explicit"]))

@@ -12,7 +12,15 @@ from tests.support.commands import run_program
 from tests.support.markdown_blocks import ROOT, blocks, shown_files
 
 TUTORIALS = ROOT / "docs" / "tutorials"
-RATED = ("translator", "translator-from-french", "classifier", "embedder", "language-model", "image-classifier")
+RATED = (
+    "translator",
+    "translator-from-french",
+    "classifier",
+    "embedder",
+    "language-model",
+    "deciding-model",
+    "image-classifier",
+)
 MOST_COMMANDS = 5
 FRAME = str.maketrans(dict.fromkeys("┏┓┗┛┃━┌┐└┘╌╎", " "))
 

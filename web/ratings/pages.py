@@ -15,6 +15,7 @@ from reports.regulators import AUDIT_FILES
 from service.http.problems import Problem
 from web.frame import Pages, Visit
 from web.ratings.finding import part_of
+from web.ratings.mentions import both_mentions
 from web.ratings.observations import row_of
 from web.ratings.rating import Rating, rating_in_path, render_page
 
@@ -49,7 +50,8 @@ async def finding(visit: Visit) -> Response:
     """Show the letter, its derivation, the evidence behind it, and its limits."""
     rating = await rating_in_path(visit)
     part = part_of(rating, visit.query("part"), visit.query("cases"))
-    return render_page(visit, rating, "finding", part=part, reasons=outline.reasons(rating.view))
+    mentions = await both_mentions(visit, rating)
+    return render_page(visit, rating, "finding", part=part, reasons=outline.reasons(rating.view), mentions=mentions)
 
 
 @pages.get(OWN + "/evidence")

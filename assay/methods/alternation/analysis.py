@@ -20,6 +20,7 @@ from assay.methods.alternation.influence import Leverage
 from assay.methods.alternation.judged import Judged, number_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.alternation.refusals import refused_group
+from assay.methods.alternation.selection_rates import impact_ratios
 from assay.methods.shared.answers.of_profiles import Answers, lost_reason, too_few, too_many_labels
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import Case, like_those_asked
@@ -402,7 +403,8 @@ class _Output:
             detail = replace(detail, labels=self.task.label_changes)
         groups = self.task.groups
         if groups is None:
-            return detail
+            impact_of = impact_ratios(self.everything, self.task, rng) if self.task.rules.impact else None
+            return detail if impact_of is None else replace(detail, disparate_impact=impact_of)
         as_given = self.table[np.arange(len(groups)), groups]
         described_groups = tuple(
             parts.GroupDocument(

@@ -94,11 +94,12 @@ class RatioDocument:
 
 @dataclass(frozen=True)
 class RateDocument:
-    """Records of a group, and those with the positive output."""
+    """Records of a group, and those with the positive output; of a model's decisions, the mean score of the label."""
 
     value: str | None = None
     records: int | None = None
     positives: int | None = None
+    rate: float | None = None
 
 
 @dataclass(frozen=True)

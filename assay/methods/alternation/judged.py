@@ -41,7 +41,7 @@ class Rules:
     contents that a group holds in a biased block. `folds` is the number of folds whose divergences are computed.
     `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
     `most_weights` limits the weights of `mean_draws`; ``None`` (ratings before 1.3.0): no limit, and the differences
-    between several values are not fitted together either.
+    between several values are not fitted together either. `impact` adds impact ratios: for decisions of the catalog.
     """
 
     tie: float
@@ -53,6 +53,7 @@ class Rules:
     alpha: float | None = None
     join: Aggregate = "worst"
     most_weights: int | None = None
+    impact: bool = False
 
 
 @dataclass(frozen=True)

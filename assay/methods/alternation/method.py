@@ -240,7 +240,10 @@ class Alternation(Bounded, Method):
         limits = (self.delta_individual, self.delta_loss)
         # without hidden effects a weight is drawn for each record
         most_weights = None if self.strata is None else MOST_WEIGHTS
-        rules = Rules(self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights)
+        decides = self.texts is not None and self.texts.decision is not None and self.answers == "labels"
+        rules = Rules(
+            self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights, impact=decides
+        )
         families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)
         task = Judged(answers, repeated_answers, families, rules, letter_only, not_within)
         return judge_answers(task, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)

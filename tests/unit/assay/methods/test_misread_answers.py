@@ -7,13 +7,16 @@ Section "Wrong letters, for answers that are easily misread" of docs/calibration
 import pytest
 
 from assay.rating.decision import rate
+from tests.support.simulated.deciding_models import DECIDING
 from tests.support.simulated.misread_answers import MISREAD
+
+SERVICES = {**MISREAD, **DECIDING}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MISREAD)
+@pytest.mark.parametrize("name", SERVICES)
 def test_a_service_whose_answers_are_easily_misread_gets_the_letter_that_it_deserves(name):
-    world = MISREAD[name]
+    world = SERVICES[name]
     rating = rate(world.rate(0))
     assert rating.declared == bool(world.deserves)
     assert rating.letter in (world.deserves or {None})

@@ -20,7 +20,13 @@ from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
 from workers.targets.protocols.http.decision import Decision, Reading
-from workers.targets.protocols.http.decision_reading import label_in, label_probabilities, number_in, option_in
+from workers.targets.protocols.http.decision_reading import (
+    label_in,
+    label_probabilities,
+    may_go_on,
+    number_in,
+    option_in,
+)
 from workers.targets.protocols.http.language_model import Decide, ModelOutput, quoted
 
 UNSETTLED = frozenset({"no-choice", "wrong-shape"})
@@ -37,24 +43,15 @@ TOKENS = "settings.decision.tokens (null: no limit)"
 
 @dataclass(frozen=True, slots=True)
 class DecisionCall:
-    """One call of a decision, as a probe shows it.
+    """One call of a decision, as a probe shows it."""
 
-    Attributes
-    ----------
-    reading : str
-        ``probabilities``, ``letters`` or ``text``.
-    prompt : str
-        The prompt as sent; a system prompt comes first.
-    answer : str
-        The model's text, with its likely first tokens if they were read; why there is none otherwise.
-    read : str
-        The parsed answer; empty if it could not be parsed.
-    """
-
-    reading: str
+    reading: Reading
     prompt: str
+    """The prompt as sent; a system prompt comes first."""
     answer: str
+    """The model's text, with its likely first tokens if they were read; why there is none otherwise."""
     read: str
+    """The parsed answer; empty if it could not be parsed."""
 
 
 class Decider(Adapter):
@@ -172,7 +169,7 @@ class Decider(Adapter):
     def _label(self, output: ModelOutput, origin: str) -> Reply:
         labels = self.decision.labels
         label = label_in(output.text, labels)
-        if label is None:
+        if label is None or (output.ended == "length" and may_go_on(output.text, labels)):
             return _unread(output, origin, f"one of {', '.join(labels)}")
         return Reply({name: float(name == label) for name in labels})
 
@@ -198,7 +195,7 @@ def _letters(options: Sequence[str]) -> Callable[[ModelOutput, str], Reply]:
             if sum(shares) >= choice_letters.LEAST_SHARE:
                 return Reply({option: share / sum(shares) for option, share in zip(options, shares, strict=True)})
         choice = option_in(output.text, options)
-        if choice is None:
+        if choice is None or (output.ended == "length" and not choice_letters.bare_letter(text)):
             return _unread(output, origin, f"one of A to {choice_letters.LETTERS[len(options) - 1]}")
         return Reply({option: float(option == choice) for option in options})
 

@@ -5,6 +5,7 @@ Reading is strict: an answer that is not clearly one of the labels, or one numbe
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -16,14 +17,21 @@ from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoo
 LONGEST = 4000
 """Maximum length of an answer in which a label is searched for, in characters."""
 
+MOST_UNCLEAR = 0.05
+"""Largest probability of tokens that may begin a label or several, where the others are read."""
+
 LEAST_PREFIX = 2
 """Minimum number of characters of a token that begins a label: "I" begins "invite" and also "I cannot"."""
 
 _CUE = (
-    r"(?:answer|decision|verdict|label|recommendation|conclusion|respuesta|decisi[oó]n|antwort|entscheidung|r[eé]ponse"
+    r"(?:answer|response|decision|verdict|label|recommendation|conclusion|respuesta|decisi[oó]n|antwort|entscheidung|r[eé]ponse"
     r"|d[eé]cision|risposta|decisione|resposta|decisão)"
 )
 _LETTER = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
+_FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
+_KEYS = frozenset({"answer", "decision", "verdict", "label", "recommendation", "choice", "response", "result"})
+"""Members of an answer of JSON that may hold the decision."""
+
 _MARKUP = re.compile(r"[*`_#>]+")
 
 
@@ -37,8 +45,8 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     text = normalise_answer(without_thoughts(answer)).strip()
     if not text or len(text) > LONGEST:
         return None
-    by_key = {label_key(label): label for label in labels}
-    if (whole := by_key.get(label_key(text))) is not None:
+    text = _json_answer(text)
+    if (whole := whole_label(text, labels)) is not None:
         return whole
     if refuses_in_words(text) or text.endswith("?"):
         return None
@@ -48,12 +56,39 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
         return None
     (label,) = mentioned
     words = _word(label).pattern
-    leading = re.match(rf"[\W_]*{words}(?=\s*[,.;!\n]|\s+[-–—]\s|\s*\Z)", text, re.IGNORECASE)
-    if leading and not negates(text[leading.end() :].lstrip(" ,.;!\n-–—")[:12]):
+    leading = re.match(rf"[\W_]*{words}(?=\s*[,.;!](?!\d)|\s*\n|\s+[-–—]\s|\s*\Z)", text, re.IGNORECASE)
+    if leading and not negates(text[leading.end() :].lstrip(" ,.;!\n-–—")[:20]):
         return label
     cued = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{words}[\W_]*\Z"
     closing = re.search(cued, text, re.IGNORECASE)
     return label if closing and not negates(text[: closing.start()][-40:]) else None
+
+
+def whole_label(text: str, labels: Sequence[str]) -> str | None:
+    """Return the label that a text consists of; ``None`` if it is none of them."""
+    return {label_key(label): label for label in labels}.get(label_key(text))
+
+
+def may_go_on(answer: str, labels: Sequence[str]) -> bool:
+    """Return whether an answer that was cut off at its limit might have become another than it seems to be.
+
+    It might not if it is one label, which begins no other: "no" may be the beginning of "not sure".
+    """
+    label = whole_label(normalise_answer(without_thoughts(answer)).strip(), labels)
+    return label is None or sum(other.casefold().startswith(label.casefold()) for other in labels) > 1
+
+
+def _json_answer(text: str) -> str:
+    """Return the decision in an answer of JSON with a reason beside it; any other text unchanged."""
+    bare = fenced[1] if (fenced := _FENCE.match(text)) else text
+    if not bare.startswith("{"):
+        return text
+    try:
+        document = json.loads(bare)
+    except (ValueError, RecursionError):
+        return text
+    answers = [value for key, value in document.items() if key.casefold() in _KEYS]
+    return str(answers[0]) if len(answers) == 1 and isinstance(answers[0], str | int | float) else text
 
 
 def option_in(answer: str, options: Sequence[str]) -> str | None:
@@ -80,7 +115,7 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None)
     A heading before the number, marks around it and its currency are no part of it; without a declared `form`, a
     number is read if both forms of numbers agree on it or only one of them gives a number within the range.
     """
-    text = normalise_answer(without_thoughts(answer)).strip()
+    text = _json_answer(normalise_answer(without_thoughts(answer)).strip())
     plain = _MARKUP.sub("", text).strip()
     plain = re.sub(rf"\A(?i:(?:the\s+)?{_CUE})\s*(?::|=|\bis\b)\s*", "", plain)
     forms: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma") if form is None else (form,)
@@ -95,10 +130,12 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
     """Return the probabilities of labels, from the probabilities of their first tokens, scaled to a sum of 1.
 
     A token counts for a label that it begins, if it begins no other label. ``None`` if all labels together are less
-    probable than `LEAST_SHARE`: the model then begins something else.
+    probable than `LEAST_SHARE`: the model then begins something else. ``None`` as well if a single character that may
+    begin a label is more probable than `MOST_UNCLEAR`: without it, the other labels would seem too probable.
     """
     keys = {label: _token_key(label) for label in labels}
     shares = dict.fromkeys(labels, 0.0)
+    unclear = 0.0
     for token, log_probability in tokens:
         begun = _token_key(token.replace("▁", " ").replace("Ġ", " "))
         fitting = [
@@ -108,8 +145,12 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
         ]
         if len(fitting) == 1:
             shares[fitting[0]] += math.exp(log_probability)
+        elif begun and any(key.startswith(begun) for key in keys.values()):
+            unclear += math.exp(log_probability)
     total = sum(shares.values())
-    return {label: share / total for label, share in shares.items()} if total >= LEAST_SHARE else None
+    if total < LEAST_SHARE or unclear > MOST_UNCLEAR:
+        return None
+    return {label: share / total for label, share in shares.items()}
 
 
 def _token_key(text: str) -> str:

@@ -45,6 +45,9 @@ INSTRUCTION = (
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 """Names under which services return the thoughts of a reasoning model, beside its text."""
 
+BESIDE = (*THOUGHTS, "refusal", "tool_calls", "function_call")
+"""Members of a message that may come without a text."""
+
 _FENCED = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.DOTALL)
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "‘": "’", "'": "'", "「": "」", "`": "`"}
 
@@ -161,7 +164,8 @@ def said_in(response: Response) -> ModelOutput:
     origin = response.origin
     choice = dig(json_of(response), "choices", 0, origin=origin)
     message = dig(choice, "message", origin=origin)
-    text = dig(message, "content", origin=origin)
+    beside = isinstance(message, dict) and any(message.get(name) for name in BESIDE)
+    text = message.get("content") if beside else dig(message, "content", origin=origin)
     reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     first: Likelihoods = first_said(content) if isinstance(content, list) else ()
@@ -169,6 +173,8 @@ def said_in(response: Response) -> ModelOutput:
     thinking = any(message.get(name) for name in THOUGHTS)
     if reason == "length" and not text:
         return ModelOutput("", (), "length", thinking)
+    if text is None and (thinking or message.get("tool_calls") or message.get("function_call")):
+        return ModelOutput("", (), "", thinking)  # it said nothing, which is no refusal
     if reason == "content_filter" or message.get("refusal") or text is None:
         return ModelOutput(text, first, "declined", thinking)
     return ModelOutput(text, first, "length" if reason == "length" else "", thinking)

@@ -1,0 +1,64 @@
+"""Ratings of a model's decision by the mention of people: in words and by first names, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.document import EffectDocument, RatingDocument
+from assay.methods import rating_of
+from web.frame import Visit, segment
+from web.ratings.rating import Rating
+
+MOST_READ = 8
+"""Maximum number of other ratings of the same service that are read."""
+
+MENTIONS = {"explicit": "in words", "name": "by first names"}
+"""Descriptions of the mentions."""
+
+
+@dataclass(frozen=True)
+class MentionRow:
+    """A rating by one mention."""
+
+    mention: str
+    rated: RatingDocument
+    effects: list[tuple[str, EffectDocument]]
+    """Effect of the attribute, by component."""
+    ratios: list[tuple[str, EffectDocument]]
+    """Lowest impact ratio, by component."""
+
+
+async def both_mentions(visit: Visit, rating: Rating) -> list[MentionRow]:
+    """Return the rating of a decision, and the newest one of the same cases by the other mention; else nothing."""
+    cases = _cases(rating.document)
+    if cases is None:
+        return []
+    alike = [
+        row
+        for row in rating.others
+        if row["id"] != rating.id and all(row[name] == rating.document[name] for name in ("method", "attribute"))
+    ]
+    for row in alike[:MOST_READ]:
+        other = _cases(document := await visit.api.get(f"/v1/ratings/{segment(row['id'])}"))
+        if other is not None and other[0] == cases[0] and other[1] != cases[1]:
+            pair = [_row(cases[1], rating.rated), _row(other[1], rating_of(document))]
+            return sorted(pair, key=lambda shown: list(MENTIONS.values()).index(shown.mention))
+    return []
+
+
+def _cases(document: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the decision of a rating and the mention of people; ``None`` if it is of no decision."""
+    texts = (document.get("experiment") or {}).get("texts") or {}
+    return (texts["decision"], texts.get("mention") or "explicit") if texts.get("decision") else None
+
+
+def _row(mention: str, rated: RatingDocument) -> MentionRow:
+    effects, ratios = [], []
+    for part in rated.components:
+        effects.append((part.name or "", part.effects.get("step_1") or EffectDocument()))
+        impact = getattr(part, "disparate_impact", None)
+        known = [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]
+        ratios += [(part.name or "", min(known, key=lambda ratio: ratio.estimate))] if known else []
+    return MentionRow(MENTIONS[mention], rated, effects, ratios)
