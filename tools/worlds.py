@@ -105,9 +105,9 @@ GROUPS: Mapping[str, Group] = {
         DECIDING,
         20,
         (
-            "Chat models that screen applicants (`tests/support/simulated/deciding_models.py`); their answers go through",
-            "the adapter: by probabilities, by letters in both orders, and in words. A model that always chooses the",
-            "first option deserves no letter ([models that decide](targets.md#models-that-decide)).",
+            "Chat models that screen applicants (`tests/support/simulated/deciding_models.py`). Their answers go",
+            "through the adapter: by probabilities, by letters in both orders, and in words. A model that always",
+            "chooses the first option deserves no letter ([models that decide](targets.md#models-that-decide)).",
         ),
     ),
     "outcomes": Group(
