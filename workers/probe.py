@@ -107,13 +107,9 @@ async def probe(
         adapter = connect(target, egress.watched(exchanges.append))
     except CallFailed as failed:  # the protocol needs the uploads of a job, or the operator does not allow it
         return ProbeResult(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
-    decider = adapter if isinstance(adapter, Decider) else None
-    if decider is not None:
-        decider.calls = []
+    recorded = _recording(adapter)
     ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), exchanges)
-    calls = [] if decider is None or decider.calls is None else decider.calls
-    if decider is not None:
-        decider.calls = None
+    calls = tuple(recorded)  # without those of the examination
     last = exchanges[-1] if exchanges else None
     capability: Capability | None = None
     failure = reply.failure
@@ -136,13 +132,22 @@ async def probe(
         service_said=None if failure is None else service_said(failure.message),
         cause=mended.cause,
         remedy=mended.remedy,
-        decision=tuple(
-            replace(
-                call, prompt="\n".join(map(quoter.clean, call.prompt.splitlines())), answer=quoter.clean(call.answer)
-            )
-            for call in calls
-        ),
+        decision=tuple(_cleaned(call, quoter) for call in calls),
     )
+
+
+def _recording(adapter: Adapter) -> Sequence[DecisionCall]:
+    """Let the adapter of a model that decides record its calls; return the list that they are added to."""
+    if not isinstance(adapter, Decider):
+        return []
+    adapter.calls = []
+    return adapter.calls
+
+
+def _cleaned(call: DecisionCall, quoter: Quoter) -> DecisionCall:
+    """Return a call without credentials, with its line breaks."""
+    prompt = "\n".join(map(quoter.clean, call.prompt.splitlines()))
+    return replace(call, prompt=prompt, answer=quoter.clean(call.answer))
 
 
 def drawing(target: Target) -> list[Draw]:
