@@ -107,9 +107,7 @@ async def probe(
         adapter = connect(target, egress.watched(exchanges.append))
     except CallFailed as failed:  # the protocol needs the uploads of a job, or the operator does not allow it
         return ProbeResult(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
-    recorded = _recording(adapter)
-    ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), exchanges)
-    calls = tuple(recorded)  # without those of the examination
+    ask, reply, calls = await _first_answer(adapter, sample_asks(target, pairs, asks), exchanges)
     last = exchanges[-1] if exchanges else None
     capability: Capability | None = None
     failure = reply.failure
@@ -130,8 +128,7 @@ async def probe(
         capability=None if capability is None else capability.as_json(),
         code=None if failure is None else failure.code,
         service_said=None if failure is None else service_said(failure.message),
-        cause=mended.cause,
-        remedy=mended.remedy,
+        **asdict(mended),
         decision=tuple(_cleaned(call, quoter) for call in calls),
     )
 
@@ -168,8 +165,14 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
             return list(samples_for(target, asks).questions[:1])
 
 
-async def _first_answer(adapter: Adapter, asks: Sequence[Ask], exchanges: Sequence[Exchange]) -> tuple[Ask, Reply]:
-    """Ask the questions until one is answered; otherwise return the first that was sent, with its failure."""
+async def _first_answer(
+    adapter: Adapter, asks: Sequence[Ask], exchanges: Sequence[Exchange]
+) -> tuple[Ask, Reply, Sequence[DecisionCall]]:
+    """Ask the questions until one is answered; otherwise return the first that was sent, with its failure.
+
+    The calls are those of a model that decides.
+    """
+    recorded = _recording(adapter)
     lost: tuple[Ask, Reply] | None = None
     for ask in asks:
         before = len(exchanges)
@@ -178,7 +181,7 @@ async def _first_answer(adapter: Adapter, asks: Sequence[Ask], exchanges: Sequen
         except CallFailed as failed:
             reply = Reply(failure=Failure(failed.code, failed.message))
         if reply.failure is None:
-            return ask, reply
+            return ask, reply, tuple(recorded)
         if lost is None or (
             len(exchanges) > before and lost[1].failure is not None and lost[1].failure.code == "unsupported"
         ):
@@ -186,7 +189,7 @@ async def _first_answer(adapter: Adapter, asks: Sequence[Ask], exchanges: Sequen
         if reply.failure.code not in NOT_THIS_FORM:
             break
     assert lost is not None  # noqa: S101 - there is at least one question
-    return lost
+    return *lost, tuple(recorded)
 
 
 def text_of_question(ask: Ask) -> str:
