@@ -21,13 +21,14 @@ from store.core.errors import SecretLost, SecretMoved
 from store.security.secrets import destination_of
 from web.frame import Refused, Visit
 from web.wizard.answers import Answers, Errors, described
-from web.wizard.catalog import MORE, Material, kind_of, sizes_of
+from web.wizard.catalog import DECIDING_MODEL, MORE, Material, kind_of, sizes_of
 from web.wizard.schema_form import read_all
 
 
 def settle(state: WizardState) -> None:
     """Drop answers for another protocol or method, set the chosen ones, and seal a typed secret."""
     answers, material = state.answers, state.material
+    _settle_decision(answers)
     if material.protocol["name"] != answers["settings_of"]:
         decision = {name: text for name, text in answers.texts.items() if name.startswith("settings.decision.")}
         answers.forget("settings.")
@@ -36,10 +37,7 @@ def settle(state: WizardState) -> None:
         unchanged = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
         answers.forget("experiment.")
         answers.texts |= unchanged
-    if answers["settings.decision.name"] != answers["decision_of"]:
-        answers.forget("experiment.texts.decision")
     answers.texts |= {
-        "decision_of": answers["settings.decision.name"],
         "protocol": material.protocol["name"],
         "settings_of": material.protocol["name"],
         "method": material.method["name"],
@@ -49,6 +47,17 @@ def settle(state: WizardState) -> None:
     if plain:
         described, _ = description_of(state)
         answers.texts["sealed"] = seal(state.visit, plain, described)
+
+
+def _settle_decision(answers: Answers) -> None:
+    """Drop the cases of another decision, and the decision of a service that is no model that decides any more."""
+    if answers["kind"] == DECIDING_MODEL:
+        if answers["settings.decision.name"] != answers["decision_of"]:
+            answers.forget("experiment.texts.decision")
+        answers.texts["decision_of"] = answers["settings.decision.name"]
+    elif "decision_of" in answers.texts:
+        for prefix in ("settings.decision.", "experiment.texts.", "decision_of"):
+            answers.forget(prefix)
 
 
 def description_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
