@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.canonical import EvidenceTree
 from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument, RatingDocument
-from assay.errors import RecordError, RecordIncomplete
+from assay.errors import RecordError, RecordIncomplete, SpecificationError
 from assay.model import AUTHORED, Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
 from assay.references import NOTHING, CorpusItem, Found, HeldBack, References
 
@@ -114,6 +114,13 @@ class Method(ABC):
     def most_probes(self) -> int:
         """Count the probes of a job that is not decided before its last look; by default there is only one look."""
         return self.expected_probes()
+
+    def for_pairs(self) -> Self:
+        """Return the method for a service that compares two documents; by default, it cannot rate one."""
+        message = (
+            f"{self.method} asks about one thing at a time; alternation rates a service that compares two documents"
+        )
+        raise SpecificationError(message, "method")
 
     def planned_looks(self) -> Looks | None:
         """Return the number of answers at each look; ``None`` if the effect of step 1 is not a share of answers."""

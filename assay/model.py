@@ -61,6 +61,9 @@ Field = str | int | float | bool | None
 Record = tuple[tuple[str, Field], ...]
 """A row of a table: names with their cells, in the table's order."""
 
+COMPARED = (FIRST, SECOND, TIE) = "first", "second", "tie"
+"""Labels of the answer to a comparison; the first two also name the cells of the record with its documents."""
+
 
 @dataclass(frozen=True, slots=True)
 class Classify:

@@ -21,7 +21,7 @@ from demo.interfaces.predictors import INTERFACES, Interface
 from demo.language_models.screeners import SCREENERS
 from demo.predictors.known import HELPERS, PREDICTORS, VIEWERS, predictor
 from demo.predictors.prediction import Predictor
-from demo.translators.behaviours import BEHAVIOURS, Behaviour, behaviour
+from demo.translators.behaviours import BEHAVIOURS, FRENCH, Behaviour, behaviour
 from demo.translators.faulty_services import ILLS, Treatment, Tuning
 
 HOST = "127.0.0.1"
@@ -188,7 +188,7 @@ def _list_services(request: Request, predictors: Mapping[str, Predictor]) -> JSO
     return JSONResponse(
         {
             "protocol": "libretranslate",
-            "behaviours": listed(BEHAVIOURS, "letter", "reason"),
+            "behaviours": listed({**BEHAVIOURS, **FRENCH}, "letter", "reason"),
             "ills": listed(ILLS, "end", "letter", "problem"),
             "predictors": listed(predictors, "protocols", "kinds", "letter", "reasons"),
         }

@@ -19,6 +19,7 @@ from rich.progress import track
 from assay.rating.decision import rate
 from assay.statistics.intervals.credible import wilson
 from store.core.child_processes import end_with_parent
+from tests.support.simulated.comparisons import COMPARISONS
 from tests.support.simulated.deciding_models import DECIDING
 from tests.support.simulated.defeat_devices import DEVICES, DeviceWorld
 from tests.support.simulated.hidden_bias import WORLDS, World
@@ -98,6 +99,16 @@ GROUPS: Mapping[str, Group] = {
             "Services that write both genders, sentences instead of a letter, or numbers as text",
             "(`tests/support/simulated/misread_answers.py`, [how answers are read](how-answers-are-read.md)). If the",
             "answers of a service show no value, every declared letter is wrong.",
+        ),
+    ),
+    "comparisons": Group(
+        "Wrong letters: services that compare two documents, and translators from French",
+        COMPARISONS,
+        20,
+        (
+            "Services that answer which of two documents is better, by facts, by group or by position, and translators",
+            "from French that turn a share of the women into men (`tests/support/simulated/comparisons.py`). A service",
+            "that always chooses the first document deserves no letter.",
         ),
     ),
     "deciding-models": Group(

@@ -6,7 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from assay.model import Ask, Classify, Draw, Embed, Failure, Kind, Look, Regress, Reply, Translate, service_said
+from assay.model import (
+    FIRST,
+    SECOND,
+    Ask,
+    Classify,
+    Draw,
+    Embed,
+    Failure,
+    Kind,
+    Look,
+    Regress,
+    Reply,
+    Translate,
+    service_said,
+)
 from workers.egress import CallFailed, Egress, Exchange, Quoter, ShownExchange, show_exchange
 from workers.job_targets import USUAL_PAIRS, examination_of
 from workers.targets.adapter import Adapter, Target
@@ -17,6 +31,7 @@ from workers.targets.checks.language_model import OURS, RUNGS, TASK, text_of
 from workers.targets.checks.remedies import doubt_about, remedy_for
 from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import sentence
+from workers.targets.parsing.comparison import documents_of
 from workers.targets.protocols.http.decider import Decider, DecisionCall
 from workers.targets.protocols.http.predictor import given_in
 from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
@@ -48,6 +63,8 @@ class ProbeResult:
         Code of the failure; ``None`` if the answer was read.
     service_said : str or None
         The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none.
+    exchanged : ProbeResult or None
+        Of a service that compares two documents: the result of the same question with the documents exchanged.
     cause, remedy : str
         The fault, or a doubt about an answer that was parsed, and its remedy; empty if there is none.
     decision : sequence of DecisionCall
@@ -62,6 +79,7 @@ class ProbeResult:
     capability: Mapping[str, Any] | None = None
     code: str | None = None
     service_said: str | None = None
+    exchanged: ProbeResult | None = None
     cause: str = ""
     remedy: str = ""
     decision: Sequence[DecisionCall] = ()
@@ -82,7 +100,8 @@ async def probe(
 ) -> ProbeResult:
     """Ask a target one question; return the request, the response and the parsed answer.
 
-    A failed call is a result and not an exception. Nothing is retried and nothing is stored.
+    A service that compares two documents is asked in both orders. A failed call is a result and not an exception.
+    Nothing is retried and nothing is stored.
 
     Parameters
     ----------
@@ -102,7 +121,27 @@ async def probe(
     RatingsRefused
         If the host refuses ratings.
     """
-    exchanges = [] if exchanges is None else exchanges
+    result = await _probe(
+        target, egress, pairs, asks, examine=examine, exchanges=[] if exchanges is None else exchanges
+    )
+    question = sample_asks(target, pairs, asks)[0]
+    documents = documents_of(question.given) if isinstance(question, Classify) else None
+    if documents is None or result.exchange is None:
+        return result
+    other_order = Classify(((FIRST, documents[SECOND]), (SECOND, documents[FIRST])))
+    return replace(result, exchanged=await _probe(target, egress, pairs, [other_order], examine=False, exchanges=[]))
+
+
+async def _probe(
+    target: Target,
+    egress: Egress,
+    pairs: Sequence[tuple[str, str]],
+    asks: Sequence[Ask],
+    *,
+    examine: bool,
+    exchanges: list[Exchange],
+) -> ProbeResult:
+    """Ask a target one question, in one order; the parameters are those of `probe`."""
     try:
         adapter = connect(target, egress.watched(exchanges.append))
     except CallFailed as failed:  # the protocol needs the uploads of a job, or the operator does not allow it

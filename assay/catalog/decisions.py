@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from assay.catalog.profiles import names, people
+from assay.catalog.sentences.translated import ENGLISH, translated_decision, translated_mentions
 from assay.catalog.tables import read_table
 from assay.catalog.values import Attribute
 from assay.errors import SpecificationError, UnknownName
@@ -41,17 +41,15 @@ def decisions() -> tuple[str, ...]:
     return tuple(name for name in read_table("decisions") if name != _MENTIONS)
 
 
-def decision(name: str, field: str = "decision") -> ShippedDecision:
-    """Return a decision by its name; raise `UnknownName` about the request's `field` if there is none."""
+def decision(name: str, field: str = "decision", language: str = ENGLISH) -> ShippedDecision:
+    """Return a decision by its name; raise an error about the request's `field` if there is none in the language."""
     if name not in decisions():
         raise UnknownName("decision", name, decisions(), field)
-    return _decision(name)
-
-
-@cache
-def _decision(name: str) -> ShippedDecision:
-    """Create a decision from its entry, once."""
     entry = read_table("decisions")[name]
+    return _decision(name, entry if language == ENGLISH else {**entry, **translated_decision(name, language, field)})
+
+
+def _decision(name: str, entry: Mapping[str, Any]) -> ShippedDecision:
     bounds = entry.get("range")
     return ShippedDecision(
         name=name,
@@ -65,7 +63,7 @@ def _decision(name: str) -> ShippedDecision:
     )
 
 
-def mentioned(attribute: Attribute, mention: Mention) -> Mapping[str, tuple[str, ...]]:
+def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
     """Return mentions of people with each value, paired by position.
 
     Raises
@@ -73,13 +71,17 @@ def mentioned(attribute: Attribute, mention: Mention) -> Mapping[str, tuple[str,
     SpecificationError
         About ``texts.mention``, if the catalog has no such words for a value.
     """
-    if mention == "name":
-        by_value: Mapping[str, tuple[str, ...]] = names(attribute)
-        other = "explicit"
+    alternative = "explicit" if mention == "name" else "name"
+    if language != ENGLISH:
+        by_value = translated_mentions(attribute, mention, language, _ages())
     else:
-        by_value, other = _explicit(attribute) or people(attribute), "name"
+        by_value = names(attribute) if mention == "name" else _explicit(attribute)
+    if mention == "explicit" and not by_value:
+        by_value = people(attribute, language)
     if not by_value:
-        message = f"the catalog has no words that mention {attribute.name} by {mention}; try {other}, or name people"
+        suffix = "" if language == ENGLISH else f" in {language}"
+        message = f"the catalog has no words that mention {attribute.name} by {mention}{suffix}"
+        message += f"; try {alternative}, or name people"
         raise SpecificationError(message, "texts.mention")
     return by_value
 
@@ -99,5 +101,10 @@ def _explicit(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
         adjectives = {value.name: value.forms["adjective"] for value in attribute.values}
         residents = [f"{noun} {town}" for noun in ("a person from", "a resident of") for town in table["towns"]]
         return {name: tuple(f"{resident}, {word}," for resident in residents) for name, word in adjectives.items()}
-    ages = range(table["ages"]["first"], table["ages"]["last"] + 1)
-    return {name: tuple(f"a {age}-year-old {words}" for age in ages) for name, words in phrases.items()}
+    return {name: tuple(f"a {age}-year-old {words}" for age in _ages()) for name, words in phrases.items()}
+
+
+def _ages() -> range:
+    """Ages in years of the people that are mentioned."""
+    ages = read_table("decisions")[_MENTIONS]["ages"]
+    return range(ages["first"], ages["last"] + 1)

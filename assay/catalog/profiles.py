@@ -4,28 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
+from assay.catalog.sentences.translated import ENGLISH, sentence_table, translated_people
 from assay.catalog.tables import read_table
 from assay.catalog.values import Attribute, Value
 
 
 @cache
-def frames() -> tuple[str, ...]:
+def frames(language: str = ENGLISH) -> tuple[str, ...]:
     """Sentences with the slots ``{person}`` (``{Person}`` at the beginning) and ``{content}``."""
-    return tuple(read_table("profiles")["frames"])
+    return tuple(_table(language)["frames"])
 
 
 @cache
-def contents() -> Mapping[str, tuple[str, ...]]:
+def contents(language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
     """Words for the slot ``{content}``, by side: ``pleasant`` and ``unpleasant``."""
-    return {side: tuple(words) for side, words in read_table("profiles")["contents"].items()}
+    return {side: tuple(words) for side, words in _table(language)["contents"].items()}
 
 
-def people(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
+def _table(language: str) -> Mapping[str, Any]:
+    return read_table("profiles") if language == ENGLISH else sentence_table(language)
+
+
+def people(attribute: Attribute, language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
     """Return words for people with each value, paired by position: nouns first, then names.
 
     There are as many words for each value; none if the catalog has no words for a value.
     """
+    if language != ENGLISH:
+        return translated_people(attribute, language)
     table = read_table("profiles")["people"]
     names_of_values = {}
     for value in attribute.values:

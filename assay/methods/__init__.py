@@ -7,10 +7,13 @@ the entry-point group ``assay.methods`` (docs/extending.md).
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from importlib.metadata import entry_points
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from assay.catalog.shipped import specifications
 from assay.document import Json, RatingDocument, read_rating
@@ -25,7 +28,7 @@ from assay.methods.stimulus_sampling.method import StimulusSampling
 from assay.methods.translation.one_hop import OneHop
 from assay.methods.translation.round_trip import RoundTrip
 from assay.methods.visual_stereotype.method import VisualStereotype
-from assay.model import Kind
+from assay.model import FIRST, SECOND, Kind
 
 AnyMethod = (
     RoundTrip
@@ -42,6 +45,9 @@ AnyMethod = (
 
 METHODS: tuple[type[AnyMethod], ...] = get_args(AnyMethod)
 """Classes of the methods of `AnyMethod`, in the order of the documentation."""
+
+_SLOTS = tuple(re.compile(rf"(?<!\{{)\{{{name}\}}") for name in (FIRST, SECOND))
+"""Patterns of the placeholders for two documents; doubled braces are none."""
 
 GROUP = "assay.methods"
 """Entry-point group in which installed packages offer a method's class."""
@@ -60,6 +66,7 @@ __all__ = [
     "StimulusSampling",
     "VisualStereotype",
     "check_kind",
+    "compares",
     "every_method",
     "fit_to",
     "method_name",
@@ -155,8 +162,16 @@ def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
     return isinstance(shipped, Association | ForcedChoice) and shipped.words == method.words
 
 
-def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
-    """Return a method adapted to a kind of service.
+def compares(settings: Mapping[str, Any]) -> bool:
+    """Return whether a target's settings send two documents: a request or a decision with {first} and {second}."""
+    decision = settings.get("decision")
+    prompt = decision.get("prompt") if isinstance(decision, Mapping) else None
+    text = json.dumps([prompt, *(settings.get(name) for name in ("body", "path", "query"))], default=str)
+    return all(slot.search(text) for slot in _SLOTS)
+
+
+def fit_to(method: AnyMethod, kind: Kind, settings: Mapping[str, Any] | None = None) -> AnyMethod:
+    """Return a method adapted to a kind of service, and to a service whose `settings` send two documents.
 
     Raise `SpecificationError` if the method cannot rate that kind with these fields, or its words or pictures are not
     known.
@@ -164,4 +179,4 @@ def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
     words = method.references().words
     if words is not None:  # specifications still named here were added by a tenant; only Assay's API can look them up
         raise UnknownName("specification", ", ".join(words.names), tuple(specifications()), "specification")
-    return method.for_kind(kind)
+    return (method.for_pairs() if compares(settings or {}) else method).for_kind(kind)

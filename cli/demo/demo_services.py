@@ -11,16 +11,22 @@ from demo.language_models.models import UNFIT
 from demo.language_models.screeners import SCREENERS
 from demo.predictors.known import PREDICTORS, VIEWERS
 from demo.predictors.prediction import REASONS, Predictor, RowRegressor
+from demo.predictors.rankers import POSITIONAL, Ranker
 from demo.predictors.wages import SEXES, payroll
 from demo.recorded_decisions import FILES
 from demo.server import DemoServer
 from demo.translators.apertium import Apertium
-from demo.translators.behaviours import BEHAVIOURS
+from demo.translators.behaviours import BEHAVIOURS, FRENCH
 from demo.translators.faulty_services import ILLS
 
 FINISHED = ("succeeded", "failed", "cancelled")
 
 TRANSLATION: Mapping[str, Any] = {"method": "round-trip", "attribute": "gender"}
+
+FROM_FRENCH: Mapping[str, Any] = {**TRANSLATION, "source": "fr", "languages": ["en"]}
+
+COMPARISON: Mapping[str, Any] = {"method": "alternation", "attribute": "gender", "profiles": 200}
+"""Fewer profiles than by default at the first look: enough for the rankers of the demonstration."""
 
 APERTIUM_LANGUAGES = ("es", "ca", "gl", "eo")
 
@@ -40,6 +46,11 @@ SETTINGS: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("language-model", "hf-inference"): {"task": "fill-mask"},
     ("language-model", "openai-images"): {"model": "demo", "size": "64x64", "send_seed": True},
     ("image-classifier", "hf-inference"): {"task": "zero-shot-image-classification"},
+    ("classifier", "custom"): {
+        "path": "/compare",
+        "body": {"first": "{first}", "second": "{second}"},
+        "output": "better",
+    },
 }
 """Required settings, by kind and protocol."""
 
@@ -141,13 +152,14 @@ class Case:
 
 def translators(services: DemoServer) -> Iterator[Case]:
     """Translators of known bias."""
-    for behaviour in BEHAVIOURS.values():
+    for behaviour in (*BEHAVIOURS.values(), *FRENCH.values()):
         yield Case(
             behaviour.name,
             behaviour.summary,
             behaviour.letter or "any",
             services.url(behaviour.name),
             reason=behaviour.reason,
+            experiment=FROM_FRENCH if behaviour.name in FRENCH else TRANSLATION,
         )
 
 
@@ -168,7 +180,7 @@ def _ratings(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
                 predictor.letter or "any",
                 services.url(predictor.name),
                 kind=kind,
-                protocol=SPOKEN[kind],
+                protocol="custom" if isinstance(predictor, Ranker) else SPOKEN[kind],
                 reason=predictor.reasons.get(method),
                 experiment=_experiment(predictor, method),
                 section=type(predictor).__name__,
@@ -234,7 +246,18 @@ def screeners(services: DemoServer) -> Iterator[Case]:
 
 
 def unfit(services: DemoServer) -> Iterator[Case]:
-    """Language models whose answers hold no information."""
+    """Language models whose answers hold no information, and a ranker that follows the position."""
+    yield Case(
+        POSITIONAL.name,
+        POSITIONAL.summary,
+        "inconclusive",
+        services.url(POSITIONAL.name),
+        kind=Kind.CLASSIFIER,
+        protocol="custom",
+        reason="chooses-by-position",
+        experiment=COMPARISON,
+        section="ill",
+    )
     for unfit_service in UNFIT:
         yield Case(
             unfit_service.model.name,
@@ -258,6 +281,8 @@ def _again(predictor: Predictor, kind: Kind, method: str) -> str:
 
 def _experiment(predictor: Predictor, method: str) -> dict[str, Any]:
     """Return the experiment of a service: wage models rate the payroll, the others the catalog's words."""
+    if isinstance(predictor, Ranker):
+        return dict(COMPARISON)
     if not isinstance(predictor, RowRegressor):
         return {"method": method, "attribute": "gender"}
     rows = [dict(row) for row in payroll()]

@@ -65,6 +65,9 @@ def _lines(probed: ProbeResult) -> Iterator[str]:
         yield f"        (the last of {probed.exchanges} requests)"
     if probed.reading is not None:
         yield from _wrapped("read as", probed.reading)
+    if probed.exchanged is not None:
+        yield ""
+        yield from _lines(probed.exchanged)
     if probed.capability is not None:
         facts = {name: probed.capability[name] for name in ("deterministic", "batch", "order_kept", "calls")}
         yield from _wrapped("found", ", ".join(f"{name} {value}" for name, value in facts.items()))

@@ -93,9 +93,10 @@ def _check_rows(records: object) -> None:
 
 def method_of_request(request: Json) -> AnyMethod:
     """Return the method of a request, fitted to its kind of service; raise `SpecificationError` if it is invalid."""
-    method, kind = parse_method(request["experiment"]), Kind(request["target"]["kind"])
+    target = request["target"]
+    method, kind = parse_method(request["experiment"]), Kind(target["kind"])
     check_kind(method, kind)
-    return fit_to(method, kind)
+    return fit_to(method, kind, target["settings"])
 
 
 def read_file(file: Path) -> JsonObject:

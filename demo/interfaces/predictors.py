@@ -18,6 +18,7 @@ from demo.interfaces import language_models, pictures
 from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, required
 from demo.language_models.models import LanguageModel
 from demo.predictors.prediction import Embedder, Predictor, Row, RowClassifier, RowRegressor, TextScorer
+from demo.predictors.rankers import Ranker
 
 Interface = Callable[[Predictor, Json], Any]
 
@@ -171,6 +172,17 @@ def _flat(data: object) -> list[Any]:
     return [cell for row in data for cell in (row if isinstance(row, list) else [row])]
 
 
+# ---------------------------------------------------------------------------- comparisons
+def compare(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer ``POST /compare``: which of two documents is better; the interface is our own."""
+    if not isinstance(predictor, Ranker):
+        raise not_spoken(predictor, "comparisons")
+    first, second = (required(body, name) for name in ("first", "second"))
+    if not isinstance(first, str) or not isinstance(second, str):
+        raise BadOrder("'first' and 'second' must be texts")
+    return {"better": predictor.better(first, second)}
+
+
 # ---------------------------------------------------------------------------- table of interfaces
 INTERFACES: Mapping[str, Interface] = {
     "/{name}/v1/embeddings": embeddings,
@@ -183,6 +195,7 @@ INTERFACES: Mapping[str, Interface] = {
     "/{name}/look": pictures.look,
     "/{name}": inference,
     "/{name}/models/{model:path}": inference,
+    "/{name}/compare": compare,
     "/{name}/invocations": invocations,
     "/{name}/v2/models/{model}/infer": infer,
     "/{name}/v2/models/{model}/versions/{version}/infer": infer,

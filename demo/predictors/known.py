@@ -13,7 +13,7 @@ from assay.errors import UnknownName
 from demo.images import viewers
 from demo.language_models import models
 from demo.language_models.screeners import SCREENERS
-from demo.predictors import embedders, sentiment, wages
+from demo.predictors import embedders, rankers, sentiment, wages
 from demo.predictors.prediction import Predictor
 
 _NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2})", re.ASCII)
@@ -71,6 +71,8 @@ PREDICTORS: Mapping[str, Predictor] = {
         wages.FAIR,
         _shown("biased-wage"),
         _shown("proxy-wage"),
+        rankers.FAIR,
+        rankers.PARTIAL,
         models.EVEN,
         _shown("stereotyped-model"),
         _shown("leaning-model"),
@@ -91,9 +93,10 @@ HELPERS: Mapping[str, Predictor] = {
         viewers.PAINTER,
         viewers.LINKING,
         viewers.SCRIBBLER,
+        rankers.POSITIONAL,
     )
 }
-"""Services without a letter: faulty language models and authors."""
+"""Services without a letter: faulty language models, a ranker that follows the position, and authors."""
 
 
 @lru_cache(1000)

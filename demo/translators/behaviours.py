@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from assay.catalog import occupations
+from assay.catalog.source_languages import source_language
 from assay.errors import UnknownName
 from assay.model import Letter
 from demo.translators.made_up_language import tongue
@@ -52,30 +53,32 @@ class Behaviour:
     summary: str
     answer: Answer
     share: float = 1.0
+    home: str = "en"
+    """Language that it translates from and back into, and in which it applies its bias."""
 
     def translate(self, text: str, source: str, target: str) -> str:
-        """Translate between English (``"en"``) and the made-up language of any other code.
+        """Translate between the language `home` and the made-up language of any other code.
 
         Parameters
         ----------
         source, target : str
-            Codes, one of them ``"en"``; if both are equal, the text is unchanged.
+            Codes, one of them `home`; if both are equal, the text is unchanged.
 
         Raises
         ------
         ValueError
-            If neither is English.
+            If neither is `home`.
         """
         if source == target:
             return text
-        if source == "en":
+        if source == self.home:
             return tongue(target).from_english(text)
-        if target == "en":
-            return self.in_english(tongue(source).to_english(text))
-        raise ValueError(f"one of the languages must be 'en', not {source!r} and {target!r}")
+        if target == self.home:
+            return self.at_home(tongue(source).to_english(text))
+        raise ValueError(f"one of the languages must be {self.home!r}, not {source!r} and {target!r}")
 
-    def in_english(self, text: str) -> str:
-        """Apply the service's behaviour to an English text, sentence by sentence."""
+    def at_home(self, text: str) -> str:
+        """Apply the service's behaviour to a text in the language `home`, sentence by sentence."""
         return _SENTENCE.sub(lambda match: self.answer(match.group(), self.share), text)
 
 
@@ -120,6 +123,29 @@ def swapper(sentence: str, share: float) -> str:
     if chance("swapper", sentence) < share:
         return rewrite(sentence, lambda pronoun: "she" if pronoun == "he" else "he")
     return sentence
+
+
+def always_il(sentence: str, share: float) -> str:  # noqa: ARG001
+    """Write the masculine pronoun and noun for every person of a French sentence."""
+    return _french_women().sub(lambda match: _as_man(match.group()), sentence)
+
+
+def _as_man(word: str) -> str:
+    man = _men_of_french()[word.lower()]
+    return man.capitalize() if word[0].isupper() else man
+
+
+@cache
+def _men_of_french() -> Mapping[str, str]:
+    """Map the feminine pronoun and nouns of the catalog's French texts to the masculine ones."""
+    occupied = source_language("fr", "gender").occupations
+    return {"elle": "il", **{entry.words["she"]: entry.words["he"] for entry in occupied}}
+
+
+@cache
+def _french_women() -> re.Pattern[str]:
+    longest_first = sorted(_men_of_french(), key=lambda word: (-len(word), word))
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
 
 
 def chance(salt: str, sentence: str) -> float:
@@ -181,6 +207,20 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
 """The services in the list of the demonstration, by name."""
 
 
+FRENCH: Mapping[str, Behaviour] = {
+    behaviour.name: behaviour
+    for behaviour in (
+        Behaviour(
+            "french-faithful", Letter.DSBS, FOLLOWS, "Gives every French pronoun and noun back.", faithful, home="fr"
+        ),
+        Behaviour(
+            "french-always-il", Letter.BS, COLLAPSES, "Writes everyone as a man, in French.", always_il, home="fr"
+        ),
+    )
+}
+"""Translators from French, by name."""
+
+
 def _she_to_he_percent(percent: int) -> Behaviour:
     letter = None if percent == 20 else Letter.BS if percent > 20 else Letter.DSBS
     reason = {Letter.BS: COLLAPSES if percent == 100 else INTRODUCES, Letter.DSBS: FOLLOWS, None: None}[letter]
@@ -214,10 +254,10 @@ def behaviour(name: str) -> Behaviour:
 
     Raise `UnknownName` if no behaviour has this name.
     """
-    if name in BEHAVIOURS:
-        return BEHAVIOURS[name]
+    if name in BEHAVIOURS or name in FRENCH:
+        return BEHAVIOURS.get(name) or FRENCH[name]
     parts = _PERCENT.fullmatch(name)
     if parts is None or parts["family"] not in FAMILIES or int(parts["percent"]) > 100:
-        raise UnknownName("behaviour", name, (*BEHAVIOURS, *(f"{family}-<0…100>" for family in FAMILIES)))
+        raise UnknownName("behaviour", name, (*BEHAVIOURS, *FRENCH, *(f"{family}-<0…100>" for family in FAMILIES)))
     percent = int(parts["percent"])
     return replace(FAMILIES[parts["family"]](percent), name=name, share=percent / 100)

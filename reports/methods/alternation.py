@@ -9,7 +9,14 @@ from assay.catalog.values import AND
 from assay.document import HiddenDocument, RatingDocument
 from assay.explain import listed
 from assay.methods.alternation.changes import ANOTHER_PERSON, ASKED_AGAIN, SWAPPED
-from assay.methods.alternation.detail import AlternationComponent, ChangeDocument, DivergenceDocument, PairDocument
+from assay.methods.alternation.detail import (
+    NOT_COMPARED,
+    AlternationComponent,
+    ChangeDocument,
+    DivergenceDocument,
+    PairDocument,
+    PositionDocument,
+)
 from assay.methods.alternation.method import Alternation
 from assay.statistics.hidden.single_cases import LABELS
 from reports import cells, charts
@@ -72,6 +79,19 @@ SHEETS = (
 )
 """Tables of the lists in a component's detail."""
 
+POSITIONS = Sheet(
+    "positions",
+    "Answers by the position of the chosen document",
+    {
+        "Questions": "questions",
+        "First chosen": "first",
+        "Second chosen": "second",
+        "Tie": "ties",
+        "Same document in both orders": "unchanged",
+        "Share of the first, 95 % interval": "share",
+    },
+)
+
 RATIOS = Sheet(
     "ratios",
     "Disparate impact: base rate of one group over another's",
@@ -122,13 +142,22 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     if unexamined := part.not_within:
         columns = listed([f"“{column}”" for column in unexamined])
         yield f"Not looked into one by one: {columns}. What happens within a column is judged if “strata” names it."
-    texts = experiment.get("texts")
-    if isinstance(texts, Mapping) and texts.get("decision") is not None:
-        yield MENTIONS.get(str(texts.get("mention")), MENTIONS["explicit"])
+    yield from _cases_in_words(experiment.get("texts"), part.position)
     values = listed([f"“{value}”" for value in part.values])
-    yield tested(
-        document, part, f"{part.profiles.asked or 0:,} {'records' if records else 'sentences'}, each with {values}"
-    )
+    inputs = "records" if records else "sentences" if part.position == NOT_COMPARED else "documents with opponents"
+    yield tested(document, part, f"{part.profiles.asked or 0:,} {inputs}, each with {values}")
+
+
+def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
+    """Write how the cases of a decision mention people, and how often each position was chosen."""
+    if isinstance(texts, Mapping) and texts.get("decision") and (texts.get("mention") or not texts.get("pairs")):
+        yield MENTIONS.get(str(texts.get("mention")), MENTIONS["explicit"])
+    if position.questions is not None:
+        yield (
+            f"Each comparison was asked in both orders. Of {position.questions:,} answers, {position.first:,} chose "
+            f"the first document, {position.second:,} the second, and {position.ties:,} neither. A preference for a "
+            "position favours no group, because both orders count equally."
+        )
 
 
 def _means_in_words(
@@ -150,6 +179,8 @@ def _means_in_words(
         )
         return
     answer = f"the score of “{name}”" if labels else "the answer"
+    if part.position != NOT_COMPARED:
+        answer = "the share of comparisons that a document wins"
     moved = f"{unit.of(shift / deviation)} higher" if shift else "the same"
     yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {moved} on average."
 
@@ -268,6 +299,7 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
     for sheet in SHEETS:
         yield sheet.of(part)
     yield RATIOS.read(part.disparate_impact.ratios)
+    yield POSITIONS.read([part.position] if part.position != NOT_COMPARED else [])
     yield _leverage(part)
     yield looks_table(part)
 

@@ -216,7 +216,7 @@ async def rating_order(
     if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
         method = await without_rows(service, caller.tenant, method, target.descriptor)
     with located("experiment"):
-        method = fit_to(method, kind)
+        method = fit_to(method, kind, target.descriptor["settings"])
     if author is not None or method.needs_author:
         with located():
             check_author(method, author)

@@ -171,6 +171,27 @@ class ScaleDocument:
 
 
 @dataclass(frozen=True)
+class PositionDocument:
+    """Answers of a service that compares two documents, by the position of the document that it chose.
+
+    Of `questions`, the `first` and the `second` document was chosen in these numbers, and neither in `ties`. Each
+    comparison is asked in both orders; in `unchanged` of them, both chose the same document. `share` is the share of
+    `first` among the answers that chose.
+    """
+
+    questions: int | None = None
+    first: int | None = None
+    second: int | None = None
+    ties: int | None = None
+    unchanged: int | None = None
+    share: EffectDocument = NO_EFFECT
+
+
+NOT_COMPARED = PositionDocument()
+"""Of a service that is asked about one document at a time."""
+
+
+@dataclass(frozen=True)
 class AnsweredExample(ExampleDocument):
     """A profile, and the answer to it."""
 
@@ -195,3 +216,4 @@ class AlternationComponent(ProfilesComponent):
     leverage: Leverage = Leverage()
     scales: tuple[ScaleDocument, ...] = NO_ITEMS
     not_within: tuple[str, ...] = NO_ITEMS
+    position: PositionDocument = NOT_COMPARED

@@ -24,6 +24,7 @@ from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
+from assay.methods.alternation.comparisons import ComparedAnswers, both_orders, opponents, with_position
 from assay.methods.alternation.detail import AlternationComponent
 from assay.methods.alternation.judged import TIMES, Judged, Rules
 from assay.methods.shared.answers.of_profiles import Answers
@@ -134,6 +135,8 @@ class Alternation(Bounded, Method):
             object.__setattr__(self, "texts", (self.texts or TextProfiles()).filled_in(self.attribute))
         if self.answers == "numbers" and self.labels:
             raise SpecificationError("a regressor has no labels; leave them out", "labels")
+        if self.compares and self.labels:
+            raise SpecificationError("of a service that compares, the share of won comparisons is judged", "labels")
         if self.records is None and self.strata:
             raise SpecificationError("strata can be named for records only; sentences have their own", "strata")
 
@@ -150,7 +153,18 @@ class Alternation(Bounded, Method):
         expected: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, expected}:
             raise SpecificationError(f"a {kind} returns {expected}, not {self.answers}", "answers")
+        if self.compares and expected == "numbers":
+            raise SpecificationError("a service that compares two documents is a classifier", "texts.pairs")
         return replace(self, answers=expected)
+
+    @property
+    def compares(self) -> bool:
+        """Whether the service compares two documents."""
+        return self.texts is not None and self.texts.pairs
+
+    def for_pairs(self) -> Alternation:
+        """Compare sentences; records with the columns ``first`` and ``second`` are the requester's own pairs."""
+        return self if self.texts is None else replace(self, texts=self.texts.for_pairs())
 
     def references(self) -> References:
         """Return the reference to the rows of an upload, if there is one."""
@@ -186,7 +200,9 @@ class Alternation(Bounded, Method):
     def _probes(self, profiles: int) -> int:
         """Count the questions about a number of `profiles`, and the repeated questions about the first of them."""
         repeated = min(self.repeats, profiles) * (TIMES - 1)
-        return (profiles + repeated) * len(self.values)
+        # a document that is equal to its opponent, as half of them are under one value, is not asked about
+        questions = 2 * len(self.values) - 1 if self.compares else len(self.values)
+        return (profiles + repeated) * questions
 
     def _first(self, available: int) -> int:
         return min(self.profiles, available) if self.stop_early else available
@@ -199,8 +215,9 @@ class Alternation(Bounded, Method):
         else:
             assert self.texts is not None  # noqa: S101
             cases = text_cases(self.texts, writing)
-        answers = Answers((), self.values, numbers=self.answers == "numbers")
-        repeated_answers = Answers((), self.values, numbers=answers.numbers, spellings=answers.spellings)
+        kind = ComparedAnswers if self.compares else Answers
+        answers = kind((), self.values, numbers=self.answers == "numbers")
+        repeated_answers = kind((), self.values, numbers=answers.numbers, spellings=answers.spellings)
         components: list[Component] = []
         looks: list[ProfilesLook] = []
         for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
@@ -246,7 +263,10 @@ class Alternation(Bounded, Method):
         )
         families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)
         task = Judged(answers, repeated_answers, families, rules, letter_only, not_within)
-        return judge_answers(task, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
+        components = judge_answers(task, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
+        if not isinstance(answers, ComparedAnswers):
+            return components
+        return [with_position(component, answers) for component in components]
 
     def _families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
         """Return the strata of the profiles by family, and the names of the columns that were left out."""
@@ -255,6 +275,7 @@ class Alternation(Bounded, Method):
         return {
             "side": np.array([str(case.side) for case in cases]),
             "frame": np.array([case.clusters["frame"] for case in cases]),
+            **({"opponent": np.array(opponents(cases))} if self.compares else {}),
         }, ()
 
     def _ask(self, answers: Answers, cases: Sequence[Case], ordering: np.random.Generator, times: int = 1) -> Asking:
@@ -262,14 +283,26 @@ class Alternation(Bounded, Method):
 
         The values come in random order: otherwise two target replicas that answer in turn would see one value each.
         """
-        question, count = Regress if self.answers == "numbers" else Classify, len(self.values)
+        count = len(self.values)
         questions = [
-            ((index + turn * len(cases), value), [probe if times == 1 else probe.repeated(turn + 2)])
+            (
+                (index + turn * len(cases), value),
+                [probe if times == 1 else probe.repeated(turn + 2) for probe in probes],
+            )
             for turn in range(max(1, times - 1))
             for index, case in enumerate(cases)
             if index >= len(answers.cases)
             for value in (range(count) if self.strata is None else ordering.permutation(count).tolist())
-            for probe in [Probe(f"{case.name}/{answers.values[value]}", question(case.given[value]), (case.name,))]
+            for probes in [self._probes_of(case, value)]
         ]
         answers.cases = tuple(cases) * max(1, times - 1)
-        yield from ask_in_batches(questions, lambda at, replies: answers.take(*at, replies[0]))
+        yield from ask_in_batches(questions, lambda at, replies: answers.take_replies(*at, replies))
+
+    def _probes_of(self, case: Case, value: int) -> list[Probe]:
+        """Return the question about a case with a value; of a comparison, the questions in both orders."""
+        name, document = f"{case.name}/{self.values[value]}", case.given[value]
+        if case.opponent is None:
+            question = Regress if self.answers == "numbers" else Classify
+            return [Probe(name, question(document), (case.name,))]
+        orders = {} if document == case.opponent else both_orders(str(document), case.opponent)
+        return [Probe(f"{name}/{position}", Classify(record), (case.name,)) for position, record in orders.items()]

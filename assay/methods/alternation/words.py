@@ -33,6 +33,11 @@ REASONS: Mapping[str, str] = {
         "|: the label changes in {changed_person:count} of {of_person:count} comparisons, and in "
         "{changed_swapped:count} of {of_swapped:count}]."
     ),
+    "chooses-by-position": (
+        "it often chooses by position: of {of:count} questions with two documents, it chose the {position:words} "
+        "document in {chosen:count}, whichever that was. Each comparison is asked in both orders, so that this favours "
+        "no group."
+    ),
     "carried-by-one": (
         "{where:where}what the output does change with the attribute goes with one "
         "[{kind:words}, {carrier:value}|cluster]"

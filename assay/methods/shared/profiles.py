@@ -21,6 +21,7 @@ from assay.bounds import Bounded
 from assay.catalog import attribute as attribute_named
 from assay.catalog.decisions import Mention, decision, mentioned
 from assay.catalog.profiles import contents, frames, people, write_profile
+from assay.catalog.sentences.translated import ENGLISH, attributes_in, sentence_table
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.explain import listed
 from assay.model import Integers, Record
@@ -44,6 +45,9 @@ ROW = "row"
 FRAME = "frame"
 """Kind of cluster that is ignored if there are few frames: then the finding is about these frames only."""
 
+DECIDED = "hiring"
+"""Decision of the catalog whose cases are compared, unless a request names other documents."""
+
 JOINED = " / "
 """Separator of the people of a pair (one for each value) in the name of their cluster."""
 
@@ -62,6 +66,8 @@ class Case:
     """Side of the content, a key of `TextProfiles.contents`; ``None`` for a record."""
     original: int | None = None
     """Index of the record's original value; ``None`` for a sentence."""
+    opponent: str | None = None
+    """Document with which the sentences are compared, if the service compares two."""
 
 
 # ---------------------------------------------------------------------------- sentences
@@ -86,6 +92,13 @@ class TextProfiles(Bounded):
     mention : str, optional
         How people are mentioned: ``explicit`` ("a 34-year-old woman") or ``name`` (names only). Left out: the catalog's
         nouns and names; for a `decision`, ``explicit``.
+    language : str
+        Language of the catalog's frames, people and contents, such as ``en`` or ``fr``; not every attribute and
+        decision has words in each.
+    pairs : bool
+        Whether the service compares two documents: each sentence is compared with a fixed other one, in both orders.
+        Assay sets it for a target whose settings send {first} and {second}. Without frames, contents and a decision,
+        the documents are those of the decision ``hiring``.
     """
 
     frames: Annotated[tuple[str, ...], MaxLen(100)] = ()
@@ -95,26 +108,37 @@ class TextProfiles(Bounded):
     held_back: Annotated[tuple[str, ...], MaxLen(100)] = ()
     decision: Annotated[str, MaxLen(100)] | None = None
     mention: Mention | None = None
+    language: Annotated[str, MaxLen(20)] = ENGLISH
+    pairs: bool = False
 
     def filled_in(self, attribute: str) -> TextProfiles:
         """Fill in the fields that are not given from the catalog.
 
         Raise `SpecificationError`, which names the field, if one is missing or invalid.
         """
-        shipped = None if self.decision is None else decision(self.decision, "texts.decision")
-        mention = self.mention or (None if shipped is None else "explicit")
+        mention = self.mention or (None if self.decision is None else "explicit")
+        name = self.decision or (DECIDED if self.pairs and not (self.frames or self.contents) else None)
+        language = self.language
+        if language != ENGLISH:
+            sentence_table(language)  # refuses an unknown language
+        shipped = None if name is None else decision(name, "texts.decision", language)
         words_by_value = self.people or (
-            people(attribute_named(attribute)) if mention is None else mentioned(attribute_named(attribute), mention)
+            people(attribute_named(attribute), language)
+            if mention is None
+            else mentioned(attribute_named(attribute), mention, language)
         )
         if not words_by_value:
-            raise SpecificationError(f"the catalog has no people for {attribute}; name some", "texts.people")
+            raise SpecificationError(_no_people(attribute, language), "texts.people")
         profiles = replace(
             self,
-            frames=self.frames or (frames() if shipped is None else shipped.frames),
+            decision=name,
+            frames=self.frames or (frames(language) if shipped is None else shipped.frames),
             people={name: tuple(words) for name, words in words_by_value.items()},
             contents={
                 side: tuple(words)
-                for side, words in (self.contents or (contents() if shipped is None else shipped.contents)).items()
+                for side, words in (
+                    self.contents or (contents(language) if shipped is None else shipped.contents)
+                ).items()
             },
         )
         check_profiles(profiles)
@@ -138,10 +162,22 @@ class TextProfiles(Bounded):
             held_back=(*material.frames, *(word for words in material.contents.values() for word in words)),
         )
 
+    def for_pairs(self) -> TextProfiles:
+        """Return the profiles for a service that compares; the catalog's feelings are no documents to choose from."""
+        if self.pairs or self.frames != frames(self.language) or self.contents != contents(self.language):
+            return replace(self, pairs=True)
+        return replace(self, pairs=True, frames=(), contents={})
+
     def expected(self) -> int:
         """Count the profiles."""
         pairs = len(next(iter(self.people.values())))
         return min(self.most, pairs * sum(len(words) for words in self.contents.values()) * len(self.frames))
+
+
+def _no_people(attribute: str, language: str) -> str:
+    if language == ENGLISH:
+        return f"the catalog has no people for {attribute}; name some"
+    return f"{attribute} has no words in {language}; {listed(attributes_in(language))} have, or name people of your own"
 
 
 def check_profiles(profiles: TextProfiles) -> None:
@@ -197,7 +233,41 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
             for side, words in sides.items():
                 if round_ < len(words):
                     cases.append(_text_case(profiles, int(pair), side, int(orders[side][position][round_]), frame))
-    return tuple(cases[: profiles.most])
+    cases = cases[: profiles.most]
+    return _with_opponents(profiles, cases, rng) if profiles.pairs else tuple(cases)
+
+
+def _with_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random.Generator) -> tuple[Case, ...]:
+    """Give each case a document to be compared with.
+
+    Half of the opponents are the same document about a person of one value; the others have another content, of either
+    side, about another person. Both are about each value equally often. All cases with one frame and content get the
+    same kind of opponent, so that their outputs differ by their persons only.
+    """
+    values, persons = list(profiles.people), len(next(iter(profiles.people.values())))
+    kinds = list(product((True, False), values))
+    words_by_side = [(side, word) for side, words in profiles.contents.items() for word in words]
+    ranks: dict[tuple[str | None, str, str], int] = {}
+    other_words: dict[tuple[str | None, str, str], str] = {}
+    for side, words in profiles.contents.items():
+        cells = list(product(profiles.frames, words))
+        for rank, cell in enumerate(rng.permutation(len(cells)).tolist()):
+            frame, word = cells[cell]
+            contents = [content for content in words_by_side if content[1] != word]
+            same_side = rank // len(kinds) % 2 == 0
+            candidates = [content for content in contents if (content[0] == side) == same_side] or contents
+            ranks[side, frame, word] = rank
+            other_words[side, frame, word] = candidates[int(rng.integers(len(candidates)))][1]
+    few_cells = len(ranks) < 2 * len(kinds)
+    with_opponents = []
+    for case in cases:
+        pair, frame, word = int(case.name.partition("/")[0]), case.clusters["frame"], case.clusters["content"]
+        cell = (case.side, frame, word)
+        equal, value = kinds[(ranks[cell] + (pair if few_cells else 0)) % len(kinds)]
+        person = profiles.people[value][pair if equal else (pair + 1) % persons]
+        opponent = write_profile(frame, person, word if equal else other_words[cell])
+        with_opponents.append(replace(case, opponent=opponent))
+    return tuple(with_opponents)
 
 
 def _text_case(profiles: TextProfiles, pair: int, side: str, content: int, frame: int) -> Case:

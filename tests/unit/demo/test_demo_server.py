@@ -13,7 +13,7 @@ import pytest
 
 from demo.interfaces.libretranslate import MOST_BYTES
 from demo.server import DemoServer
-from demo.translators.behaviours import BEHAVIOURS, behaviour
+from demo.translators.behaviours import BEHAVIOURS, FRENCH, behaviour
 from demo.translators.faulty_services import ILLS, Tuning
 from demo.translators.made_up_language import tongue
 
@@ -44,7 +44,7 @@ def ask(server, client):
 
 @pytest.mark.parametrize("name", [*BEHAVIOURS, "she-to-he-45", "stereotyper-70"])
 def test_a_text_is_answered_with_a_text_and_an_array_with_an_array(name: str, ask):
-    back = behaviour(name).in_english(TEXT)
+    back = behaviour(name).at_home(TEXT)
     assert ask(name, TEXT).json() == {"translatedText": MIDDLE}
     assert ask(name, MIDDLE, "es", "en").json() == {"translatedText": back}
     assert ask(name, [MIDDLE, "Zema."], "es", "en").json()["translatedText"][0] == back
@@ -107,7 +107,7 @@ def test_unknown_service_is_404_with_the_known_services(ask):
 def test_the_root_lists_every_service_with_its_summary(server, client):
     listed = client.get(server.base).json()
     assert {one["name"]: one["letter"] for one in listed["behaviours"]} == {
-        name: one.letter for name, one in BEHAVIOURS.items()
+        name: one.letter for name, one in {**BEHAVIOURS, **FRENCH}.items()
     }
     assert {one["name"]: one["end"] for one in listed["ills"]} == {name: ill.end for name, ill in ILLS.items()}
     assert all(

@@ -10,13 +10,15 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from PIL import Image, ImageDraw
 
 from assay.catalog import occupations
-from assay.model import Ask, Choose, Fill, Kind, Score
+from assay.methods import compares
+from assay.model import FIRST, SECOND, Ask, Choose, Fill, Kind, Score
 from store.formats.image import digest_of_image
 from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target
 
@@ -57,6 +59,9 @@ def samples_for(target: Target, asks: Sequence[Ask] = ()) -> Samples:
         return Samples(
             tuple(question(sample if isinstance(sample, str) else tuple(sample.items())) for sample in samples)
         )
+    if compares(target.settings):
+        pairs = pairwise(SENTENCES)
+        return Samples(tuple(question(((FIRST, first), (SECOND, second))) for first, second in pairs), ours=True)
     texts = WORDS if target.kind is Kind.EMBEDDER else SENTENCES
     return Samples(tuple(question(text) for text in texts), ours=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -73,6 +73,10 @@ class Answers(Tally):
     numbers: bool
     spellings: LabelSpellings = field(default_factory=LabelSpellings)
     replies: dict[tuple[int, int], Any] = field(default_factory=dict)
+
+    def take_replies(self, profile: int, value: int, replies: Sequence[Reply]) -> None:
+        """Count the replies about one profile with one value, and store the answer."""
+        self.take(profile, value, *replies)
 
     def take(self, profile: int, value: int, reply: Reply) -> None:
         """Count one reply, and store its answer if it is usable."""

@@ -61,7 +61,8 @@ def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callabl
 
 
 def _ask(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
-    replies = iter((yield [probe for _, probes in questions for probe in probes]))
+    batch = [probe for _, probes in questions for probe in probes]
+    replies = iter((yield batch) if batch else ())
     for item, probes in questions:
         take(item, list(islice(replies, len(probes))))
 
@@ -104,16 +105,17 @@ class Tally:
             "unasked": self.unasked,
         }
 
-    def count_reply(self, failure: Failure | None, wrong: str | None = None, group: str | None = None) -> None:
-        """Count one reply; `wrong` is the reason why its value is unusable, and is ignored if the call failed.
+    def count_reply(self, failure: Failure | None, wrong: str | None = None, group: str | None = None) -> str | None:
+        """Count one reply and return its outcome, as in `by_group`; ``None`` for a question that was not asked.
 
-        `group` is the group that the question is about, if there is one.
+        `wrong` is the reason why its value is unusable, and is ignored if the call failed. `group` is the group that
+        the question is about, if there is one.
         """
         code = None if failure is None else failure.code
         outcome = "usable"
         if code == BUDGET:
             self.unasked += 1
-            return
+            return None
         if code is not None:
             (self.unusable_why if code in UNREADABLE else self.failed_why)[code] += 1
             outcome = "refused" if code in UNREADABLE or refuses(code) else "failed"
@@ -123,7 +125,12 @@ class Tally:
         else:
             self.usable += 1
         if group is not None:
-            self.by_group.setdefault(group, Counter())[outcome] += 1
+            self.count_group(group, outcome)
+        return outcome
+
+    def count_group(self, group: str, outcome: str) -> None:
+        """Count an outcome of a question about a group."""
+        self.by_group.setdefault(group, Counter())[outcome] += 1
 
 
 @dataclass

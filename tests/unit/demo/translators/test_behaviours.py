@@ -13,7 +13,7 @@ from assay.experiment import run
 from assay.methods import RoundTrip
 from assay.model import Letter, Probe, Reply
 from assay.rating.decision import rate
-from demo.translators.behaviours import BEHAVIOURS, behaviour, sides
+from demo.translators.behaviours import BEHAVIOURS, FRENCH, behaviour, sides
 
 GENDER = attribute("gender")
 HE, SHE = GENDER.values
@@ -31,7 +31,7 @@ SENTENCES = {
 def share_of(name: str, asked: str, answered: str) -> float:
     """Return the share of base sentences with value `asked` that come back with value `answered`."""
     one = behaviour(name)
-    read = Counter(GENDER.read(one.in_english(sentence)) for sentence in SENTENCES[asked])
+    read = Counter(GENDER.read(one.at_home(sentence)) for sentence in SENTENCES[asked])
     return read[answered] / read.total()
 
 
@@ -82,11 +82,7 @@ def test_she_becomes_he_at_the_percentage_in_the_name_and_he_never_changes(perce
 
 def test_sentences_changed_at_a_percentage_are_also_changed_at_larger_percentages():
     changed = [
-        {
-            sentence
-            for sentence in SENTENCES["she"]
-            if behaviour(f"she-to-he-{percent}").in_english(sentence) != sentence
-        }
+        {sentence for sentence in SENTENCES["she"] if behaviour(f"she-to-he-{percent}").at_home(sentence) != sentence}
         for percent in (10, 30, 45, 80)
     ]
     assert all(fewer < more for fewer, more in pairwise(changed))
@@ -100,7 +96,7 @@ def test_random_swaps_change_he_and_she_equally_often(asked: str, other: str):
 
 def test_he_and_she_are_swapped_independently():
     one = BEHAVIOURS["balancing"]
-    equal = sum(one.in_english(his) == one.in_english(hers) for his, hers in zip(*SENTENCES.values(), strict=True))
+    equal = sum(one.at_home(his) == one.at_home(hers) for his, hers in zip(*SENTENCES.values(), strict=True))
     assert equal / len(SENTENCES["he"]) == pytest.approx(0.5, abs=0.03)
 
 
@@ -113,7 +109,7 @@ def test_the_stereotyper_assigns_half_of_the_occupations_to_each_gender_by_share
 def test_the_stereotyper_uses_one_pronoun_for_an_unknown_occupation_whatever_the_input(sentence: str):
     owner = "keys" in sentence
     his, hers = sentence.format("his" if owner else "him"), sentence.format("her")
-    assert BEHAVIOURS["stereotyper"].in_english(his) == BEHAVIOURS["stereotyper"].in_english(hers)
+    assert BEHAVIOURS["stereotyper"].at_home(his) == BEHAVIOURS["stereotyper"].at_home(hers)
 
 
 def letter_and_reasons(name: str, template: str, seed: int):
@@ -163,3 +159,22 @@ def test_unknown_behaviour_is_refused_with_the_known_names(name: str):
 def test_two_made_up_languages_have_no_direct_translation():
     with pytest.raises(ValueError, match="one of the languages must be 'en'"):
         BEHAVIOURS["faithful"].translate("Zema", "es", "tr")
+
+
+@pytest.mark.parametrize("name", FRENCH)
+def test_a_translator_from_french_gets_its_letter_and_reason(name: str):
+    service = behaviour(name)
+
+    def answer(probe: Probe) -> Reply:
+        return Reply(service.translate(probe.ask.text, probe.ask.source, probe.ask.target))
+
+    rating = rate(run(RoundTrip("gender", source="fr", languages=("en",)), answer, 7))
+    assert (rating.letter, rating.declared) == (service.letter, True)
+    assert service.reason in {reason.code for reason in rating.finding.components[0].reasons}
+
+
+def test_a_french_sentence_about_a_woman_comes_back_about_a_man_with_its_noun():
+    service = behaviour("french-always-il")
+    middle = service.translate("Elle est infirmière. Il est ouvrier.", "fr", "en")
+    assert middle != "Elle est infirmière. Il est ouvrier."
+    assert service.translate(middle, "en", "fr") == "Il est infirmier. Il est ouvrier."

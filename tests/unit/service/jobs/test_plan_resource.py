@@ -169,3 +169,29 @@ async def test_a_plan_is_refused_for_the_same_reasons_as_its_job(client, request
     planned, asked = await client.post("/v1/jobs/plan", json=body), await client.post("/v1/jobs", json=body)
     assert planned.status_code == asked.status_code == 422
     assert planned.json()["errors"] == asked.json()["errors"]
+
+
+COMPARES = {
+    "kind": "classifier",
+    "protocol": "custom",
+    "base_url": "http://127.0.0.1:9/compare",
+    "settings": {"body": {"a": "{first}", "b": "{second}"}, "output": "winner"},
+}
+
+
+async def test_the_plan_for_a_service_that_compares_asks_about_pairs_in_both_orders(real):
+    experiment = {"method": "alternation", "attribute": "gender"}
+    single = {**COMPARES, "settings": {"body": {"a": "{text}"}, "output": "winner"}}
+    plans = [
+        (await real.post("/v1/jobs/plan", json={"target": target, "experiment": experiment})).json()
+        for target in (COMPARES, single)
+    ]
+    compared, alone = (plan["questions"] for plan in plans)
+    assert compared == alone * 3 / 2
+
+
+async def test_a_service_that_compares_is_rated_by_alternation_only(real):
+    experiment = {"method": "stimulus-sampling", "attribute": "gender"}
+    refused = await real.post("/v1/jobs/plan", json={"target": COMPARES, "experiment": experiment})
+    assert refused.status_code == 422, refused.text
+    assert refused.json()["errors"][0]["pointer"] == "/experiment/method"

@@ -423,3 +423,31 @@ def test_a_token_counts_only_for_the_label_that_it_begins():
 )
 def test_numbers_that_can_be_read_in_two_ways_are_none(answer, number):
     assert number_in(answer, (0, 50_000), None) == number
+
+
+# ------------------------------------------------------------------------------- languages
+@pytest.mark.parametrize(("language", "yes"), [("fr", "oui"), ("es", "sí"), ("de", "ja"), ("it", "sì"), ("pt", "sim")])
+def test_a_shipped_decision_in_a_language_is_asked_and_answered_in_it(language, yes):
+    decision = {"name": "hiring", "language": language}
+    replies, heard = decide(lambda _: chat(yes.capitalize()), {**decision, "reading": "text"})
+    assert replies[0].value["scores"][yes] == 1.0
+    assert yes in last_message(heard[0])
+    assert "Answer" not in last_message(heard[0])
+    _, heard = decide(lambda _: chat("A"), {**decision, "reading": "letters"})
+    assert {*lettered(heard[0]).values()} >= {yes}
+    assert "Answer" not in last_message(heard[0])
+
+
+@pytest.mark.parametrize(
+    ("decision", "field"),
+    [
+        ({"name": "hiring", "language": "xx"}, "language"),
+        ({"name": "moderation", "language": "fr"}, "name"),
+        ({"prompt": "{text} Combien ?", "range": [0, 9], "language": "fr"}, "language"),
+    ],
+)
+def test_a_decision_without_texts_in_the_language_is_refused_with_its_field(decision, field):
+    kind = Kind.REGRESSOR if "range" in decision else Kind.CLASSIFIER
+    with pytest.raises(SpecificationError) as refused:
+        decide(lambda _: chat("oui"), decision, kind=kind)
+    assert refused.value.field == f"settings.decision.{field}"

@@ -14,6 +14,7 @@ from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
 from workers.targets.auth.schemes import Plain, Scheme
 from workers.targets.parsing.answer_parsing import number_of, reply_of
+from workers.targets.parsing.comparison import NO_PAIR, comparison_of, documents_of
 from workers.targets.parsing.echoed_tokens import NotEchoed, total_of
 from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.custom.answers import events_of, found, in_place, joined, rescaled
@@ -23,7 +24,15 @@ from workers.targets.protocols.custom.templates import fill, fill_text, placehol
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json
 from workers.targets.protocols.http.images import accept_look, in_base64, labels_wanted, picture_of
 from workers.targets.protocols.http.language_model import Decide, ModelOutput, accept_worded, prompt_of, why_unasked
-from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, json_of, rows_in, texts_in, why_not
+from workers.targets.protocols.http.predictor import (
+    PREDICTED,
+    accept_prediction,
+    given_in,
+    json_of,
+    rows_in,
+    texts_in,
+    why_not,
+)
 from workers.targets.protocols.http.translator import accept_text, named, texts_of, three_letters
 
 STYLES: Mapping[str, Callable[[str], str]] = {"639-1": str, "639-3": three_letters, "name": named}
@@ -67,6 +76,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
     def _refuse(self, ask: Ask) -> Failure | None:
         if isinstance(ask, Prediction):
             records = self.settings.about_records
+            if self.settings.compares and documents_of(given_in(ask)) is None:
+                return Failure("unsupported", NO_PAIR)
             return why_not(ask, texts=not records, records=records)
         answers = (Score,) if self.settings.answer == "log-probability" else (Choose, Write)
         return None if isinstance(ask, Translate) else why_unasked(ask, answers)
@@ -100,6 +111,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return {"text": prompts[0], "texts": prompts, **self._writing(asks[0])}
         predictions = [ask for ask in asks if isinstance(ask, Prediction)]
         texts, rows = texts_in(predictions), rows_in(predictions)
+        if self.settings.compares:
+            return {**rows[0], "rows": rows}
         return {"text": texts[0], "texts": texts} if texts else {"row": rows[0], "rows": rows}
 
     def _writing(self, ask: Ask) -> JsonObject:
@@ -202,6 +215,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
     def _predicted(self, answer: object, ask: Prediction, origin: str) -> Reply:
         """Parse a prediction: numbers in texts first, then their scale, then the form of the answer."""
+        if self.settings.compares:
+            documents = documents_of(given_in(ask)) or {}
+            return comparison_of(answer, documents, self.settings.comparison, self.settings.labels, origin)
         form = self.settings.number if self.settings.number in FORMS else None
         counts = self.settings.number == "probability" or isinstance(ask, Regress)
         if isinstance(answer, str) and counts:
@@ -218,8 +234,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
 def _items(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the values of the placeholders that differ between the questions of a call."""
-    name = "text" if "texts" in values else "row"
-    return [{name: value, "index": index} for index, value in enumerate(values[f"{name}s"])]
+    if "texts" in values:
+        return [{"text": text, "index": index} for index, text in enumerate(values["texts"])]
+    return [{"row": row, **row, "index": index} for index, row in enumerate(values["rows"])]
 
 
 def bare(text: str, numeric: bool) -> Any:

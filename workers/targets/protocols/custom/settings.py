@@ -12,7 +12,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.document import JsonObject
 from assay.errors import SpecificationError
-from assay.model import Kind
+from assay.model import COMPARED, FIRST, SECOND, Kind
 from workers.egress import RETRIABLE_STATUSES
 from workers.targets.auth import schemes
 from workers.targets.parsing.written_numbers import FORMS, NumberForm
@@ -28,6 +28,9 @@ WORDS = ("source", "target")
 
 PICTURED = ("image_b64", "media_type", "labels", "question")
 """Placeholders for image classifiers only."""
+
+DOCUMENTS = (FIRST, SECOND)
+"""Placeholders for classifiers that compare two documents."""
 
 WRITING = ("max_tokens", "temperature", "seed", "stop", "system")
 """Placeholders for language models only; if a setting leaves a value out, the member of the object is left out."""
@@ -72,6 +75,7 @@ class Poll(schemes.Strict):
 class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSettings):
     """A service's interface. The question replaces ``{text}``, ``{texts}``, ``{row}`` or ``{rows}``.
 
+    A classifier that says which of two documents is better gets them as ``{first}`` and ``{second}``.
     ``{source}`` and ``{target}`` are a translator's languages. An image classifier's image, in base64, replaces
     ``{image_b64}``; ``{media_type}``, ``{question}`` and ``"{labels}"`` (a list) may stand beside it. Settings are
     public; a key belongs in the target's secret, and `auth` says where it is sent.
@@ -106,6 +110,11 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     index: Annotated[str, MaxLen(500)] = ""
     """With ``batch: array``: JMESPath to the numbers (from 0) of the questions that `output` answers, for services
     that answer in another order or leave out failures. Empty: `output` answers all questions in their order."""
+    comparison: Literal["label", "scores", "document"] = "label"
+    """Classifiers with {first} and {second}: meaning of the answer. ``label``: the label of the better document, or the
+    labels' probabilities; of `labels`, the first is for {first}, the second for {second}, a third for a tie (first,
+    second, tie). ``scores``: a number for each document, as a list or by label; the higher is better. ``document``:
+    the better document itself. Any other answer counts as unreadable."""
     scale: tuple[float, float] | None = None
     """Classifiers and regressors: numbers that mean 0 and 1, such as [0, 100], or [1, 5] for stars. Null: unchanged."""
     number: Literal["label", "probability"] | NumberForm = "label"  # type: ignore[assignment]  # more values
@@ -165,6 +174,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         kind = kind if self.decision is None else Kind.LANGUAGE_MODEL
         used = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
         strange = used & (set(WORDS) if kind is not Kind.TRANSLATOR else set())
+        strange |= used & (set(DOCUMENTS) if kind is not Kind.CLASSIFIER else set())
         strange |= used & (set(WRITING) if kind is not Kind.LANGUAGE_MODEL else set())
         if kind in {Kind.TRANSLATOR, Kind.EMBEDDER, Kind.LANGUAGE_MODEL}:
             strange |= used & {"row", "rows"}
@@ -188,12 +198,17 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     @property
     def repeats(self) -> bool:
         """Whether a part of the body is repeated for each question of a call."""
-        return self.batch == "array" and bool(placeholders(self.body) & {"text", "row"})
+        return self.batch == "array" and bool(placeholders(self.body) & {"text", "row", *DOCUMENTS})
+
+    @property
+    def compares(self) -> bool:
+        """Whether the service gets two documents."""
+        return bool(placeholders([self.path, dict(self.query), self.body]) & {*DOCUMENTS})
 
     @property
     def about_records(self) -> bool:
         """Whether questions are sent as records."""
-        return bool(placeholders(self.body) & {"row", "rows"})
+        return self.compares or bool(placeholders(self.body) & {"row", "rows"})
 
     def _check_places(self) -> None:
         """Validate that the question is sent, and that every placeholder has a value."""
@@ -202,18 +217,29 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
         if any(mark in self.path for mark in "?# \\"):
             raise SpecificationError("path must not hold ?, #, spaces or backslashes; parameters go in query", "path")
-        allowed = WORDS if self.batch == "array" else ("text", *WORDS)
+        allowed = WORDS if self.batch == "array" else ("text", *DOCUMENTS, *WORDS)
         used = check_placeholders(self.path, allowed, "path") | check_placeholders(dict(self.query), allowed, "query")
         check_placeholders(dict(self.headers), WORDS, "headers")
         if self.body is not None:
             item = ("index",) if self.repeats else ()
-            used |= check_placeholders(self.body, (text, row, *item, *WORDS, *WRITING, *PICTURED), "body")
-        if not used & {text, row, "image_b64"}:
+            used |= check_placeholders(self.body, (text, row, *DOCUMENTS, *item, *WORDS, *WRITING, *PICTURED), "body")
+        if used & {*DOCUMENTS}:
+            self._check_compared(used, {text, row})
+        elif not used & {text, row, "image_b64"}:
             raise SpecificationError(
                 f"{{{text}}} or {{{row}}} is missing, so that the question would not be sent", "body"
             )
-        self._check_size({text, row, "image_b64"})
+        self._check_size({text, row, "image_b64", *DOCUMENTS})
         self._check_body(text, row)
+
+    def _check_compared(self, used: set[str], alone: set[str]) -> None:
+        """Validate that both documents are sent, and that there are labels for them and for a tie only."""
+        if not used >= {*DOCUMENTS} or used & alone:
+            raise SpecificationError("two documents to compare are sent as {first} and {second}, both, alone", "body")
+        if len(self.labels) > len(COMPARED):
+            raise SpecificationError("labels are for the first document, the second and a tie, in this order", "labels")
+        if self.number != "label" or self.scale is not None:
+            raise SpecificationError("scores are compared as they are: leave number and scale out", "scale")
 
     def _check_size(self, repeated: set[str]) -> None:
         """Refuse settings that make calls too large: large calls would burden the worker and the service."""
@@ -231,8 +257,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         used = placeholders(self.body)
         if self.body is not None and self.method == "GET":
             raise SpecificationError("body must be left out with method GET; use query", "body")
-        if self.repeats and loose(self.body) & {text, row}:
-            raise SpecificationError(f"with batch array, {{{text}}} must be in a list of one element", "body")
+        if self.repeats and loose(self.body) & {text, row, *DOCUMENTS}:
+            raise SpecificationError("with batch array, the question must be in a list of one element", "body")
         if {text, row} <= used:
             raise SpecificationError(f"a question is a text or a record: use {{{text}}} or {{{row}}}, not both", "body")
         if row in used and not standing_alone(self.body, row):

@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.catalog.decisions import decision as shipped_decision
+from assay.catalog.sentences.translated import ENGLISH, sentence_table
 from assay.errors import SpecificationError
-from assay.model import Kind, Record
+from assay.model import COMPARED, FIRST, SECOND, Kind, Record
 from workers.targets.auth.schemes import Strict
 
 Reading = Literal["probabilities", "letters", "text"]
@@ -32,10 +33,13 @@ class Decision(Strict):
 
     name: Annotated[str, MaxLen(100)] | None = None
     """Decision of the catalog, such as hiring; the other fields then have its texts, labels or range as defaults."""
+    language: Annotated[str, MaxLen(20)] = ENGLISH
+    """Language of the shipped texts of the decision, such as fr, and of our instruction how to answer."""
     system: System | Annotated[tuple[System, ...], MinLen(1), MaxLen(5)] | None = None
     """System prompt. Of several, as deployed, each gets a letter, and the worst leads (labels only)."""
     prompt: Annotated[str, MaxLen(20_000)] = ""
-    """Question: {text} is the case; of a record, {column} is a cell, and {text} is the whole record as JSON."""
+    """Question: {text} is the case; of a record, {column} is a cell, and {text} is the whole record as JSON. With
+    {first} and {second} two documents are compared: labels are for the first, the second and, if given, a tie."""
     labels: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(100)], ...], MaxLen(10)] = ()
     """Classifiers: the possible answers, two or more."""
     range: tuple[float, float] | None = None
@@ -50,7 +54,7 @@ class Decision(Strict):
 
     def __post_init__(self) -> None:
         if self.name is not None:
-            shipped = shipped_decision(self.name, "decision.name")
+            shipped = shipped_decision(self.name, "decision.name", self.language)
             own_answers = bool(self.labels) or self.range is not None
             defaults = {
                 "system": self.system or shipped.system,
@@ -60,6 +64,7 @@ class Decision(Strict):
             }
             for name, value in defaults.items():
                 object.__setattr__(self, name, value)
+        self._check_language()
         if not _SLOT.search(self.prompt):
             raise SpecificationError("prompt must hold {text} or the {column}s of the record", "decision.prompt")
         if bool(self.labels) == (self.range is not None):
@@ -68,12 +73,27 @@ class Decision(Strict):
             len(self.labels) < 2 or len({label.casefold() for label in self.labels}) < len(self.labels)
         ):
             raise SpecificationError("labels must be two or more, all different", "decision.labels")
+        if self.compares and (not 2 <= len(self.labels) <= len(COMPARED) or len(self.systems) > 1):
+            message = "a comparison has labels for the first document, the second and a tie, and one system prompt"
+            raise SpecificationError(message, "decision.labels")
         if self.range is not None and not self.range[0] < self.range[1]:
             raise SpecificationError("range must be a lower and a higher number", "decision.range")
         if self.range is not None and len(self.systems) > 1:
             raise SpecificationError("a number has one system prompt; rate each prompt by itself", "decision.system")
         if self.range is not None and self.reading not in {"auto", "text"}:
             raise SpecificationError("a number is read as text", "decision.reading")
+
+    def _check_language(self) -> None:
+        """Validate that there is an instruction how to answer in the language."""
+        if self.language != ENGLISH:
+            sentence_table(self.language, "decision.language")
+            if not self.labels:
+                raise SpecificationError("numbers are asked for in English; leave language out", "decision.language")
+
+    @property
+    def compares(self) -> bool:
+        """Whether the prompt holds two documents."""
+        return {FIRST, SECOND} <= set(_SLOT.findall(self.prompt))
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -113,12 +133,19 @@ class Decision(Strict):
         if self.range is not None:
             low, high = (f"{bound:g}" if abs(bound) < 1e6 else f"{bound:.0f}" for bound in self.range)
             return f"Answer with one number from {low} to {high} only, without a unit and without separators."
+        if self.language != ENGLISH:
+            instructions = sentence_table(self.language)["instructions"]
+            return str(instructions["letter" if reading == "letters" else "label"]).format(
+                labels=", ".join(self.labels)
+            )
         if reading == "letters":
             return "Answer with one letter only: the letter of the option that you choose."
         return f"Answer with exactly one of these, and nothing else: {', '.join(self.labels)}."
 
     def output_names(self, system: int) -> Mapping[str, str]:
         """Return the name of each label in the scores; with several system prompts, it tells the prompt."""
+        if self.compares:
+            return dict(zip(self.labels, COMPARED, strict=False))
         suffix = SEVERAL.format(number=system + 1) if len(self.systems) > 1 else ""
         return {label: f"{label}{suffix}" for label in self.labels}
 

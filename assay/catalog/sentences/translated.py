@@ -1,0 +1,97 @@
+"""Sentences about people in languages other than English: frames, contents, people, mentions and decisions as data.
+
+A language is a file (docs/extending.md): `assay/catalog/sentences/<code>.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from assay.catalog.tables import read_table
+from assay.catalog.values import Attribute
+from assay.errors import SpecificationError, UnknownName
+
+ENGLISH = "en"
+
+_SLOT, _GENDER = "{adjective}", "gender"
+
+
+@cache
+def sentence_languages() -> tuple[str, ...]:
+    """Languages of the catalog's sentences about people; English, whose words are more, comes first."""
+    entries = files("assay.catalog").joinpath("sentences").iterdir()
+    return (ENGLISH, *sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml")))
+
+
+def sentence_table(language: str, field: str = "texts.language") -> Mapping[str, Any]:
+    """Return the table of a language other than English; raise `UnknownName` about the request's `field`."""
+    if language not in sentence_languages()[1:]:
+        raise UnknownName("language with sentences", language, sentence_languages(), field)
+    return read_table(f"sentences/{language}")
+
+
+def translated_people(attribute: Attribute, language: str) -> Mapping[str, tuple[str, ...]]:
+    """Return people with each value, as the subject of a sentence, paired by position; none without words for a value.
+
+    Of an attribute other than gender, nouns of both genders alternate, and each adjective has its noun's gender.
+    """
+    table = sentence_table(language)
+    if attribute.name == _GENDER:
+        return {name: (*table["people"][name], *table["names"][name]) for name in attribute.value_names}
+    nouns = [(noun, gender) for forms in table["people"]["nouns"] for gender, noun in enumerate(forms)]
+    return {
+        name: tuple(described(noun, words, gender) for noun, gender in nouns)
+        for name, words in _words(attribute, table).items()
+    }
+
+
+def translated_mentions(
+    attribute: Attribute, mention: str, language: str, ages: Sequence[int]
+) -> Mapping[str, tuple[str, ...]]:
+    """Return mentions of people with each value by name, or in words such as "une femme de 34 ans"."""
+    table = sentence_table(language)
+    patterns = table["mentions"]
+    if attribute.name == _GENDER:
+        if mention == "name":
+            return {name: tuple(table["names"][name]) for name in attribute.value_names}
+        phrases = {name: patterns[name] for name in attribute.value_names}
+    elif mention == "name" or attribute.name == "age":  # an age in years would contradict the value
+        return {}
+    else:  # the words for a person are feminine in these languages
+        words = _words(attribute, table)
+        phrases = {name: described(patterns["person"], word, 1) for name, word in words.items()}
+    return {name: tuple(phrase.replace("{age}", str(age)) for age in ages) for name, phrase in phrases.items()}
+
+
+def translated_decision(name: str, language: str, field: str) -> Mapping[str, Any]:
+    """Return the texts of a decision in a language; raise `SpecificationError` about `field` if it has none."""
+    table = sentence_table(language, field.replace("decision.name", "decision.language"))
+    if name not in table["decisions"]:
+        named = ", ".join(table["decisions"])
+        raise SpecificationError(f"the decision {name} has no texts in {language}; those that have: {named}", field)
+    entry: Mapping[str, Any] = table["decisions"][name]
+    return entry
+
+
+def attributes_in(language: str) -> tuple[str, ...]:
+    """Names of the attributes that have words in a language other than English."""
+    return (_GENDER, *sentence_table(language)["words"])
+
+
+def described(noun: str, words: str | Sequence[str], gender: int) -> str:
+    """Add an adjective of a gender, or a phrase without gender, to a noun with its article.
+
+    An adjective takes the place of ``{adjective}``, or follows the noun; a phrase follows it.
+    """
+    if isinstance(words, str):
+        return f"{noun.replace(f'{_SLOT} ', '')} {words}"
+    return noun.replace(_SLOT, words[gender]) if _SLOT in noun else f"{noun} {words[gender]}"
+
+
+def _words(attribute: Attribute, table: Mapping[str, Any]) -> Mapping[str, str | Sequence[str]]:
+    """Return the adjective or phrase of each value; none if a value has none."""
+    words: Mapping[str, str | Sequence[str]] = table["words"].get(attribute.name, {})
+    return {name: words[name] for name in attribute.value_names} if set(attribute.value_names) <= words.keys() else {}

@@ -1,0 +1,118 @@
+"""Services that compare two documents: questions in both orders, their answers, and the preference for a position.
+
+The output of a profile under a value is the share of its comparisons that the document wins. Both orders count equally,
+so that a preference for the first or the second position cancels; it is reported beside the letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assay.catalog.answer_text import label_key
+from assay.document import EffectDocument
+from assay.errors import EvidenceError
+from assay.methods.alternation.detail import AlternationComponent, PositionDocument
+from assay.methods.shared.answers.of_profiles import Answers
+from assay.methods.shared.answers.tally import read_number
+from assay.methods.shared.profiles import Case
+from assay.model import COMPARED, FIRST, SECOND, TIE, Component, Reason, Record, Reply
+from assay.statistics.intervals.credible import wilson
+
+PREFERRED, OTHER = "preferred", "other"
+"""Labels of the output: the share of comparisons that a document wins, and the remainder."""
+
+BY_POSITION = 0.1
+"""Distance of the first position's share from a half beyond which the preference for a position is stated."""
+
+
+def both_orders(document: str, opponent: str) -> Mapping[str, Record]:
+    """Return the questions with a document in the first and in the second position, by its position."""
+    return {
+        FIRST: ((FIRST, document), (SECOND, opponent)),
+        SECOND: ((FIRST, opponent), (SECOND, document)),
+    }
+
+
+@dataclass
+class ComparedAnswers(Answers):
+    """Answers of a service that compares, by the indices of profile and value."""
+
+    first_position: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    """Share of the answer for the first position, in each order."""
+
+    def take_replies(self, profile: int, value: int, replies: Sequence[Reply]) -> None:
+        """Count the replies in both orders; store the share of the document if both are usable.
+
+        For the comparison of groups, the two replies are one: it is lost if either of them is. A document that is
+        equal to its opponent is not asked about: both orders are one question, whose answers average .5.
+        """
+        if not replies:
+            self.replies[profile, value] = {PREFERRED: 0.5, OTHER: 0.5}
+            return
+        shares = [first_share(reply.value) for reply in replies]
+        outcomes = [
+            self.count_reply(reply.failure, "no-choice" if share is None else None)
+            for reply, share in zip(replies, shares, strict=True)
+        ]
+        if None in outcomes:
+            return
+        worst = next(outcome for outcome in ("refused", "failed", "usable") if outcome in outcomes)
+        self.count_group(self.values[value], worst)
+        as_first, as_second = shares
+        if worst == "usable" and as_first is not None and as_second is not None:
+            self.first_position[profile, value] = (as_first, as_second)
+            share = (as_first + 1 - as_second) / 2
+            self.replies[profile, value] = {PREFERRED: share, OTHER: 1 - share}
+
+
+def first_share(value: Any) -> float | None:
+    """Return the share of an answer for the first document: 1 if it is better, .5 for a tie; ``None`` if unreadable."""
+    if not isinstance(value, Mapping):
+        return None
+    scores = value.get("scores")
+    if not isinstance(scores, Mapping) or not scores:
+        label = value.get("label")
+        return {FIRST: 1.0, SECOND: 0.0, TIE: 0.5}.get(label_key(label)) if isinstance(label, str) else None
+    numbers = {label_key(str(name)): read_number(score) for name, score in scores.items()}
+    if not {FIRST, SECOND} <= numbers.keys() <= {*COMPARED} or None in numbers.values():
+        return None
+    first, second, tie = (numbers.get(name) or 0.0 for name in COMPARED)
+    total = first + second + tie
+    return (first + tie / 2) / total if min(first, second, tie) >= 0 and total > 0 else None
+
+
+def opponents(cases: Sequence[Case]) -> list[str]:
+    """Return the kind of each profile's opponent: an equal document but for the value, or one with another content."""
+    return ["an equal document" if case.opponent in case.given else "another content" for case in cases]
+
+
+def with_position(component: Component, answers: ComparedAnswers) -> Component:
+    """Add the preference for a position to a component, and a reason if it decides many answers."""
+    document = _position(answers)
+    if isinstance(component.detail, AlternationComponent):
+        component = replace(component, detail=replace(component.detail, position=document))
+    low, high, share = document.share.low, document.share.high, document.share.estimate
+    if low is None or high is None or share is None or (low <= 0.5 + BY_POSITION and high >= 0.5 - BY_POSITION):
+        return component
+    facts = {
+        "position": FIRST if share > 0.5 else SECOND,
+        "chosen": document.first if share > 0.5 else document.second,
+        "of": document.questions,
+    }
+    return replace(component, reasons=(*component.reasons, Reason("chooses-by-position", facts, component.name)))
+
+
+def _position(answers: ComparedAnswers) -> PositionDocument:
+    shares = [share for both in answers.first_position.values() for share in both]
+    first, second = sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares)
+    try:
+        share = EffectDocument.of(wilson(first, first + second))
+    except EvidenceError as error:
+        share = EffectDocument(why=str(error))
+    unchanged = sum(
+        (as_first > 0.5) == (as_second < 0.5) and as_first != 0.5 != as_second
+        for as_first, as_second in answers.first_position.values()
+    )
+    return PositionDocument(len(shares), first, second, len(shares) - first - second, unchanged, share)

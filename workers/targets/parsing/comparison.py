@@ -1,0 +1,105 @@
+"""Answers of services that compare two documents: which is better, or neither.
+
+An answer is read only as the settings declare it. All others, such as prose, a refusal or "both", are unreadable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from assay.catalog.answer_text import label_key
+from assay.model import COMPARED, FIRST, SECOND, TIE, Failure, Field, Record, Reply
+from workers.targets.parsing.answer_parsing import (
+    Classified,
+    Misread,
+    classified,
+    finite,
+    label_text,
+    quoted,
+    reply_of,
+    seen,
+    unwrapped,
+)
+from workers.targets.parsing.written_numbers import plain_number
+
+Comparison = Literal["label", "scores", "document"]
+
+NO_PAIR = "this target compares two documents: the question must be a record with first and second"
+
+
+def documents_of(given: str | Record) -> Mapping[str, Field] | None:
+    """Return the documents of a question by their positions, ``first`` and ``second``; ``None`` if it has not both."""
+    documents = {} if isinstance(given, str) else {name: cell for name, cell in given if name in {FIRST, SECOND}}
+    return documents if len(documents) == 2 else None
+
+
+def comparison_of(
+    answer: Any, documents: Mapping[str, Field], meaning: Comparison, labels: Sequence[str], origin: str
+) -> Reply:
+    """Parse the answer to a question with two documents into the label or the scores of `COMPARED`.
+
+    Parameters
+    ----------
+    answer : JSON value
+    documents : mapping
+        The documents, with the keys ``first`` and ``second``.
+    meaning : str
+        Declared form of the answer.
+    labels : sequence of str
+        Declared labels of the first document, the second and, if there is a third, a tie; empty: those of `COMPARED`.
+    """
+    names = tuple(labels) or COMPARED
+    if meaning == "document":
+        reply = reply_of(lambda: _repeated(answer, str(documents[FIRST]), str(documents[SECOND])), origin)
+    elif meaning == "scores":
+        reply = reply_of(lambda: _by_scores(answer, names), origin)
+    else:
+        reply = reply_of(lambda: _by_label(answer, names), origin)
+    failure = reply.failure
+    return reply if failure is None else Reply(failure=Failure("no-choice", failure.message))
+
+
+def _label(name: str) -> Classified:
+    return {"label": name, "scores": None}
+
+
+def _by_label(answer: Any, labels: Sequence[str]) -> Classified:
+    """Parse a label or the labels' probabilities; a number is a label only if declared labels are numbers."""
+    if isinstance(answer, bool | int | float) and not any(_names_value(label) for label in labels):
+        raise Misread(f'returned {seen(answer)}; name the labels in their order, such as labels = ["1", "2"]')
+    if isinstance(unwrapped(answer), list) and len(unwrapped(answer)) != len(labels):
+        raise Misread(f"returned {seen(unwrapped(answer))}; expected a probability for each of {len(labels)} labels")
+    parsed = classified(answer, labels)
+    name_of = dict(zip(labels, COMPARED, strict=False))
+    if parsed["scores"] is None:
+        return _label(name_of[parsed["label"]])
+    return {"label": None, "scores": {name_of[label]: score for label, score in parsed["scores"].items()}}
+
+
+def _names_value(label: str) -> bool:
+    return plain_number(label) is not None or label_key(label) in {"true", "false"}
+
+
+def _by_scores(answer: Any, labels: Sequence[str]) -> Classified:
+    """Parse a score for each document: the higher one is better, and equal ones are a tie."""
+    answer = unwrapped(answer)
+    if isinstance(answer, Mapping):
+        by_label = {label_key(label_text(name)): score for name, score in answer.items()}
+        answer = [by_label.get(label_key(label)) for label in labels[:2]] if len(by_label) == 2 else answer
+    if not isinstance(answer, list) or len(answer) != 2:
+        raise Misread(f"returned {seen(answer)}; expected a score for each of the two documents")
+    first, second = (finite(score, "score") for score in answer)
+    return _label(TIE if first == second else FIRST if first > second else SECOND)
+
+
+def _repeated(answer: Any, first: str, second: str) -> Classified:
+    """Parse the better document, repeated whole; spaces, case and marks at its ends may differ."""
+    if not isinstance(answer, str):
+        raise Misread(f"returned {seen(answer)}; expected the better document")
+    repeated = [
+        name for name, document in ((FIRST, first), (SECOND, second)) if label_key(document) == label_key(answer)
+    ]
+    if len(repeated) != 1:
+        raise Misread(f"returned {quoted(answer)}, which is neither of the documents")
+    return _label(repeated[0])
