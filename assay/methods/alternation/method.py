@@ -258,6 +258,7 @@ class Alternation(Bounded, Method):
         # without hidden effects a weight is drawn for each record
         most_weights = None if self.strata is None else MOST_WEIGHTS
         decides = self.texts is not None and self.texts.decision is not None and self.answers == "labels"
+        decides = decides and not self.compares  # shares of won comparisons are no selection rates
         rules = Rules(
             self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights, impact=decides
         )

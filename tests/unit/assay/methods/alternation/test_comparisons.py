@@ -170,6 +170,10 @@ def test_a_preference_for_a_position_is_stated_with_its_counts(service, position
     assert counted.questions == counted.first + counted.second + counted.ties
 
 
+def test_shares_of_won_comparisons_are_no_selection_rates():
+    assert rated(for_men, 3).detail.disparate_impact.ratios == ()
+
+
 def test_a_service_that_calls_equal_documents_a_tie_prefers_no_position():
     component = rated(even_with_ties, 3)
     assert "chooses-by-position" not in [reason.code for reason in component.reasons]
