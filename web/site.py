@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fastapi import FastAPI
 
 from web.agency.pages import pages as agency
+from web.audits.pages import pages as audits
 from web.compare.pages import pages as compare
 from web.compose.pages import pages as compose
 from web.corpora.items import pages as corpus_items
@@ -43,6 +44,7 @@ AREAS: Sequence[Pages] = (
     corpus_items,
     specifications,
     uploads,
+    audits,
     own_words,
     own_words_testing,
     public,

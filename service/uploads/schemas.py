@@ -53,6 +53,7 @@ class UploadView(UploadLine):
 
     summary: JsonObject
     """A table: `rows`, `columns` with `name`, `type`, `missing`, `distinct` (null: more than 50) and `values` if there
-    are few (also `decimal` and `marks` of missing values where they are not the usual ones), and `notes`: how cells
-    were read where this was not literal; `encoding` and `reading`, what the sender said. An embedding: `words`, `dims`,
-    `zero_vectors`, `sample`. Trials: `rows`, `trials`, `concepts`, `levels`, `lowest`, `highest`, `subjects`."""
+    are few (also `decimal` and `marks` of missing values where they are not the usual ones), `first`, the first rows as
+    texts, and `notes`: how cells were read where this was not literal; `encoding` and `reading`, what the sender said.
+    An embedding: `words`, `dims`, `zero_vectors`, `sample`. Trials: `rows`, `trials`, `concepts`, `levels`, `lowest`,
+    `highest`, `subjects`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -39,6 +40,9 @@ MOST_VALUES = 50
 MOST_LISTED, LONGEST_LISTED = 20, 100
 """Maximum number and length in characters of values that are listed with their counts."""
 
+EXACT = 2**53
+"""Larger integers are not exact in every JSON parser."""
+
 STYLES: tuple[Decimal, ...] = ("point", "comma")
 
 
@@ -54,7 +58,8 @@ class Column:
     distinct: int | None
     """Number of different values, ``None`` for more than `MOST_VALUES`."""
     values: list[dict[str, Any]] | None
-    """``{"value", "count"}`` of each value, most frequent first, if the values are few and short."""
+    """``{"value", "count"}`` of each value, most frequent first, if the values are few and short; with ``"text"`` where
+    a request for an audit names the value by another text, such as ``1`` for 1.0."""
     decimal: Decimal = "point"
     """Decimal sign of a CSV file's numbers, ``point`` or ``comma``."""
     marks: list[str] = field(default_factory=list)
@@ -176,11 +181,13 @@ class ColumnTally:
             return Column(self.name, kind, missing, None, None, decimal or "point", marks)
         reading = {"name": self.name, "type": kind, "decimal": decimal or "point", "marks": marks}
         counts: dict[Any, int] = {}
+        texts: dict[Any, str] = {}
         for cell, count in self._counts.items():
             value = read_cell(cell, reading) if self._declared is None else cell
             if value is not None:
                 counts[value] = counts.get(value, 0) + count
-        return Column(self.name, kind, missing, len(counts), _listed(counts), decimal or "point", marks)
+                texts.setdefault(value, as_text(cell))
+        return Column(self.name, kind, missing, len(counts), _listed(counts, texts), decimal or "point", marks)
 
     def _kind(self) -> str:
         if self._declared is not None:
@@ -232,11 +239,26 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
             yield f"column {name}: signs between thousands were left out"
 
 
-def _listed(counts: dict[Any, int]) -> list[dict[str, Any]] | None:
+def _listed(counts: dict[Any, int], texts: Mapping[Any, str]) -> list[dict[str, Any]] | None:
+    """Return the values with their counts, and `texts` that name values otherwise than Python writes them."""
     if len(counts) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in counts):
         return None
     order = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
-    return [{"value": value, "count": count} for value, count in order]
+    return [
+        {"value": value, "count": count} | ({"text": texts[value]} if texts[value] != str(value) else {})
+        for value, count in order
+    ]
+
+
+def as_text(cell: Field) -> str:
+    """Return a cell as the text that a request names: blanks removed, true and false, integers without ``.0``."""
+    if isinstance(cell, str):
+        return unicodedata.normalize("NFC", cell.strip())
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
+        return str(int(cell))
+    return "" if cell is None else str(cell)
 
 
 # ---------------------------------------------------------------------------- numbers

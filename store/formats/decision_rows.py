@@ -7,7 +7,6 @@ A file is read once, row by row; of each row only the codes of its named cells a
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -19,7 +18,7 @@ from assay.document import JsonObject
 from assay.errors import UnknownName
 from assay.methods.outcomes.decision_table import DecisionTable
 from assay.model import Field, Floats, Integers
-from store.formats.columns import ColumnTally, read_cell, settle_decimals
+from store.formats.columns import ColumnTally, as_text, read_cell, settle_decimals
 from store.formats.csv_rows import MOST_ROWS, CsvRows
 from store.formats.parquet_rows import ParquetRows
 from store.formats.refusal import Unreadable, shown
@@ -160,17 +159,6 @@ class _Coding:
     def array(self) -> Integers:
         """Codes of all rows."""
         return np.frombuffer(self.codes, dtype=np.int32).astype(np.int64)
-
-
-def as_text(cell: Field) -> str:
-    """Return a cell as the text that a request names: blanks removed, true and false, integers without ``.0``."""
-    if isinstance(cell, str):
-        return unicodedata.normalize("NFC", cell.strip())
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
-        return str(int(cell))
-    return "" if cell is None else str(cell)
 
 
 def _clusters(codes: Integers) -> Integers:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO
 
 from assay.model import Field
+from store.formats.columns import EXACT
 from store.formats.csv_rows import LONGEST_CELL, MOST_ROWS, check_names, is_formula
 from store.formats.refusal import NotInstalled, Unreadable, shown
 
@@ -23,9 +24,6 @@ BATCH_ROWS = 512
 
 _ROW_LABELS = re.compile(r"__index_level_\d+__")
 """Names that pandas gives to the labels of rows."""
-
-EXACT = 2**53
-"""Larger integers are not exact in every JSON parser."""
 
 
 class ParquetRows:

@@ -9,12 +9,15 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from assay.model import Field
-from store.formats.columns import ColumnTally, Decimal, notes_of, read_cell, settle_decimals
+from store.formats.columns import ColumnTally, Decimal, as_text, notes_of, read_cell, settle_decimals
 from store.formats.csv_rows import CsvRows
 from store.formats.parquet_rows import ParquetRows
 from store.formats.refusal import Unreadable, shown
 
 PARQUET = "application/vnd.apache.parquet"
+
+FIRST_ROWS, LONGEST_FIRST = 3, 60
+"""Number of rows, and length in characters of their cells, that the summary of a table repeats."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,9 @@ def inspect(
     Returns
     -------
     dict
-        ``rows``; ``columns`` as `store.formats.columns.Column` describes them; ``notes``, sentences that say how cells
-        were read where this was not literal; and ``encoding`` of a CSV file that is not UTF-8.
+        ``rows``; ``columns`` as `store.formats.columns.Column` describes them; ``first``, the first rows as texts;
+        ``notes``, sentences that say how cells were read where this was not literal; and ``encoding`` of a CSV file
+        that is not UTF-8.
 
     Raises
     ------
@@ -60,13 +64,13 @@ def inspect(
     if media_type == PARQUET:
         parquet = ParquetRows(file)
         tallies = [ColumnTally(name, kind) for name, kind in parquet.columns.items()]
-        rows = _tally(tallies, (row for _, row in parquet))
+        rows, first = _tally(tallies, (row for _, row in parquet))
         notes = [f"the column {shown(name)} of row labels was left out" for name in parquet.left_out]
         dialect = None
     else:
         lines = CsvRows(file, encoding)
         tallies = [ColumnTally(name) for name in lines.columns]
-        rows = _tally(tallies, (row for _, row in lines))
+        rows, first = _tally(tallies, (row for _, row in lines))
         notes = list(lines.notes())
         dialect = lines.dialect
         settle_decimals(tallies, decimal, european=lines.dialect.separator == ";")
@@ -75,6 +79,7 @@ def inspect(
     columns = [tally.column() for tally in tallies]
     notes += notes_of(tallies, columns)
     summary: dict[str, Any] = {"rows": rows, "columns": [column.as_json() for column in columns], "notes": notes}
+    summary["first"] = first
     return summary | ({"encoding": dialect.encoding} if dialect and dialect.encoding != "utf-8" else {})
 
 
@@ -107,10 +112,13 @@ def read_rows(
     ]
 
 
-def _tally(tallies: Sequence[ColumnTally], rows: Iterator[Sequence[Field]]) -> int:
-    count = 0
+def _tally(tallies: Sequence[ColumnTally], rows: Iterator[Sequence[Field]]) -> tuple[int, list[list[str]]]:
+    """Count the cells of all rows; return the number of rows, and the first rows as texts."""
+    count, first = 0, []
     for row in rows:
         count += 1
+        if count <= FIRST_ROWS:
+            first.append([as_text(cell)[:LONGEST_FIRST] for cell in row])
         for tally, cell in zip(tallies, row, strict=True):
             tally.add(cell)
-    return count
+    return count, first

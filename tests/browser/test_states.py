@@ -10,8 +10,9 @@ from playwright.sync_api import Browser, expect
 from tests.browser.test_whole_site import faults_of, with_axe
 from tests.support.agency_process import Process
 
-EMPTY = ("/", "/overview", "/jobs", "/ratings", "/services", "/suites", "/schedules", "/specifications", "/corpora",
-         "/uploads", "/compare", "/compose", "/registry", "/log", "/webhooks", "/keys", "/settings")  # fmt: skip
+EMPTY = ("/", "/overview", "/jobs", "/ratings", "/services", "/suites", "/schedules", "/specifications",
+         "/corpora", "/audits", "/uploads", "/compare", "/compose", "/registry", "/log", "/webhooks", "/keys",
+         "/settings")  # fmt: skip
 REFUSED = {"/nowhere": 404, "/registry?kind=nonsense": 422, "/ratings/rat_0": 404, "/jobs?cursor=nonsense": 422}
 
 

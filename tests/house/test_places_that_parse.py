@@ -70,6 +70,7 @@ BOUNDS = {
     "service/ratings/routes.py get_thumbnail": OWN,
     "service/uploads/service.py _written": "to a file of ASSAY_MAX_UPLOAD_BYTES, after scope, rate and place",
     "service/webhooks/routes.py _with_secret": OWN,
+    "web/audits/pages.py _choice": FORM,
     "web/compare/sentences.py JoinedQuestion.words": f"{TARGET}; at most MOST_WORDS words",
     "web/frame/api.py Answer.document": OWN,
     "web/frame/assets.py asset_named": OWN,

@@ -106,6 +106,7 @@ NAVIGATION: tuple[tuple[str, tuple[Link, ...]], ...] = (
             Link("Ratings", "/ratings"),
             Link("Services", "/services"),
             Link("Own words", "/own-words"),
+            Link("Audits", "/audits"),
             Link("Suites", "/suites"),
             Link("Schedules", "/schedules"),
         ),

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.anyio
 
 POSTS = sorted((route.path, area.public) for area in AREAS for route in area.routes if "POST" in (route.methods or ()))
 WITHOUT_SCOPE = {"/sign-in", "/sign-out"}
-FILE_FORMS = ("/uploads", "/corpora/{corpus_id}/import", "/corpora/{corpus_id}/images")
+FILE_FORMS = ("/uploads", "/audits", "/corpora/{corpus_id}/import", "/corpora/{corpus_id}/images")
 ORIGIN = "http://agency.test"
 CODECS = ("punycode", "idna", "unicode_escape", "undefined", "utf-7", "latin-1", "utf-16", "raw_unicode_escape", "zip")
 CSV = b"word,label\n" + b"a,1\n" * 50
@@ -294,7 +294,7 @@ async def test_a_form_says_how_a_table_is_written_and_the_page_says_how_it_was_r
         assert (await upload(client, app, tokens.admin, fields=fields, files=files)).status_code == 303
         row, *_ = await app.state.service.database.read(_uploads, "acme")
         page = html.unescape((await client.get(f"/uploads/{row.id}")).text)
-    assert row.summary["columns"][1]["values"] == [{"value": 1.234, "count": 1}]
+    assert row.summary["columns"][1]["values"] == [{"value": 1.234, "count": 1, "text": "1,234"}]
     for note in row.summary["notes"]:
         assert note in page
 

@@ -61,7 +61,7 @@ def test_values_of_a_column_are_counted_only_if_there_are_few_different_values()
     ]
     assert few["values"] == [{"value": "x", "count": 30}, {"value": "y", "count": 30}]
     assert (many["distinct"], many["values"]) == (None, None)
-    assert numbers["values"] == [{"value": 1.0, "count": 60}]
+    assert numbers["values"] == [{"value": 1.0, "count": 60, "text": "1"}]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Audits: recorded decisions from a file to the tables of a rating."""

@@ -1,0 +1,153 @@
+"""``/audits``: send a file of decisions, say what its columns are, and read the rating's tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from starlette.responses import Response
+
+from service.http.problems import not_found
+from web.frame import Pages, Visit
+from web.uploads.pages import send_file, unreadable
+
+pages = Pages()
+
+TABLE = "table"
+
+MAX_VALUES = 20
+"""Maximum number of values of a column that can be chosen as favourable."""
+
+MAX_COMBINED = 5
+"""Maximum number of columns of groups whose pairs are compared too."""
+
+WAIT_S = 20
+"""Maximum time in seconds that the page waits for the rating, which makes no call and usually takes less."""
+
+
+@pages.get("/audits")
+async def audits(visit: Visit) -> Response:
+    """Show the form for a file, and the tables that were sent before."""
+    tables = await visit.api.get("/v1/uploads", purpose=TABLE, limit=20)
+    return visit.page("audits/file.html", tables=tables["items"])
+
+
+@pages.post("/audits", "jobs:write", with_file=True, form_page=audits)
+async def send_decisions(visit: Visit) -> Response:
+    """Store the file, and show what was recognised in it."""
+    upload = await send_file(visit, TABLE)
+    return visit.redirect(f"/audits/{upload['id']}")
+
+
+@pages.get("/audits/{upload_id}")
+async def columns(visit: Visit) -> Response:
+    """Show the columns, their values and the first rows, and ask what the columns are."""
+    upload = await _table(visit)
+    described = upload["summary"]["columns"]
+    return visit.page(
+        "audits/columns.html",
+        upload=upload,
+        columns=described,
+        outcomes=[*_outcomes(described)],
+        groups=[column for column in described if (column.get("distinct") or 0) > 1],
+        numbers=[(column["name"],) * 2 for column in described if column["type"] in {"integer", "number"}],
+        all_names=[(column["name"],) * 2 for column in described],
+        marks=sorted({mark for column in described for mark in column.get("marks", ())}),
+        tool=upload["name"].rpartition(".")[0] or upload["name"],
+        chosen={name: visit.form.getlist(name) for name in ("by", "strata")},
+    )
+
+
+@pages.post("/audits/{upload_id}", "jobs:write", form_page=columns)
+async def audit(visit: Visit) -> Response:
+    """Request the rating; show it, or its job if it takes longer. The same request again has the same rating."""
+    upload = await _table(visit)
+    body = {
+        "target": {
+            "name": visit.typed.get("tool", "").strip() or upload["name"],
+            "kind": "decision-tool",
+            "protocol": "uploaded",
+            "settings": {"upload": upload["digest"]},
+        },
+        "experiment": experiment(visit),
+        "max_age_s": None,
+    }
+    job = await visit.api.post("/v1/jobs", body, Prefer=f"wait={WAIT_S}")
+    rating = job.get("rating")
+    return visit.redirect(f"/ratings/{rating['id']}" if rating else f"/jobs/{job['id']}")
+
+
+async def _table(visit: Visit) -> dict[str, Any]:
+    """Read the upload in the path of a page; raise ``not-found`` if it is no table."""
+    upload_id = visit.path("upload_id")
+    upload: dict[str, Any] = await visit.api.get(f"/v1/uploads/{upload_id}")
+    if upload["purpose"] != TABLE:
+        raise not_found("table", upload_id)
+    return upload
+
+
+def value_text(entry: Mapping[str, Any]) -> str:
+    """Return a listed value of a column as a request names it."""
+    return str(entry.get("text", entry["value"]))
+
+
+def _outcomes(described: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield each value that can be favourable: its form value, and ``column = value``."""
+    for column in described:
+        texts = [value_text(entry) for entry in column.get("values") or ()]
+        if 1 < len(texts) <= MAX_VALUES:
+            yield from ((json.dumps([column["name"], text]), f"{column['name']} = {text}") for text in texts)
+
+
+def experiment(visit: Visit) -> dict[str, Any]:
+    """Return the experiment that a form describes.
+
+    Raises
+    ------
+    Refused
+        If the form names no groups, or neither a decision nor a score.
+    """
+    typed, by = visit.typed, list(dict.fromkeys(visit.form.getlist("by")))
+    decision, favourable = _choice(typed.get("outcome", ""), "outcome")
+    truth, proved_right = _choice(typed.get("truth", ""), "truth")
+    if not by:
+        raise unreadable("by", "choose at least one column of groups, such as sex")
+    if not decision and not typed.get("score"):
+        raise unreadable("outcome", "choose the value that is favourable to a person, or a column of scores")
+    if typed.get("combine") and len(by) > MAX_COMBINED:
+        raise unreadable("combine", f"combinations of {len(by)} columns are too many: choose at most {MAX_COMBINED}")
+    named = {"decision": decision, "favourable": favourable, "truth": truth, "truth_favourable": proved_right}
+    named |= {name: typed.get(name, "").strip() for name in ("score", "cluster", "weight", "period")}
+    lists = {
+        "by": by,
+        "strata": list(dict.fromkeys(visit.form.getlist("strata"))),
+        "intersections": [list(pair) for pair in combinations(by, 2)] if typed.get("combine") else [],
+        "exclusions": [*_exclusions(typed.get("exclusions", ""))],
+    }
+    lists |= {name: _lines(typed.get(name, "")) for name in ("unfavourable", "truth_unfavourable", "unknown")}
+    return {"method": "outcomes", **{name: value for name, value in {**named, **lists}.items() if value}}
+
+
+def _choice(value: str, field: str) -> tuple[str, str]:
+    """Read the form value of a column and one of its values; two empty texts if nothing was chosen."""
+    try:
+        column, chosen = json.loads(value) if value else ("", "")
+    except (TypeError, ValueError):
+        raise unreadable(field, "choose a value from the list") from None
+    return str(column), str(chosen)
+
+
+def _lines(text: str) -> list[str]:
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+
+
+def _exclusions(text: str) -> Iterator[dict[str, str]]:
+    """Read excluded groups, one in a line: ``column = group: reason``."""
+    for line in _lines(text):
+        column, _, rest = line.partition("=")
+        group, _, reason = rest.partition(":")
+        if not group.strip() or not reason.strip():
+            raise unreadable("exclusions", f"write an excluded group as “column = group: reason”, not “{line[:80]}”")
+        yield {"by": column.strip(), "group": group.strip(), "why": reason.strip()}
