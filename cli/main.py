@@ -199,6 +199,7 @@ def verify(
     ] = None,
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file that is not UTF-8.")] = None,
     decimal: Annotated[str | None, typer.Option(help="Sign before decimals in a CSV file: point or comma.")] = None,
+    sheet: Annotated[str | None, typer.Option(help="Sheet of an xlsx file. [default: the only one with cells]")] = None,
     witness: Annotated[
         list[str] | None, typer.Option(help="Key of a witness that you trust, NAME+ID+KEY. Repeatable.")
     ] = None,
@@ -220,7 +221,7 @@ def verify(
     from cli.rating.verify_log import LogRules
 
     log = LogRules.read(witness or [], witnesses, checkpoint, proof)
-    decisions = None if recorded is None else RecordedFile(recorded, encoding, decimal)  # type: ignore[arg-type]
+    decisions = None if recorded is None else RecordedFile(recorded, encoding, decimal, sheet)  # type: ignore[arg-type]
     verify_file(file, keys=keys, replay=replay, log=log, recorded=decisions)
 
 

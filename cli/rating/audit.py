@@ -17,9 +17,10 @@ from cli.rating.local_job import notes
 from cli.rating.rate import OutputOptions, rate_request
 from cli.request.audited import Audited
 from cli.request.request import pairs
+from cli.request.upload import TABLES
 from store.core.columns import random_seed
 from store.core.settings import Settings
-from store.formats import CSV, PARQUET
+from store.formats import CSV
 from store.formats.decision_rows import read_decisions
 from store.ratings.experiment_json import dump_method, parse_method
 from workers.targets.protocols.uploaded import Uploaded
@@ -32,7 +33,7 @@ TOLD_ROWS = 250_000
 
 def method_of_audit(options: Audited) -> AnyMethod:
     """Return the method without the file; raise `SpecificationError` for fields that do not fit."""
-    command_options = ("file", "tool", "encoding", "decimal", "seed", "others", "intersection", "exclude")
+    command_options = ("file", "tool", "encoding", "decimal", "sheet", "seed", "others", "intersection", "exclude")
     experiment = {
         field.name: getattr(options, field.name) for field in fields(options) if field.name not in command_options
     }
@@ -50,8 +51,8 @@ def method_of_audit(options: Audited) -> AnyMethod:
 
 
 def counted_file(path: Path, columns: NamedDecisions, **reading: Any) -> dict[str, Any]:
-    """Read a file, and count its people; errors name the file. `reading` is what the user says about a CSV file."""
-    media_type = PARQUET if path.suffix.lower() == ".parquet" else CSV
+    """Read a file, and count its people; errors name the file. `reading` is what the user says about its form."""
+    media_type = TABLES.get(path.suffix.lower(), CSV)
     try:
         with path.open("rb") as content:
             return read_decisions(content, media_type, **asdict(columns), **reading, on_rows=_tell)
@@ -68,7 +69,8 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
     columns = method.references().decisions
     if columns is None:
         raise SpecificationError(f"{METHOD} has its table already; leave it out", "table")
-    counted = counted_file(options.file, columns, encoding=options.encoding, decimal=options.decimal)
+    reading = {name: getattr(options, name) for name in ("encoding", "decimal", "sheet")}
+    counted = counted_file(options.file, columns, **reading)
     table = DecisionTable.read(counted)
     for line in named_back(options, table):
         notes.print(line, markup=False, soft_wrap=True)

@@ -79,11 +79,12 @@ ANY_LOG = LogRules()
 
 @dataclass(frozen=True)
 class RecordedFile:
-    """A file of recorded decisions, with its encoding and decimal sign where they are not the usual ones."""
+    """A file of recorded decisions, with its encoding, decimal sign and sheet where they are not the usual ones."""
 
     path: Path
     encoding: str | None = None
     decimal: Literal["point", "comma"] | None = None
+    sheet: str | None = None
 
     def check(self, document: Json) -> Iterator[Check]:
         """Count the people of the file again, and compare its digest and every count with the rating."""
@@ -94,7 +95,7 @@ class RecordedFile:
         named = method.references().decisions
         if named is None:
             raise CertificateError("the rating in the file does not name the columns of its file")
-        counted = counted_file(self.path, named, encoding=self.encoding, decimal=self.decimal)
+        counted = counted_file(self.path, named, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
         digest, sealed = counted["digest"], rating.aggregation.data.digest
         changed = f"{self.path.name} has the digest {digest}, and the rated file had {sealed}"
         yield Check("file", None if digest == sealed else changed, digest)

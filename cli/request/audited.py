@@ -56,6 +56,7 @@ class Audited:
     period: Annotated[str, typer.Option(help="Dates of the data: 2026-01..2026-06.")] = ""
     encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV file that is not UTF-8.")] = None
     decimal: Annotated[str | None, typer.Option(help="Sign before decimals in a CSV file: point or comma.")] = None
+    sheet: Annotated[str | None, typer.Option(help="Sheet of an xlsx file. [default: the only one with cells]")] = None
     seed: Annotated[int | None, typer.Option(help="Seed of everything random. [default: random]", min=0)] = None
     others: Annotated[
         list[str] | None, typer.Option("--set", help="key=value of the method's other fields, as delta. Repeatable.")

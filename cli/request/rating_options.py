@@ -68,7 +68,7 @@ class RatingOptions:
     ] = None
     upload: Annotated[
         Path | None,
-        typer.Option(help="Table of records (CSV or Parquet) to ask about; of --protocol uploaded, its vectors."),
+        typer.Option(help="Table of records (CSV, xlsx or Parquet) to ask about; of --protocol uploaded, its vectors."),
     ] = None
     encoding: Annotated[
         str | None, typer.Option(help="Encoding of a CSV file of --upload that is not UTF-8, such as windows-1252.")
@@ -76,6 +76,9 @@ class RatingOptions:
     decimal: Annotated[
         Literal["point", "comma"] | None,
         typer.Option(help="Sign before decimals in a CSV file of --upload; by default the one that fits a column."),
+    ] = None
+    sheet: Annotated[
+        str | None, typer.Option(help="Sheet of an xlsx file of --upload. [default: the only one with cells]")
     ] = None
     secret: Annotated[
         str | None, typer.Option(help="The service's key; better given in the environment.", envvar=SECRET_VARIABLE)

@@ -80,7 +80,8 @@ def read_request(options: RatingOptions) -> JsonObject:
     if options.upload is not None:
         from cli.request.upload import take_upload
 
-        take_upload(options.upload, request, encoding=options.encoding, decimal=options.decimal)
+        reading = {"encoding": options.encoding, "decimal": options.decimal, "sheet": options.sheet}
+        take_upload(options.upload, request, **reading)
     _check_rows(request["experiment"].get("records"))
     return request
 

@@ -19,10 +19,13 @@ from service.uploads.service import MAX_ROWS_OF_A_JOB, UPLOADED
 from store.core.database import Connection
 from store.corpora import uploads
 from store.corpora.uploads import NewUpload
-from store.formats import CSV, NPZ, PARQUET, WORD2VEC, inspect
+from store.formats import CSV, NPZ, PARQUET, WORD2VEC, XLSX, inspect
 from store.formats.table import read_rows, sample_of
 
-MEDIA_TYPES = {".csv": CSV, ".parquet": PARQUET, ".npz": NPZ, ".vec": WORD2VEC, ".txt": WORD2VEC}
+TABLES = {".csv": CSV, ".xlsx": XLSX, ".xlsm": XLSX, ".parquet": PARQUET}
+"""Media types of tables by the suffix of a file."""
+
+MEDIA_TYPES = {**TABLES, ".npz": NPZ, ".vec": WORD2VEC, ".txt": WORD2VEC}
 """Media types by the suffix of a file."""
 
 MOST_VALUES = 50
@@ -32,7 +35,8 @@ MOST_VALUES = 50
 def take_upload(file: Path, request: dict[str, Any], **reading: str | None) -> None:
     """Put a file into a request: rows of a table into the experiment, or the digest of vectors into the target.
 
-    `reading` has the ``encoding`` and the ``decimal`` sign of a table in CSV, if the user names them.
+    `reading` has the ``encoding`` and the ``decimal`` sign of a table in CSV and the ``sheet`` of one in xlsx, if the
+    user names them.
 
     Raises
     ------
@@ -56,7 +60,7 @@ def take_upload(file: Path, request: dict[str, Any], **reading: str | None) -> N
     if (name := request["experiment"]["method"]) not in able:
         raise SpecificationError(f"{name} takes no records; use {', '.join(able)}", "upload")
     try:
-        request["experiment"]["records"] = _records(file, media_type, request, reading if media_type == CSV else {})
+        request["experiment"]["records"] = _records(file, media_type, request, {} if media_type == PARQUET else reading)
     except SpecificationError as refused:
         raise SpecificationError(f"{file.name}: {refused}", "upload") from None
 

@@ -21,7 +21,7 @@ from service.uploads.schemas import UploadForm, UploadLine, UploadQuery, UploadV
 from service.uploads.service import keep, received
 from store.corpora import uploads
 from store.corpora.uploads import StoredUpload
-from store.formats import CSV, NPZ, PURPOSES
+from store.formats import CSV, NPZ, PURPOSES, XLSX
 from store.formats.csv_dialect import encoding_named
 
 router = APIRouter(prefix=UPLOADS, tags=["uploads"], route_class=StrictRoute)
@@ -30,15 +30,19 @@ UPLOAD_LINKS = leads_to("upload_id", "getUpload", "removeUpload")
 
 FoundUpload = Annotated[StoredUpload, in_path("upload", uploads.find, Reader)]
 
-ALSO: dict[str, str] = {"application/zip": NPZ, "application/x-npz": NPZ}
+ALSO: dict[str, str] = {
+    "application/vnd.ms-excel.sheet.macroenabled.12": XLSX,
+    "application/zip": NPZ,
+    "application/x-npz": NPZ,
+}
 """Aliases of the media types of `PURPOSES`."""
 
 _TYPES = dict.fromkeys(kind for kinds, _ in PURPOSES.values() for kind in kinds)
 _BODY: JsonObject = {
     "requestBody": {
         "required": True,
-        "description": "The file itself: CSV (with a header) or Parquet for a table, npz (`words`, "
-        "`vectors`) or word2vec's text for an embedding, CSV for trials.",
+        "description": "The file itself: CSV or xlsx (with a header) or Parquet for a table, npz (`words`, "
+        "`vectors`) or word2vec's text for an embedding, CSV or xlsx for trials.",
         "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _TYPES},
     }
 }
@@ -52,7 +56,8 @@ async def send_upload(
 
     The whole file is validated before it is stored; 422 names the invalid line and column. A table in CSV has the form
     that a spreadsheet gives it: commas, semicolons or tabs, a decimal point or comma, UTF-8, UTF-16, or the `charset`
-    that `Content-Type` names. The summary's `notes` say how it was read.
+    that `Content-Type` names. Of a table in xlsx the only sheet with cells is read, or the one that `sheet` names. The
+    summary's `notes` say how it was read.
     """
     media_type = _media_type(request, form.purpose)
     reading = _reading(request, form, media_type)
@@ -81,16 +86,18 @@ async def remove_upload(upload_id: str, service: ServiceDependency, caller: Writ
 
 
 def _reading(request: Request, form: UploadForm, media_type: str) -> dict[str, str]:
-    """Return what the sender says about a table in CSV: its encoding, and the sign before decimals."""
+    """Return what the sender says about a table: encoding of CSV, sheet of xlsx, and the sign before decimals."""
     message = Message()
     message["content-type"] = request.headers.get("content-type", "")
     charset = str(message.get_param("charset", "utf-8"))
-    if form.purpose != "table" or media_type != CSV:
-        if form.decimal is not None:
-            raise SpecificationError("a decimal sign can be given for CSV only", "decimal")
-        return {}
-    encoding = encoding_named(charset)
-    return ({} if encoding == "utf-8" else {"encoding": encoding}) | ({"decimal": form.decimal} if form.decimal else {})
+    if form.decimal is not None and (form.purpose != "table" or media_type not in {CSV, XLSX}):
+        raise SpecificationError("a decimal sign can be given for a table in CSV or xlsx only", "decimal")
+    if form.sheet is not None and (form.purpose != "table" or media_type != XLSX):
+        raise SpecificationError("a sheet can be given for a table in xlsx only", "sheet")
+    reading = {"decimal": form.decimal, "sheet": form.sheet}
+    if form.purpose == "table" and media_type == CSV and (encoding := encoding_named(charset)) != "utf-8":
+        reading["encoding"] = encoding
+    return {name: value for name, value in reading.items() if value is not None}
 
 
 def _media_type(request: Request, purpose: str) -> str:

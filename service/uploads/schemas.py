@@ -25,7 +25,12 @@ class UploadForm(QueryModel):
     ]
     decimal: Annotated[
         Literal["point", "comma"] | None,
-        Field(description="Sign before the decimals of a table in CSV; by default the one by which a column fits."),
+        Field(description="Sign before decimals in the texts of a table; by default the one by which a column fits."),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        Field(min_length=1, max_length=31, description="Sheet of an xlsx file; by default the only one with cells."),
+        AfterValidator(check_name),
     ] = None
 
 
@@ -54,6 +59,7 @@ class UploadView(UploadLine):
     summary: JsonObject
     """A table: `rows`, `columns` with `name`, `type`, `missing`, `distinct` (null: more than 50) and `values` if there
     are few (also `decimal` and `marks` of missing values where they are not the usual ones), `first`, the first rows as
-    texts, and `notes`: how cells were read where this was not literal; `encoding` and `reading`, what the sender said.
+    texts, and `notes`: how cells were read where this was not literal; `encoding`, `sheet` and `reading`, what the
+    sender said.
     An embedding: `words`, `dims`, `zero_vectors`, `sample`. Trials: `rows`, `trials`, `concepts`, `levels`, `lowest`,
     `highest`, `subjects`."""

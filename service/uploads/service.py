@@ -29,7 +29,7 @@ from service.http.problems import Problem
 from store.core.errors import UploadsFull
 from store.corpora import uploads
 from store.corpora.uploads import NewUpload, StoredUpload
-from store.formats import NPZ, PARQUET
+from store.formats import NPZ, PARQUET, XLSX
 from store.formats.child import TASKS
 from store.formats.limited import READERS, run_limited
 from store.formats.table import TableRows, sample_of
@@ -44,7 +44,7 @@ UPLOADED = "uploaded"
 
 PIECE_BYTES = 1 << 20
 
-PACKED = frozenset({PARQUET, NPZ})
+PACKED = frozenset({PARQUET, NPZ, XLSX})
 """Media types of compressed files, which can unpack to more than their size."""
 
 SMALL_BYTES = 1 << 18
@@ -154,14 +154,14 @@ async def rows_of(
 async def trials_of(service: Service, tenant: str, reference: str, *, field: str = "upload") -> list[JsonObject]:
     """Read uploaded trials for a job (`store.formats.choice_rows.read_trials`)."""
     upload = await find_upload(service, tenant, reference, "trials", field=field)
-    rows: list[JsonObject] = await _with_content(service, upload, "trials")
+    rows: list[JsonObject] = await _with_content(service, upload, "trials", media_type=upload.media_type)
     return rows
 
 
 async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDecisions) -> JsonObject:
     """Count the people of an uploaded table of decisions (`store.formats.decision_rows.read_decisions`).
 
-    The table is read as its sender said, with the encoding and the decimal sign of the upload.
+    The table is read as its sender said, with the encoding, the decimal sign and the sheet of the upload.
     """
     reading = upload.summary.get("reading", {})
     arguments = {"media_type": upload.media_type, **asdict(columns), **reading}

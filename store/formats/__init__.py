@@ -13,15 +13,15 @@ from assay.document import JsonObject
 from store.formats import choice_rows, embedding, table
 from store.formats.refusal import NotInstalled, Unreadable
 
-CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
+CSV, PARQUET, XLSX = "text/csv", table.PARQUET, table.XLSX
 NPZ, WORD2VEC = "application/octet-stream", "text/plain"
 
 Inspect = Callable[..., JsonObject]
 
 PURPOSES: Mapping[str, tuple[tuple[str, ...], Inspect]] = {
-    "table": ((CSV, PARQUET), table.inspect),
+    "table": ((CSV, XLSX, PARQUET), table.inspect),
     "embedding": ((NPZ, WORD2VEC), embedding.inspect),
-    "trials": ((CSV,), choice_rows.inspect),
+    "trials": ((CSV, XLSX), choice_rows.inspect),
 }
 """Purposes of uploads, with their media types and parsers."""
 
@@ -43,4 +43,4 @@ def inspect(file: BinaryIO, purpose: str, media_type: str, **reading: str | None
     return PURPOSES[purpose][1](file, media_type, **reading)
 
 
-__all__ = ["CSV", "NPZ", "PARQUET", "PURPOSES", "WORD2VEC", "NotInstalled", "Unreadable", "inspect"]
+__all__ = ["CSV", "NPZ", "PARQUET", "PURPOSES", "WORD2VEC", "XLSX", "NotInstalled", "Unreadable", "inspect"]

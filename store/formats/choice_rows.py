@@ -1,4 +1,4 @@
-"""Trials of two-alternative forced choice (2AFC) experiments, from CSV files.
+"""Trials of two-alternative forced choice (2AFC) experiments, from CSV or xlsx files.
 
 Columns are ``concept`` and ``level``, then either the choice of one trial (``chose``: first or second; or
 ``chose_second``: 0 or 1) or counts (``chose_second`` of ``trials``), and optionally ``subject``.
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO
 
 from assay.document import JsonObject
-from store.formats.columns import NUMBER
-from store.formats.csv_rows import CsvRows
+from store.formats.columns import NUMBER, as_text
 from store.formats.refusal import Unreadable, shown
+from store.formats.table import TableFile, open_rows
 
 LONGEST_CONCEPT = 100
 FARTHEST_LEVEL = 10.0
@@ -33,7 +33,7 @@ FORMS: Mapping[frozenset[str], str] = {
 """Format of the choices, by their columns."""
 
 
-def inspect(file: BinaryIO, media_type: str) -> JsonObject:  # noqa: ARG001 - there is only one format
+def inspect(file: BinaryIO, media_type: str) -> JsonObject:
     """Validate trials and summarise them.
 
     Returns
@@ -47,7 +47,7 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:  # noqa: ARG001 - th
     Unreadable
         If the file is invalid; the error names the line and the column.
     """
-    rows, groups = _group(file)
+    rows, groups = _group(file, media_type)
     if not rows:
         raise Unreadable("the table has columns but no rows")
     levels = {level for _, _, level in groups}
@@ -63,7 +63,7 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:  # noqa: ARG001 - th
     }
 
 
-def read_trials(file: BinaryIO) -> list[JsonObject]:
+def read_trials(file: BinaryIO, media_type: str) -> list[JsonObject]:
     """Read validated trials as counts.
 
     Each entry has ``subject`` (if given), ``concept``, ``level``, ``chose_second`` and ``trials``. There is one entry
@@ -73,21 +73,21 @@ def read_trials(file: BinaryIO) -> list[JsonObject]:
     return [
         ({} if subject is None else {"subject": subject})
         | {"concept": concept, "level": level, "chose_second": chose, "trials": trials}
-        for (subject, concept, level), (chose, trials) in _group(file)[1].items()
+        for (subject, concept, level), (chose, trials) in _group(file, media_type)[1].items()
     ]
 
 
-def _group(file: BinaryIO) -> tuple[int, dict[Group, Count]]:
+def _group(file: BinaryIO, media_type: str) -> tuple[int, dict[Group, Count]]:
     groups: dict[Group, Count] = {}
     rows = 0
-    for group, (chose, trials) in _choices(CsvRows(file)):
+    for group, (chose, trials) in _choices(open_rows(file, media_type)):
         rows += 1
         before = groups.get(group, (0, 0))
         groups[group] = (before[0] + chose, before[1] + trials)
     return rows, groups
 
 
-def _choices(table: CsvRows) -> Iterator[tuple[Group, Count]]:
+def _choices(table: TableFile) -> Iterator[tuple[Group, Count]]:
     names = set(table.columns)
     if missing := {"concept", "level"} - names:
         raise Unreadable(f"the column {min(missing)!r} is missing; found: {', '.join(sorted(names))}", line=1)
@@ -99,7 +99,10 @@ def _choices(table: CsvRows) -> Iterator[tuple[Group, Count]]:
         raise Unreadable(valid + wrong, line=1)
     read = _FORMS[form]
     for line, cells in table:
-        row = dict(zip(table.columns, cells, strict=True))
+        row = {
+            name: cell if isinstance(cell, str) else as_text(cell)
+            for name, cell in zip(table.columns, cells, strict=True)
+        }
         concept, subject = row["concept"].strip(), row.get("subject")
         if not 0 < len(concept) <= LONGEST_CONCEPT:
             raise Unreadable(f"a concept must have 1 to {LONGEST_CONCEPT} characters", line=line, column="concept")

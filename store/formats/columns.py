@@ -71,9 +71,11 @@ class Column:
         return {name: value for name, value in asdict(self).items() if usual.get(name, ...) != value}
 
 
-def read_cell(cell: str, column: Mapping[str, Any]) -> Field:
-    """Convert a CSV cell to the type of its column, a summary; empty cells and marks of missing ones are ``None``."""
-    text = cell.strip()
+def read_cell(cell: Field, column: Mapping[str, Any]) -> Field:
+    """Convert a cell to the type of its column, a summary; empty cells and marks of missing ones are ``None``."""
+    if isinstance(cell, int | float) and column["type"] in {"integer", "number"}:
+        return float(cell) if column["type"] == "number" else cell
+    text = cell.strip() if isinstance(cell, str) else as_text(cell)
     if not text or text in column.get("marks", ()):
         return None
     if column["type"] not in {"integer", "number"}:
@@ -90,8 +92,8 @@ def read_cell(cell: str, column: Mapping[str, Any]) -> Field:
 class ColumnTally:
     """Accumulator of a column's summary.
 
-    `kind` is the column's type if the file declares it. Otherwise cells are strings, and the type is the narrowest that
-    fits all of them, with the decimal sign that fits.
+    `kind` is the column's type if the file declares it. Otherwise cells are strings, or numbers of a spreadsheet, and
+    the type is the narrowest that fits all of them, with the decimal sign that fits.
     """
 
     def __init__(self, name: str, kind: str | None = None) -> None:
@@ -117,14 +119,19 @@ class ColumnTally:
             return
         self._filled += 1
         if self._declared is None and self._styles:
-            self._classify(str(cell))
+            self._classify(cell)
         if self._counts is not None:
             self._counts[cell] = self._counts.get(cell, 0) + 1
             if len(self._counts) > MOST_VALUES:
                 self._counts = None
 
-    def _classify(self, cell: str) -> None:
+    def _classify(self, cell: Field) -> None:
         """Remove the decimal signs by which a cell is no number."""
+        if isinstance(cell, float):  # a number of a spreadsheet, which says nothing about the sign of those in texts
+            self._numbers = self._has_decimals = True
+            self._styles = dict.fromkeys(self._styles, False)
+            return
+        cell = str(cell)
         if INTEGER.fullmatch(cell):  # a number with either sign; this and the next case are nearly all numbers
             self._numbers = True
             return

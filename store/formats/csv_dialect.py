@@ -34,9 +34,9 @@ ENCODINGS = frozenset(
 LONGEST_ENCODING = 40
 
 SIGNATURES = {
-    b"PK\x03\x04": "a ZIP archive (a spreadsheet or npz); save it as CSV",
+    b"PK\x03\x04": "a ZIP archive (a spreadsheet or npz); send a spreadsheet as xlsx, or save it as CSV",
     b"PAR1": "Parquet; send it as application/vnd.apache.parquet",
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet; save it as CSV",
+    b"\xd0\xcf\x11\xe0": "an old or encrypted spreadsheet; save it as xlsx without a password, or as CSV",
     b"%PDF": "PDF; save the table as CSV",
     b"\x1f\x8b": "compressed; send it unpacked",
 }

@@ -20,7 +20,7 @@ LONGEST_NAME = 200
 
 
 _STARTERS = frozenset("=+-@＝＋－＠")
-_SUSPICIOUS = _STARTERS | frozenset(" \t\r")
+SUSPICIOUS = _STARTERS | frozenset(" \t\r")
 """First characters of cells that may be formulas."""
 
 _PLAIN = re.compile(r"[+\-＋－][\d\s().,/%-]*", re.ASCII)
@@ -146,7 +146,7 @@ def check_names(columns: Sequence[str]) -> None:
 def refuse_formulas(cells: Sequence[str], columns: Sequence[str], line: int) -> None:
     """Raise `Unreadable` for spreadsheet formulas, which could harm readers of an exported table."""
     for cell, name in zip(cells, columns, strict=True):
-        if cell[:1] in _SUSPICIOUS and is_formula(cell):
+        if cell[:1] in SUSPICIOUS and is_formula(cell):
             raise Unreadable(
                 f"{shown(cell)} is a spreadsheet formula; send its value, or text that does not start with =",
                 line=line,

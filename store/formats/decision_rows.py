@@ -20,10 +20,8 @@ from assay.methods.outcomes.decision_table import DecisionTable
 from assay.model import Field, Floats, Integers
 from store.formats.columns import ColumnTally, as_text, read_cell, settle_decimals
 from store.formats.csv_rows import MOST_ROWS, CsvRows
-from store.formats.parquet_rows import ParquetRows
 from store.formats.refusal import Unreadable, shown
-
-PARQUET = "application/vnd.apache.parquet"
+from store.formats.table import TableFile, open_rows
 
 MOST_VALUES = 5_000
 """Maximum number of different texts in a column of groups, decisions, truth or strata."""
@@ -44,6 +42,7 @@ def read_decisions(
     cuts: Sequence[float] = (),
     encoding: str | None = None,
     decimal: Literal["point", "comma"] | None = None,
+    sheet: str | None = None,
     on_rows: Callable[[int], None] | None = None,
 ) -> JsonObject:
     """Count the people of a file, as JSON of a `DecisionTable`.
@@ -54,8 +53,8 @@ def read_decisions(
         Columns of texts by which people are counted.
     score, cluster, weight, unknown, cuts
         As in `assay.references.NamedDecisions`.
-    encoding, decimal : str, optional
-        Encoding and decimal sign of a CSV file, where they are not the usual ones.
+    encoding, decimal, sheet : str, optional
+        As in `store.formats.table.inspect`.
     on_rows : callable, optional
         Is called with the number of rows read so far.
 
@@ -67,7 +66,7 @@ def read_decisions(
         If it cannot be read, a column has too many values, or a score or weight is no number (with the row).
     """
     digest = _digest(file)
-    rows = _open(file, media_type, encoding)
+    rows = open_rows(file, media_type, encoding, sheet)
     names = tuple(rows.columns)
     numbers = [name for name in (score, weight) if name]
     texts = list(dict.fromkeys(columns))
@@ -82,16 +81,11 @@ def read_decisions(
         wrong = np.isinf(of_rows) | ((of_rows <= 0) | np.isnan(of_rows) if name == weight else False)
         if wrong.any():
             expected = "a positive number" if name == weight else "a number"
-            _refuse(file, media_type, encoding, by_name[name], int(wrong.argmax()), expected)
-    counted = DecisionTable.counted(
-        digest,
-        {name: (by_name[name].texts[1:], by_name[name].array - 1) for name in texts},
-        values.get(score),
-        _clusters(by_name[cluster].array) if cluster else None,
-        values.get(weight),
-        cuts,
-    )
-    return asdict(counted)
+            file.seek(0)
+            _refuse(open_rows(file, media_type, encoding, sheet), by_name[name], int(wrong.argmax()), expected)
+    codes = {name: (by_name[name].texts[1:], by_name[name].array - 1) for name in texts}
+    clusters = _clusters(by_name[cluster].array) if cluster else None
+    return asdict(DecisionTable.counted(digest, codes, values.get(score), clusters, values.get(weight), cuts))
 
 
 def _check_columns(required: Sequence[str], names: Sequence[str]) -> None:
@@ -109,7 +103,7 @@ def _digest(file: BinaryIO) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _code(rows: CsvRows | ParquetRows, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> None:
+def _code(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> None:
     """Read all rows, and code the cells of the used columns."""
     count = 0
     numbered: Iterable[tuple[int, Sequence[Field]]] = rows
@@ -120,10 +114,6 @@ def _code(rows: CsvRows | ParquetRows, codings: Sequence[_Coding], on_rows: Call
             on_rows(count)
     if not count:
         raise Unreadable("the table has columns but no rows")
-
-
-def _open(file: BinaryIO, media_type: str, encoding: str | None) -> CsvRows | ParquetRows:
-    return ParquetRows(file) if media_type == PARQUET else CsvRows(file, encoding)
 
 
 class _Coding:
@@ -199,11 +189,10 @@ def _values(texts: Sequence[str], tally: ColumnTally, missing: set[str]) -> Iter
         yield float("nan") if cell is None else float(cell)
 
 
-def _refuse(file: BinaryIO, media_type: str, encoding: str | None, coding: _Coding, index: int, expected: str) -> None:
+def _refuse(rows: TableFile, coding: _Coding, index: int, expected: str) -> None:
     """Raise `Unreadable` for the first row with the text of a row (`index`) where a number is due."""
     text = coding.texts[coding.codes[index]]
-    file.seek(0)
-    for line, row in _open(file, media_type, encoding):
+    for line, row in rows:
         if as_text(row[coding.index]) == text:
             cell_text = shown(text) if text else "an empty cell"
             raise Unreadable(f"{cell_text} is not {expected}", line=line, column=coding.name)

@@ -72,6 +72,10 @@ class ParquetRows:
                 yield number, [_read(cell, read, number, name) for cell, (name, read) in cells_with_readers]
             first += batch.num_rows
 
+    def notes(self) -> Iterator[str]:
+        """Yield sentences that say what of the file was not read."""
+        yield from (f"the column {shown(name)} of row labels was left out" for name in self.left_out)
+
     def _batches(self) -> Iterator[Any]:
         batches = self._file.iter_batches(batch_size=BATCH_ROWS, columns=list(self.columns))
         while True:

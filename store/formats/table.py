@@ -1,4 +1,4 @@
-"""Tables from CSV or Parquet files."""
+"""Tables from CSV, xlsx or Parquet files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from assay.model import Field
 from store.formats.columns import ColumnTally, Decimal, as_text, notes_of, read_cell, settle_decimals
 from store.formats.csv_rows import CsvRows
 from store.formats.parquet_rows import ParquetRows
-from store.formats.refusal import Unreadable, shown
+from store.formats.refusal import Unreadable
+from store.formats.xlsx_rows import XlsxRows
 
 PARQUET = "application/vnd.apache.parquet"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 FIRST_ROWS, LONGEST_FIRST = 3, 60
 """Number of rows, and length in characters of their cells, that the summary of a table repeats."""
+
+
+TableFile = CsvRows | ParquetRows | XlsxRows
+"""An open table: `columns`, `notes`, and rows with their numbers."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,20 @@ class TableRows:
         return len(self.rows) < self.of
 
 
+def open_rows(file: BinaryIO, media_type: str, encoding: str | None = None, sheet: str | None = None) -> TableFile:
+    """Open a table at its current position; iteration yields the number and the cells of each row."""
+    if media_type == PARQUET:
+        return ParquetRows(file)
+    return XlsxRows(file, sheet) if media_type == XLSX else CsvRows(file, encoding)
+
+
 def inspect(
-    file: BinaryIO, media_type: str, *, encoding: str | None = None, decimal: Decimal | None = None
+    file: BinaryIO,
+    media_type: str,
+    *,
+    encoding: str | None = None,
+    decimal: Decimal | None = None,
+    sheet: str | None = None,
 ) -> dict[str, Any]:
     """Validate a table and summarise it.
 
@@ -43,44 +61,44 @@ def inspect(
     file : binary file
         The table, read from its current position.
     media_type : str
-        Type of the file: CSV or Parquet.
+        Type of the file: CSV, xlsx or Parquet.
     encoding : str, optional
         Encoding of a CSV file that is not UTF-8.
     decimal : {"point", "comma"}, optional
-        Decimal sign of a CSV file's numbers; by default the one that fits a column.
+        Decimal sign of numbers that are text; by default the one that fits a column.
+    sheet : str, optional
+        Name of the sheet of an xlsx file; by default the only one that has cells.
 
     Returns
     -------
     dict
         ``rows``; ``columns`` as `store.formats.columns.Column` describes them; ``first``, the first rows as texts;
-        ``notes``, sentences that say how cells were read where this was not literal; and ``encoding`` of a CSV file
-        that is not UTF-8.
+        ``notes``, sentences that say how cells were read where this was not literal; ``encoding`` of a CSV file that is
+        not UTF-8; and ``sheet`` of an xlsx file.
 
     Raises
     ------
     Unreadable
         If it is not a table, with the line and the column, or if its numbers can be read in two ways.
     """
-    if media_type == PARQUET:
-        parquet = ParquetRows(file)
-        tallies = [ColumnTally(name, kind) for name, kind in parquet.columns.items()]
-        rows, first = _tally(tallies, (row for _, row in parquet))
-        notes = [f"the column {shown(name)} of row labels was left out" for name in parquet.left_out]
-        dialect = None
-    else:
-        lines = CsvRows(file, encoding)
-        tallies = [ColumnTally(name) for name in lines.columns]
-        rows, first = _tally(tallies, (row for _, row in lines))
-        notes = list(lines.notes())
-        dialect = lines.dialect
-        settle_decimals(tallies, decimal, european=lines.dialect.separator == ";")
+    table = open_rows(file, media_type, encoding, sheet)
+    kinds = table.columns if isinstance(table, ParquetRows) else dict.fromkeys(table.columns)
+    tallies = [ColumnTally(name, kind) for name, kind in kinds.items()]
+    numbered: Iterable[tuple[int, Sequence[Field]]] = table
+    rows, first = _tally(tallies, (row for _, row in numbered))
+    if not isinstance(table, ParquetRows):
+        european = isinstance(table, CsvRows) and table.dialect.separator == ";"
+        settle_decimals(tallies, decimal, european=european)
     if not rows:
         raise Unreadable("the table has columns but no rows")
     columns = [tally.column() for tally in tallies]
-    notes += notes_of(tallies, columns)
+    notes = [*table.notes(), *notes_of(tallies, columns)]
     summary: dict[str, Any] = {"rows": rows, "columns": [column.as_json() for column in columns], "notes": notes}
     summary["first"] = first
-    return summary | ({"encoding": dialect.encoding} if dialect and dialect.encoding != "utf-8" else {})
+    if isinstance(table, XlsxRows):
+        return summary | {"sheet": table.sheet}
+    encoding = table.dialect.encoding if isinstance(table, CsvRows) else "utf-8"
+    return summary | ({"encoding": encoding} if encoding != "utf-8" else {})
 
 
 def sample_of(summary: Mapping[str, Any], size: int, rng: np.random.Generator) -> list[int] | None:
@@ -99,7 +117,7 @@ def read_rows(
     file.seek(0)
     chosen = None if sample is None else frozenset(sample)
     columns, names = summary["columns"], [str(column["name"]) for column in summary["columns"]]
-    rows = ParquetRows(file) if media_type == PARQUET else CsvRows(file, summary.get("encoding"))
+    rows = open_rows(file, media_type, summary.get("encoding"), summary.get("sheet"))
     if list(rows.columns) != names:
         raise Unreadable("the columns of this file are read differently since an update; send the file again")
     numbered: Iterable[tuple[int, Sequence[Field]]] = rows
@@ -107,7 +125,7 @@ def read_rows(
     if media_type == PARQUET:
         return [dict(zip(names, row, strict=True)) for row in selected]
     return [
-        {name: read_cell(str(cell), column) for name, cell, column in zip(names, row, columns, strict=True)}
+        {name: read_cell(cell, column) for name, cell, column in zip(names, row, columns, strict=True)}
         for row in selected
     ]
 

@@ -40,7 +40,17 @@ PARSERS = frozenset(
         *("load_pem_private_key", "load_pem_public_key", "load_der_private_key", "load_der_public_key"),
         *("load_pem_x509_certificate", "load_ssh_private_key", "load_key_and_certificates", "from_public_bytes"),
         *("import_key", "import_key_set", "validate_python", "validate_json", "validate_strings"),
-        *("reader", "DictReader", "ParquetFile", "read_table", "read_csv", "ZipFile", "Image.open", "fromisoformat"),
+        *(
+            "reader",
+            "DictReader",
+            "ParquetFile",
+            "read_table",
+            "read_csv",
+            "ZipFile",
+            "ParserCreate",
+            "Image.open",
+            "fromisoformat",
+        ),
     }
 )
 """Names of functions, or ``Class.method``, that parse; a call of another function of such a name is entered as well."""
@@ -111,6 +121,8 @@ BOUNDS = {
     "store/formats/npz.py _read_words": CHILD,
     "store/formats/npz.py _read_vectors": CHILD,
     "store/formats/parquet_rows.py ParquetRows.__init__": CHILD,
+    "store/formats/xlsx_parts.py Workbook.__init__": f"{CHILD}; parts of at most MOST_UNPACKED_BYTES",
+    "store/formats/xlsx_parts.py new_parser": f"{CHILD}; as a stream, without document types",
     "store/ratings/experiment_json.py parse_method": BODY,
     "store/security/outside_key.py is_signature": "keys that the operator chose",
     "store/security/outside_key.py SigningProgram._signature": OPERATOR,

@@ -116,9 +116,9 @@ CSV_FILES = {
     "a PDF": (text("%PDF-1.7\n"), "PDF; save the table as CSV"),
     "an xlsx file named csv": (
         lambda: archive("xl/workbook.xml"),
-        "(a spreadsheet or npz); save it as CSV",
+        "(a spreadsheet or npz); send a spreadsheet as xlsx",
     ),
-    "an old xls file": (lambda: b"\xd0\xcf\x11\xe0" + bytes(600), "an old spreadsheet; save it as CSV"),
+    "an old xls file": (lambda: b"\xd0\xcf\x11\xe0" + bytes(600), "an old or encrypted spreadsheet; save it as xlsx"),
     "a compressed file": (lambda: b"\x1f\x8b" + bytes(100), "compressed; send it unpacked"),
     "Parquet named csv": (lambda: b"PAR1" + bytes(100), "Parquet; send it as"),
     "too many columns": (text(",".join(f"c{number}" for number in range(1_001)) + "\n"), "1,001 columns"),

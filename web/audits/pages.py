@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from service.http.problems import not_found
 from web.frame import Pages, Visit
-from web.uploads.pages import send_file, unreadable
+from web.frame.sent_file import send_file, unreadable
 
 pages = Pages()
 
@@ -118,8 +118,8 @@ def experiment(visit: Visit) -> dict[str, Any]:
         raise unreadable("outcome", "choose the value that is favourable to a person, or a column of scores")
     if typed.get("combine") and len(by) > MAX_COMBINED:
         raise unreadable("combine", f"combinations of {len(by)} columns are too many: choose at most {MAX_COMBINED}")
-    named = {"decision": decision, "favourable": favourable, "truth": truth, "truth_favourable": proved_right}
-    named |= {name: typed.get(name, "").strip() for name in ("score", "cluster", "weight", "period")}
+    fields = {"decision": decision, "favourable": favourable, "truth": truth, "truth_favourable": proved_right}
+    fields |= {name: typed.get(name, "").strip() for name in ("score", "cluster", "weight", "period")}
     lists = {
         "by": by,
         "strata": list(dict.fromkeys(visit.form.getlist("strata"))),
@@ -127,7 +127,7 @@ def experiment(visit: Visit) -> dict[str, Any]:
         "exclusions": [*_exclusions(typed.get("exclusions", ""))],
     }
     lists |= {name: _lines(typed.get(name, "")) for name in ("unfavourable", "truth_unfavourable", "unknown")}
-    return {"method": "outcomes", **{name: value for name, value in {**named, **lists}.items() if value}}
+    return {"method": "outcomes", **{name: value for name, value in {**fields, **lists}.items() if value}}
 
 
 def _choice(value: str, field: str) -> tuple[str, str]:
@@ -146,8 +146,8 @@ def _lines(text: str) -> list[str]:
 def _exclusions(text: str) -> Iterator[dict[str, str]]:
     """Read excluded groups, one in a line: ``column = group: reason``."""
     for line in _lines(text):
-        column, _, rest = line.partition("=")
-        group, _, reason = rest.partition(":")
+        column, _, group_and_reason = line.partition("=")
+        group, _, reason = group_and_reason.partition(":")
         if not group.strip() or not reason.strip():
             raise unreadable("exclusions", f"write an excluded group as “column = group: reason”, not “{line[:80]}”")
         yield {"by": column.strip(), "group": group.strip(), "why": reason.strip()}

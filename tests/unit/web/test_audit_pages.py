@@ -15,6 +15,7 @@ from service.app import create_app
 from service.http.authentication import DEFAULT_CALLER
 from store.core import migrate
 from store.core.settings import Settings
+from tests.support.workbooks import Xml, workbook
 from web import add_pages
 from web.audits.pages import experiment, value_text
 from web.frame import Refused, Visit
@@ -108,6 +109,22 @@ async def test_a_file_with_any_ending_is_read_as_a_table_or_refused_with_a_remed
         assert set(columns_of(page)) == {"sex", "hired"}
     else:
         assert said in alert_of(page)
+
+
+async def test_a_spreadsheet_of_several_sheets_is_read_once_the_form_names_one(client):
+    content = workbook({"2025": [["sex", "hired"], ["F", True]], "2026": [["sex", "hired"], ["M", 1], ["F", 0]]})
+    said = alert_of(await sent(client, content, "people.xlsx"))
+    assert said == "2 sheets have cells: '2025', '2026'; state which one: sheet=NAME"
+    columns = columns_of(await sent(client, content, "people.xlsx", sheet="2026"))
+    assert (columns["sex"].values, columns["hired"].values) == ("F (1), M (1)", "0 (1), 1 (1)")
+    wrong = await sent(client, content, "people.xlsx", sheet="2027")
+    assert "no sheet of the file is called '2027'" in alert_of(wrong)
+
+
+async def test_a_spreadsheet_with_an_error_is_refused_with_its_row(client):
+    error = Xml('<c r="{at}" t="e"><v>#REF!</v></c>')
+    content = workbook({"People": [["sex", "hired"], ["F", "yes"], ["M", error]]})
+    assert "line 3, column 'hired': the cell holds the error #REF!" in alert_of(await sent(client, content, "p.xlsx"))
 
 
 async def test_a_form_without_a_file_is_shown_again(client):

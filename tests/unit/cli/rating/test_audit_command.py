@@ -8,6 +8,7 @@ import pytest
 
 from cli.exits import Exit
 from tests.support.commands import run_command
+from tests.support.workbooks import workbook
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "GITHUB_"))}
 
@@ -103,3 +104,19 @@ def test_steps_of_a_process_are_named_back_and_reported_with_the_step_at_which_a
     rows = [line for line in report.read_text(encoding="utf-8").splitlines() if "Female" in line or "Male" in line]
     assert any("interviewed" in row and "Female" in row and "largest gap of this group" in row for row in rows)
     assert any("hired" in row and "7 passed it without all steps before it" in row for row in rows)
+
+
+def test_a_sheet_of_a_spreadsheet_is_audited_and_verified(files, tmp_path):
+    rows = [line.split(",") for line in files["biased"].read_text(encoding="utf-8").splitlines()]
+    file, export = tmp_path / "decisions.xlsx", tmp_path / "audit.jsonl"
+    file.write_bytes(workbook({"Notes": [["about"], ["hiring"]], "People": rows}))
+    options = ("--favourable", "yes", "--truth", "stayed", "--seed", "1")
+    asked = audit(file, *options)
+    assert "2 sheets have cells: 'Notes', 'People'" in asked.stderr
+    assert audit(file, *options, "--sheet", "People", "--export", str(export)).returncode == Exit.BS
+    verified = run_command("verify", str(export), "--from", str(file), "--sheet", "People", environment=CLEAN)
+    assert verified.returncode == 0, verified.stderr
+    rows[1][2] = "yes" if rows[1][2] == "no" else "no"
+    file.write_bytes(workbook({"Notes": [["about"], ["hiring"]], "People": rows}))
+    changed = run_command("verify", str(export), "--from", str(file), "--sheet", "People", environment=CLEAN)
+    assert changed.returncode == 65

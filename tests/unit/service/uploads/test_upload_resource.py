@@ -19,7 +19,9 @@ from service.http.problems import Problem
 from service.jobs.inputs import without_rows
 from service.targets.service import check_uploaded
 from service.uploads.service import rows_of, trials_of
+from store.formats import XLSX
 from store.jobs import jobs
+from tests.support.workbooks import workbook
 
 pytestmark = pytest.mark.anyio
 
@@ -95,6 +97,28 @@ async def test_a_table_is_read_in_the_encoding_and_with_the_decimal_sign_that_it
     assert (statuses, len(ids)) == ([201, 200, 200], 1)
     assert rows == [{"name": "José", "pay": 1.234}, {"name": "José", "pay": 1234}, {"name": "José", "pay": 1234}]
     assert "the encoding is cp1252" in sent.json()["summary"]["notes"]
+
+
+async def test_a_sheet_of_a_spreadsheet_is_read_as_its_sender_names_it(app, client):
+    content = workbook({"Notes": [["about"], ["pay"]], "People": [["name", "pay"], ["José", 1.5], ["Ana", 2]]})
+    query, headers = {"purpose": "table", "name": "pay"}, {"Content-Type": XLSX}
+    asked = await client.post("/v1/uploads", params=query, content=content, headers=headers)
+    assert (asked.status_code, asked.json()["code"]) == (422, "unreadable-upload")
+    assert "'Notes', 'People'" in asked.json()["detail"]
+    named = await client.post("/v1/uploads", params=query | {"sheet": "People"}, content=content, headers=headers)
+    assert named.status_code == 201, named.text
+    summary = named.json()["summary"]
+    assert (summary["sheet"], summary["first"]) == ("People", [["José", "1.5"], ["Ana", "2"]])
+    rows = await rows_of(app.state.service, "default", named.json()["id"], rng=generator(1))
+    assert list(rows.rows) == [{"name": "José", "pay": 1.5}, {"name": "Ana", "pay": 2.0}]
+    for media_type, purpose in ((CSV, "table"), (XLSX, "trials")):
+        refused = await client.post(
+            "/v1/uploads",
+            params={"purpose": purpose, "name": "x", "sheet": "People"},
+            content=content,
+            headers={"Content-Type": media_type},
+        )
+        assert (refused.status_code, "a sheet can be given" in refused.text) == (422, True)
 
 
 async def test_an_embedding_is_stored_with_a_summary_of_its_words_and_dimensions(client):

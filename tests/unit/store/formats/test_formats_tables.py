@@ -159,7 +159,7 @@ def test_three_formats_of_trials_give_the_same_counts():
     named = b"concept,level,chose\nnurse,0.5,first\nnurse,0.5,second\n"
     numbered = b"concept,level,chose_second\nnurse,0.5,0\nnurse,0.50,1\n"
     counted = b"level,concept,trials,chose_second\n.5,nurse,2,1\n"
-    read = [formats.choice_rows.read_trials(io.BytesIO(each)) for each in (named, numbered, counted)]
+    read = [formats.choice_rows.read_trials(io.BytesIO(each), formats.CSV) for each in (named, numbered, counted)]
     assert read == [[{"concept": "nurse", "level": 0.5, "chose_second": 1, "trials": 2}]] * 3
 
 

@@ -1,0 +1,494 @@
+"""Parts of an xlsx file: the workbook, its shared texts and formats, and the cells of a sheet, parsed as a stream."""
+
+from __future__ import annotations
+
+import math
+import posixpath
+import re
+import string
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, time, timedelta
+from operator import ge
+from typing import Any, BinaryIO, NoReturn
+from xml.parsers import expat
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+from assay.errors import SpecificationError
+from assay.model import Field
+from store.formats.columns import EXACT
+from store.formats.refusal import Unreadable, shown
+
+MOST_UNPACKED_BYTES = 512 << 20
+"""Maximum unpacked size of a sheet and of all shared texts, in bytes, as the file declares it."""
+
+MOST_PART_BYTES = 32 << 20
+"""Maximum unpacked size of every other part that is read."""
+
+PIECE_BYTES = 1 << 16
+
+LONGEST_TEXT = 40_000
+"""Number of characters of a cell after which the rest is not read; a cell in a spreadsheet has at most 32,767."""
+
+MOST_COLUMNS, MOST_ROWS = 16_384, 1_048_576
+"""Size of a sheet."""
+
+ELSEWHERE = "save the table as xlsx or CSV"
+
+MOST_PIECES = 8
+"""Number of pieces of a text, of up to 8 KiB each, after which the rest is not read."""
+
+Row = tuple[int, list[int], list[Field]]
+"""Number of a row, from 1; the indices of the columns with a value, from 0; the values."""
+
+Attributes = dict[str, str]
+
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+_LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.')
+_BRACKETS = re.compile(r"\[[^\]]*\]")
+_ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]")
+
+BUILT_IN: Mapping[int, str] = {
+    **dict.fromkeys((9, 10), "percent"),
+    **dict.fromkeys((*range(14, 18), 22, *range(27, 37), *range(50, 59)), "date"),
+    **dict.fromkeys((*range(18, 22), 45, 47), "time"),
+    46: "elapsed",
+}
+"""What numbers mean by the ids of formats that no file spells out (ECMA-376, part 1, 18.8.30)."""
+
+
+class Workbook:
+    """A workbook: its sheets, in their order.
+
+    Raises
+    ------
+    Unreadable
+        If the file is no xlsx workbook, or damaged.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        with _named_damage():
+            self._archive = ZipFile(file)
+            self._infos = {info.filename.lstrip("/").casefold(): info for info in self._archive.infolist()}
+            root = next(
+                (part for kind, part in self._related("").values() if kind == "officeDocument"), "xl/workbook.xml"
+            )
+            if root.casefold().endswith(".bin") or root.casefold() not in self._infos:
+                raise Unreadable(f"this is a ZIP archive, and no xlsx workbook; {ELSEWHERE}")
+            self._read(root)
+
+    def _read(self, root: str) -> None:
+        related = self._related(root)
+        parts = dict(related.values())
+        elements = self._elements(root)
+        sheets = [attributes for name, attributes in elements if name == "sheet"]
+        properties = next((attributes for name, attributes in elements if name == "workbookPr"), {})
+        calculation = next((attributes for name, attributes in elements if name == "calcPr"), {})
+        self.from_1904 = _is_true(properties.get("date1904"))
+        self.recalculated = _is_true(calculation.get("fullCalcOnLoad"))
+        """Whether the values of formulas are to be computed when the file is opened: they are not those of the file."""
+        self.formats = self._formats(parts.get("styles"))
+        self._texts: list[str | None] | None = None
+        self._text_part = parts.get("sharedStrings")
+        self.sheets = []
+        for attributes in sheets:
+            identifier = next((value for name, value in attributes.items() if name.rpartition(":")[2] == "id"), "")
+            kind, part = related.get(identifier, ("", ""))
+            if kind == "worksheet":
+                self.sheets.append(Sheet(self, attributes.get("name", ""), part))
+        if not self.sheets:
+            raise Unreadable(f"this is no workbook with sheets of cells; {ELSEWHERE}")
+
+    @property
+    def texts(self) -> list[str | None]:
+        """Texts that cells share, ``None`` for empty ones; read when the first sheet is."""
+        if self._texts is None:
+            texts = () if self._text_part is None else self._shared_texts(self._text_part)
+            self._texts = [text or None for text in texts]
+        return self._texts
+
+    def pieces(self, part: str, limit: int = MOST_PART_BYTES) -> Iterator[bytes]:
+        """Yield a part of the archive in pieces; raise `Unreadable` if it is larger than `limit` when unpacked."""
+        info = self._info(part)
+        if info.file_size > limit:
+            raise Unreadable(f"{info.file_size:,} bytes once unpacked; at most {limit:,}")
+        with self._archive.open(info) as stream:
+            while piece := stream.read(PIECE_BYTES):
+                yield piece
+
+    def _info(self, part: str) -> ZipInfo:
+        info = self._infos.get(part.casefold())
+        if info is None:
+            raise Unreadable(f"this xlsx file is damaged: its part {shown(part)} is missing; {ELSEWHERE}")
+        return info
+
+    def _elements(self, part: str) -> list[tuple[str, Attributes]]:
+        """Return the elements of a small part in their order: local name and attributes."""
+        elements: list[tuple[str, Attributes]] = []
+        parser = new_parser(lambda name, attributes: elements.append((name.rpartition(":")[2], attributes)))
+        for piece in self.pieces(part):
+            parser.Parse(piece)
+        parser.Parse(b"", True)
+        return elements
+
+    def _related(self, part: str) -> dict[str, tuple[str, str]]:
+        """Return the kind and the name of each part that a part refers to, by the id of the relation."""
+        folder, name = posixpath.split(part)
+        relations = posixpath.join(folder, "_rels", f"{name}.rels")
+        if relations.casefold() not in self._infos:
+            return {}
+        return {
+            attributes.get("Id", ""): (
+                attributes.get("Type", "").rpartition("/")[2],
+                posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", ""))).lstrip("/"),
+            )
+            for name, attributes in self._elements(relations)
+            if name == "Relationship" and attributes.get("TargetMode") != "External"
+        }
+
+    def _formats(self, part: str | None) -> dict[str, str]:
+        """Return what numbers mean by the style of their cells; plain numbers have no entry."""
+        if part is None or part.casefold() not in self._infos:
+            return {}
+        meanings, formats, inside, count = dict(BUILT_IN), dict[str, str](), "", 0
+        for name, attributes in self._elements(part):
+            if name == "numFmt" and inside != "dxfs":
+                meanings[_whole(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
+            elif name in {"cellXfs", "cellStyleXfs", "cellStyles", "dxfs"}:
+                inside = name
+            elif name == "xf" and inside == "cellXfs":
+                if meaning := meanings.get(_whole(attributes.get("numFmtId"))):
+                    formats[str(count)] = meaning
+                count += 1
+        return formats
+
+    def _shared_texts(self, part: str) -> Iterator[str]:
+        """Yield the shared texts; the pronunciation of Japanese texts is left out."""
+        complete: list[str] = []
+        text, collects, phonetic = "", False, False
+
+        def start(name: str, _: Attributes) -> None:
+            nonlocal text, collects, phonetic
+            local = name.rpartition(":")[2]
+            if local == "si":
+                text = ""
+            phonetic = phonetic or local == "rPh"
+            collects = local == "t" and not phonetic
+
+        def end(name: str) -> None:
+            nonlocal collects, phonetic
+            local = name.rpartition(":")[2]
+            collects = False
+            if local == "si":
+                complete.append(unescaped(text))
+            elif local == "rPh":
+                phonetic = False
+
+        def add(data: str) -> None:
+            nonlocal text
+            if collects and len(text) < LONGEST_TEXT:
+                text += data
+
+        parser = new_parser(start, end, add)
+        for piece in self.pieces(part, MOST_UNPACKED_BYTES):
+            parser.Parse(piece)
+            yield from complete
+            complete.clear()
+        parser.Parse(b"", True)
+        yield from complete
+
+
+class Sheet:
+    """A sheet of a workbook.
+
+    Attributes
+    ----------
+    name : str
+    faults : dict
+        By row, the first cell (index of its column, or ``None`` for the row) that cannot be read, and the reason.
+    merged : list
+        Merged ranges: reference, and first and last row and column.
+    formulas : int
+        Number of cells whose value a formula computed.
+    percentages, hidden_columns : set of int
+        Indices of columns with percentages, and of hidden ones.
+    """
+
+    def __init__(self, workbook: Workbook, name: str, part: str) -> None:
+        self.name, self._workbook, self._part = name, workbook, part
+        self._begin()
+
+    def _begin(self) -> None:
+        self.faults: dict[int, tuple[int | None, str]] = {}
+        self.merged: list[tuple[str, tuple[int, int, int, int]]] = []
+        self.formulas = 0
+        self.percentages: set[int] = set()
+        self.hidden_columns: set[int] = set()
+        self._row, self._hidden = 0, False
+
+    def rows(self) -> Iterator[Row]:
+        """Yield each row that has values; what is known of the sheet begins anew."""
+        self._begin()
+        complete: list[Row] = []
+        pieces: list[str] = []
+        with _named_damage():
+            parser = new_parser(lambda name, _: self._set_handlers(parser, name, complete, pieces))
+            for piece in self._workbook.pieces(self._part, MOST_UNPACKED_BYTES):
+                parser.Parse(piece)
+                yield from complete
+                complete.clear()
+                del pieces[MOST_PIECES:]
+            parser.Parse(b"", True)
+            yield from complete
+
+    def _set_handlers(self, parser: expat.XMLParserType, root: str, complete: list[Row], pieces: list[str]) -> None:  # noqa: C901  handlers that share what they collect
+        """Set the handlers of a sheet: closures and a list that collects texts, because it has millions of cells."""
+        prefix = root[: root.index(":") + 1] if ":" in root else ""
+        cell_name, row_name, formula_name, phonetic_name = (prefix + local for local in ("c", "row", "f", "rPh"))
+        content_names = (f"{prefix}v", f"{prefix}t")
+        others = {prefix + "mergeCell": self._merge, prefix + "col": self._hide}
+        cell: Attributes = {}
+        text: str | None = None
+        formula = phonetic = False
+        indices: list[int] = []
+        values: list[Field] = []
+        index = digits = 0
+        index_of, texts = _Indices(), self._workbook.texts
+
+        def start(name: str, attributes: Attributes) -> None:
+            nonlocal cell, text, formula, phonetic, indices, values, index, digits
+            if name in content_names:
+                pieces.clear()
+            elif name == cell_name:
+                cell, text, formula = attributes, None, False
+            elif name == row_name:
+                indices, values, index, digits = [], [], -1, self._begin_row(attributes)
+            elif name == formula_name:
+                formula = True
+            elif name == phonetic_name:
+                phonetic = True
+            elif name in others:
+                others[name](attributes)
+
+        def end(name: str) -> None:
+            nonlocal text, phonetic, index
+            if name in content_names:
+                if not phonetic:
+                    text = (text or "") + "".join(pieces)
+            elif name == cell_name:
+                index = index_of[cell["r"][:-digits]] if "r" in cell else index + 1
+                if text is not None or formula:
+                    shared = not formula and cell.get("t") == "s"
+                    value = texts[int(text or "")] if shared else self._value(cell, text, index, formula=formula)
+                    if value is not None:
+                        indices.append(index)
+                        values.append(value)
+            elif name == row_name:
+                if values:
+                    self._check_row(indices)
+                    complete.append((self._row, indices, values))
+            elif name == phonetic_name:
+                phonetic = False
+
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, pieces.append
+
+    # ------------------------------------------------------------------------ rows and cells
+    def _begin_row(self, attributes: Attributes) -> int:
+        """Begin a row; return the number of digits of its number."""
+        number = _whole(attributes["r"]) if "r" in attributes else self._row + 1
+        if not self._row < number <= MOST_ROWS:
+            _damaged(f"row {number} comes after row {self._row}")
+        self._row, self._hidden = number, _is_true(attributes.get("hidden"))
+        return len(str(number))
+
+    def _check_row(self, indices: Sequence[int]) -> None:
+        if any(map(ge, indices, indices[1:])) or indices[-1] >= MOST_COLUMNS:
+            _damaged(f"the cells of row {self._row} are not in their order")
+        if self._hidden:
+            self.faults.setdefault(self._row, (None, "this row is hidden; show all rows, or delete the hidden ones"))
+
+    def _value(self, cell: Attributes, text: str | None, index: int, *, formula: bool) -> Field:
+        """Return the value of a cell; ``None`` if it is empty. Of a cell with a fault it is an empty text."""
+        kind = cell.get("t", "n")
+        if formula:
+            self.formulas += 1
+            if self._workbook.recalculated or text is None or (not text and kind == "n"):
+                message = (
+                    "the value of this formula was never computed; open the file in a spreadsheet program, and save"
+                )
+                return self._fault(index, f"{message} it")
+        try:
+            if kind == "n":
+                return self._number(text, index, cell.get("s")) if text else None
+        except (ValueError, OverflowError) as wrong:
+            return self._fault(index, str(wrong))
+        return self._other_value(kind, text or "", index)
+
+    def _fault(self, index: int, message: str) -> str:
+        self.faults.setdefault(self._row, (index, message))
+        return ""
+
+    def _other_value(self, kind: str, text: str, index: int) -> Field:
+        if kind in {"str", "inlineStr"}:
+            return unescaped(text) or None
+        if kind == "b":
+            return "TRUE" if _is_true(text) else "FALSE"
+        if kind == "d":
+            return text.removesuffix("T00:00:00")
+        if kind == "e":
+            return self._fault(index, f"the cell holds the error {text[:20]}; correct it, or leave it empty")
+        return self._fault(index, f"the cell has the unknown type {shown(kind)}")
+
+    def _number(self, text: str, index: int, style: str | None) -> Field:
+        value = float(text)
+        if style is not None and (meaning := self._workbook.formats.get(style)):
+            if meaning != "percent":
+                return moment(value, meaning, from_1904=self._workbook.from_1904)
+            self.percentages.add(index)
+        if not math.isfinite(value):
+            raise ValueError(f"{shown(text)} is not a number")
+        return int(value) if value.is_integer() and abs(value) < EXACT else value
+
+    def _hide(self, attributes: Attributes) -> None:
+        if _is_true(attributes.get("hidden")):
+            first, last = (min(_whole(attributes.get(end)), MOST_COLUMNS) for end in ("min", "max"))
+            self.hidden_columns.update(range(first - 1, last))
+
+    def _merge(self, attributes: Attributes) -> None:
+        reference = attributes.get("ref", "")
+        first, _, last = reference.partition(":")
+        corners = [_REFERENCE.fullmatch(corner) for corner in (first, last or first)]
+        if corners[0] is None or corners[1] is None:
+            _damaged(f"{shown(reference)} is no range of cells")
+        (first_column, first_row), (last_column, last_row) = (
+            (_index_of(corner[1]), int(corner[2])) for corner in corners if corner is not None
+        )
+        if (first_column, first_row) != (last_column, last_row):
+            self.merged.append((reference, (first_row, last_row, first_column, last_column)))
+
+
+# ---------------------------------------------------------------------------- texts, numbers and dates
+def unescaped(text: str) -> str:
+    """Return a text without the escapes of xlsx, such as ``_x000D_``; raise `Unreadable` for the character NUL."""
+    if "_x" in text:
+        text = _ESCAPED.sub(_character, text)
+    if "\0" in text:
+        raise Unreadable("a cell contains the character NUL")
+    return text
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = int(escape[1], 16)
+    return escape[0] if 0xD800 <= code < 0xE000 else chr(code)
+
+
+def meaning_of(code: str) -> str:
+    """Return what a number means by the code of its format: percent, date, time, elapsed, or an empty text."""
+    section = _LITERAL.sub("", code).partition(";")[0].casefold()
+    if _ELAPSED.search(section):
+        return "elapsed"
+    section = _BRACKETS.sub("", section).replace("general", "")
+    if "%" in section:
+        return "percent"
+    if re.search("[dy]|m", section.replace("am/pm", "").replace("a/p", "")) and not re.search("[hs]", section):
+        return "date"
+    if re.search("[dy]", section):
+        return "date"
+    return "time" if re.search("[hs]", section) else ""
+
+
+def moment(serial: float, meaning: str, *, from_1904: bool) -> str:
+    """Return the date, the time or the elapsed time that a number of days means, in ISO 8601.
+
+    Day 60 of the calendar from 1900 is a day that never was; days before it are counted one less.
+
+    Raises
+    ------
+    ValueError
+        If there is no such day.
+    """
+    if not 0 <= serial < 2_958_466:
+        raise ValueError(f"{serial:g} is not a date")
+    if meaning == "elapsed":
+        seconds = round(serial * 86_400)
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    if meaning == "time" and serial < 1:
+        minutes, second = divmod(min(round(serial * 86_400), 86_399), 60)
+        return time(minutes // 60, minutes % 60, second).isoformat()
+    if not from_1904 and (serial < 1 or 60 <= serial < 61):
+        raise ValueError(f"day {serial:g} of the calendar from 1900 never was")
+    start = datetime(1904, 1, 1) if from_1904 else datetime(1899, 12, 31 if serial < 60 else 30)  # noqa: DTZ001  no zone
+    at = start + timedelta(days=int(serial), seconds=round((serial - int(serial)) * 86_400))
+    return at.date().isoformat() if at.time() == time() else at.isoformat()
+
+
+def column_letters(index: int) -> str:
+    """Return the letters of a column: A for 0, AA for 26."""
+    letters = ""
+    while index >= 0:
+        index, remainder = divmod(index, 26)
+        letters, index = string.ascii_uppercase[remainder] + letters, index - 1
+    return letters
+
+
+class _Indices(dict[str, int]):
+    """Index of each column by its letters, computed once."""
+
+    def __missing__(self, letters: str) -> int:
+        index = self[letters] = _index_of(letters)
+        return index
+
+
+def _index_of(letters: str) -> int:
+    index = 0
+    for letter in letters:
+        index = 26 * index + string.ascii_uppercase.find(letter) + 1
+    if not 0 < index <= MOST_COLUMNS or not (letters.isascii() and letters.isupper()):
+        _damaged(f"{shown(letters)} is no column")
+    return index - 1
+
+
+def _whole(text: str | None) -> int:
+    if text is None or not (text.isascii() and text.isdigit() and len(text) <= 9):
+        _damaged(f"{shown(text or '')} is no number of a row, a column or a format")
+    return int(text)
+
+
+def _is_true(text: str | None) -> bool:
+    return text in {"1", "true", "on"}
+
+
+# ---------------------------------------------------------------------------- XML and damage
+def new_parser(
+    start: Callable[[str, Attributes], Any],
+    end: Callable[[str], Any] | None = None,
+    text: Callable[[str], Any] | None = None,
+) -> expat.XMLParserType:
+    """Return a parser that refuses a document type declaration, which could define entities."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+    parser.StartDoctypeDeclHandler = lambda *_: _damaged("it declares a document type")
+    return parser
+
+
+def _damaged(detail: str) -> NoReturn:
+    raise Unreadable(f"this xlsx file is damaged: {detail}; {ELSEWHERE}")
+
+
+DAMAGE = (expat.ExpatError, zlib.error, EOFError, LookupError, ValueError, NotImplementedError, RuntimeError, OSError)
+
+
+@contextmanager
+def _named_damage() -> Iterator[None]:
+    """Raise `Unreadable` for the errors of an archive or its XML."""
+    try:
+        yield
+    except BadZipFile:
+        raise Unreadable(f"this is not an xlsx file, or it is damaged; {ELSEWHERE}") from None
+    except SpecificationError:
+        raise
+    except DAMAGE as wrong:
+        _damaged(f"its parts do not fit together ({type(wrong).__name__})")

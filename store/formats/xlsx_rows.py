@@ -1,0 +1,166 @@
+"""Spreadsheets (xlsx): a header, and rows of one sheet, read as a stream by the standard library.
+
+A workbook is a ZIP archive of XML. Libraries for it hide what must not be guessed: whether a value of a formula was
+ever computed, which rows are hidden, which cells hold errors (docs/decisions/0136-spreadsheets.md).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from assay.errors import UnknownName
+from assay.model import Field
+from store.formats.columns import as_text
+from store.formats.csv_rows import LONGEST_CELL, LONGEST_NAME, MOST_ROWS, SUSPICIOUS, check_names, is_formula
+from store.formats.refusal import Unreadable, shown
+from store.formats.xlsx_parts import Sheet, Workbook, column_letters
+
+MAX_NAMED_SHEETS = 10
+"""Maximum number of sheets that an error names."""
+
+
+class XlsxRows:
+    """The rows of a sheet: the named one, or the only one that has cells.
+
+    Empty rows above and directly below the header are skipped. A first column that has no name and counts the rows, as
+    data frames write it, is left out.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names in the first row that has cells, without blanks around them and in Unicode form NFC.
+    sheet : str
+        Name of the sheet.
+
+    Raises
+    ------
+    Unreadable
+        On construction for an invalid file or header, during iteration for an invalid row.
+    UnknownName
+        If no sheet has the name.
+    """
+
+    def __init__(self, file: BinaryIO, sheet: str | None = None) -> None:
+        workbook = Workbook(file)
+        self._others = len(workbook.sheets) - 1
+        self._sheet = chosen = _sheet_named(workbook, sheet) if sheet else _only_sheet(workbook)
+        self.sheet = chosen.name
+        self._rows = chosen.rows()
+        self._header_row, indices, cells = next(self._rows, (0, [], []))
+        if not cells:
+            raise Unreadable("the sheet is empty; its first row must name the columns")
+        self._check(self._header_row, {})
+        names = {index: unicodedata.normalize("NFC", as_text(cell)) for index, cell in zip(indices, cells, strict=True)}
+        self._positions = {
+            index: position for position, index in enumerate(index for index, name in names.items() if name)
+        }
+        self.columns = tuple(names[index] for index in self._positions)
+        if not self.columns:
+            raise Unreadable(f"column 1 needs a name of 1 to {LONGEST_NAME} characters", line=self._header_row)
+        check_names(self.columns)
+        if formula := next((name for name in self.columns if is_formula(name)), None):
+            raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=self._header_row)
+        self._counts_from: Field = None
+
+    def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
+        """Yield the number of each row in the sheet, and its cells: texts, integers and numbers."""
+        last, count, faults = 0, 0, self._sheet.faults
+        names = dict(zip(self._positions, self.columns, strict=True))
+        all_indices = list(self._positions)
+        for line, indices, cells in self._rows:
+            if faults:
+                self._check(line, names)
+            if last and line != last + 1:
+                raise Unreadable("rows go on below an empty row; remove it, or what is not of the table", line=line)
+            last, count = line, count + 1
+            if count > MOST_ROWS:
+                raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line)
+            is_complete = indices == all_indices and self._counts_from is None
+            row = cells if is_complete else self._placed(indices, cells, line, count)
+            for cell in row:
+                if isinstance(cell, str) and (len(cell) > LONGEST_CELL or cell[0] in SUSPICIOUS):
+                    self._refuse_text(row, line)
+            if row[0] == self.columns[0] and tuple(row) == self.columns:
+                raise Unreadable("repeats the header; send tables one by one, or join them without it", line=line)
+            yield line, row
+        self._refuse_merged(last)
+
+    def notes(self) -> Iterator[str]:
+        """Yield sentences that say how the sheet was read, after all of its rows were."""
+        if self._others:
+            yield f"the sheet {shown(self.sheet)} was read, and no other"
+        if self._counts_from is not None:
+            yield "the first column, which has no name and counts the rows, was left out"
+        if self._sheet.formulas:
+            yield f"the values of {self._sheet.formulas:,} formulas are those that were last computed"
+        for index, position in self._positions.items():
+            name = shown(self.columns[position])
+            if index in self._sheet.percentages:
+                yield f"column {name}: a percentage is read as a number, 50 % as 0.5"
+            if index in self._sheet.hidden_columns:
+                yield f"column {name}: it is hidden in the spreadsheet, and was read"
+
+    def _placed(self, indices: Sequence[int], cells: Sequence[Field], line: int, count: int) -> list[Field]:
+        """Return a row with ``None`` for its empty cells."""
+        row: list[Field] = [None] * len(self.columns)
+        for index, cell in zip(indices, cells, strict=True):
+            position = self._positions.get(index)
+            if position is None:
+                self._count(index, cell, line, count)
+            else:
+                row[position] = cell
+        if self._counts_from is not None and indices[0] != 0:
+            self._count(0, None, line, count)
+        return row
+
+    def _refuse_text(self, row: Sequence[Field], line: int) -> None:
+        """Raise `Unreadable` for a text that is too long, or a formula."""
+        for name, cell in zip(self.columns, row, strict=True):
+            if isinstance(cell, str) and len(cell) > LONGEST_CELL:
+                raise Unreadable(f"a cell of more than {LONGEST_CELL:,} characters", line=line, column=name)
+            if isinstance(cell, str) and is_formula(cell):
+                message = f"{shown(cell)} is a spreadsheet formula as text; write text that does not start with ="
+                raise Unreadable(message, line=line, column=name)
+
+    def _count(self, index: int, cell: Field, line: int, count: int) -> None:
+        """Accept a cell of a first column that counts the rows; refuse other cells below no name."""
+        if index == 0 and count == 1 and cell in {0, 1}:
+            self._counts_from = cell
+        if index != 0 or self._counts_from is None or cell != int(self._counts_from) + count - 1:
+            message = f"the cell {column_letters(index)}{line} has no name above it in row {self._header_row}"
+            raise Unreadable(f"{message}; name its column, or remove it", line=line)
+
+    def _check(self, line: int, names: dict[int, str]) -> None:
+        """Raise `Unreadable` if a row has a fault, such as the error of a formula."""
+        fault = self._sheet.faults.get(line)
+        if fault is not None:
+            index, message = fault
+            name = None if index is None else names.get(index, column_letters(index))
+            raise Unreadable(message, line=line, column=name)
+
+    def _refuse_merged(self, last: int) -> None:
+        """Raise `Unreadable` if cells of the table are merged: only the first of them has a value."""
+        for reference, (first_row, last_row, first_column, last_column) in self._sheet.merged:
+            touches = any(first_column <= index <= last_column for index in self._positions)
+            if touches and first_row <= last and last_row >= self._header_row:
+                message = f"the cells {reference} are merged; unmerge them, and fill each"
+                raise Unreadable(message, line=max(first_row, self._header_row))
+
+
+def _sheet_named(workbook: Workbook, name: str) -> Sheet:
+    for sheet in workbook.sheets:
+        if sheet.name == name:
+            return sheet
+    raise UnknownName("sheet of the file", name, tuple(sheet.name for sheet in workbook.sheets), "sheet")
+
+
+def _only_sheet(workbook: Workbook) -> Sheet:
+    """Return the only sheet that has cells; raise `Unreadable` for several of them."""
+    filled = [sheet for sheet in workbook.sheets if next(sheet.rows(), None) is not None]
+    if len(filled) > 1:
+        names = ", ".join(shown(sheet.name) for sheet in filled[:MAX_NAMED_SHEETS])
+        more = f" and {len(filled) - MAX_NAMED_SHEETS} more" if len(filled) > MAX_NAMED_SHEETS else ""
+        raise Unreadable(f"{len(filled)} sheets have cells: {names}{more}; state which one: sheet=NAME")
+    return filled[0] if filled else workbook.sheets[0]

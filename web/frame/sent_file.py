@@ -1,0 +1,59 @@
+"""Files of forms: sent to the API as uploads, with what the form says about them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from web.frame.api import Refused
+from web.frame.visit import Visit
+
+TYPES = {
+    "csv": "text/csv",
+    "tsv": "text/csv",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "xlsm": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "parquet": "application/vnd.apache.parquet",
+    "npz": "application/x-numpy-npz",
+    "txt": "text/plain",
+    "vec": "text/plain",
+}
+"""Media types by the ending of a file's name."""
+
+TABLES = {TYPES["csv"], TYPES["xlsx"], TYPES["parquet"]}
+"""Media types of tables."""
+
+ENCODING = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
+
+
+async def send_file(visit: Visit, purpose: str) -> dict[str, Any]:
+    """Send the file of a form to the API, and return the upload.
+
+    The file's ending decides its media type, or else the browser does; the form may have the fields of
+    ``uploads/reading.html``, which say how a table is written.
+
+    Raises
+    ------
+    Refused
+        If the API refuses the file, or the form has none.
+    """
+    typed, file = visit.typed, visit.form.file
+    if file is None or not file.name:
+        raise unreadable("file", "choose a file")
+    kind = TYPES.get(file.name.rpartition(".")[2].lower(), file.media_type or "application/octet-stream")
+    if purpose == "table" and kind not in TABLES:
+        kind = TYPES["csv"]  # a text with another ending is read; for other formats the API says what to save instead
+    query = {"purpose": purpose, "name": typed.get("name", "").strip() or file.name[:200]}
+    query |= {name: value for name in ("decimal", "sheet") if (value := typed.get(name, "").strip())}
+    if kind == TYPES["csv"] and (encoding := typed.get("encoding", "").strip()):
+        if not ENCODING.fullmatch(encoding):
+            raise unreadable("encoding", "an encoding has letters and digits in its name, such as windows-1252")
+        kind = f"{kind}; charset={encoding}"
+    answer = await visit.api.ask("POST", "/v1/uploads", query=query, file=file, headers={"content-type": kind})
+    sent: dict[str, Any] = answer.document
+    return sent
+
+
+def unreadable(field: str, detail: str) -> Refused:
+    """Return the refusal of a form because of one field."""
+    return Refused.unreadable([{"pointer": f"/{field}", "detail": detail}])
