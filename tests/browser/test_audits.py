@@ -112,6 +112,7 @@ def test_a_file_becomes_a_published_audit_in_eight_acts(person: Person, decision
 def test_the_same_form_sent_again_after_back_has_the_same_rating(person: Person, decisions: Path) -> None:
     page = person.page
     person.send(decisions)
+    expect(page.get_by_role("region", name="Columns of the file")).to_be_visible()
     page.reload()
     person.choose("What is favourable", "hired = yes")
     person.group("sex")

@@ -350,10 +350,10 @@ def test_a_small_file_that_unpacks_to_half_a_gigabyte_is_refused_by_the_limits_o
     rows = begin + piece * (250_000_000 // len(piece)) + end
     content = book(f'<worksheet xmlns="{MAIN}"><sheetData>{first}{rows}</sheetData></worksheet>')
     assert len(content) < 2_000_000
-    file = (tmp_path / "bomb.xlsx").open("w+b")
-    file.write(content)
-    with pytest.raises(SpecificationError):
-        run_limited("inspect", file, purpose="table", media_type=XLSX)
+    with (tmp_path / "bomb.xlsx").open("w+b") as file:
+        file.write(content)
+        with pytest.raises(SpecificationError):
+            run_limited("inspect", file, purpose="table", media_type=XLSX)
 
 
 def test_a_moment_is_read_alike_in_both_calendars():
