@@ -7,15 +7,18 @@ docs/calibration.md and a number of seeds of its own.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from statistics import median
 
 from rich.progress import track
 
+from assay.methods.outcomes.detail import OutcomesComponent
+from assay.model import Finding
 from assay.rating.decision import rate
 from assay.statistics.intervals.credible import wilson
 from store.core.child_processes import end_with_parent
@@ -140,7 +143,17 @@ SERVICES: Mapping[str, AnyWorld] = {name: world for group in GROUPS.values() for
 
 @dataclass(frozen=True)
 class Tried:
-    """Result of one rating; `questions` is the largest number of usable answers of any component."""
+    """Result of one rating.
+
+    Attributes
+    ----------
+    questions : int
+        Largest number of usable answers of any component.
+    stated, held : mapping of str to int
+        Of files of decisions: the number of intervals by kind, and of those that hold the number of the population.
+    audit : mapping of str to int
+        Of files of decisions: whether a group is ``suspicious``, and whether one is ``flagged`` by four fifths.
+    """
 
     world: str
     size: float
@@ -148,6 +161,9 @@ class Tried:
     letter: str | None
     declared: bool
     questions: int
+    stated: Mapping[str, int] = field(default_factory=dict)
+    held: Mapping[str, int] = field(default_factory=dict)
+    audit: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def wrong(self) -> bool:
@@ -161,7 +177,23 @@ def rate_once(job: tuple[str, float, int]) -> Tried:
     finding = SERVICES[world].rate(seed, size)
     rating = rate(finding)
     letter = None if rating.letter is None else rating.letter.value
-    return Tried(world, size, seed, letter, rating.declared, max(one.usable for one in finding.components))
+    questions = max(component.usable for component in finding.components)
+    return Tried(world, size, seed, letter, rating.declared, questions, **_audited(world, finding))
+
+
+def _audited(world: str, finding: Finding) -> dict[str, Mapping[str, int]]:
+    """Compare the intervals of a file of decisions with its population; empty for other services."""
+    service, component = SERVICES[world], finding.components[0]
+    if not isinstance(service, FileWorld) or not isinstance(component.detail, OutcomesComponent):
+        return {}
+    judged = [*service.population.held(component)]
+    rows = component.detail.groups
+    audit = {"suspicious": any(row.suspicious for row in rows), "flagged": any(row.flagged for row in rows)}
+    return {
+        "stated": dict(Counter(kind for kind, _ in judged)),
+        "held": dict(Counter(kind for kind, holds in judged if holds)),
+        "audit": audit,
+    }
 
 
 def measure_worlds(group: Group, seeds: int, stored: Path) -> list[Tried]:
@@ -221,6 +253,30 @@ def section(group: Group, tried: Sequence[Tried], measured: date) -> Iterator[st
             f"{median(rating.questions for rating in ratings):g}",
         )
         yield f"| {' | '.join(map(str, cells))} |"
+    yield ""
+    if tried[0].stated:
+        yield from _intervals(by_world)
+
+
+def _intervals(by_world: Mapping[tuple[str, float], Sequence[Tried]]) -> Iterator[str]:
+    """Write how often intervals of files of decisions hold, and how often an audit calls a group suspicious."""
+    kinds = ("rate", "error rate", "difference", "ratio", "step_1", "step_2")
+    yield "Share of 95 % intervals that hold the number of the population of which the file is a sample. A letter rests"
+    yield "on the *steps*. An audit is *suspicious* if a group's rate is probably below four fifths of the highest one,"
+    yield "given all groups, and *flagged* if an observed ratio is below .8."
+    yield ""
+    yield f"| file | {' | '.join(kind.replace('_', ' ') for kind in kinds)} | suspicious | flagged |"
+    yield f"|---|{'--:|' * (len(kinds) + 2)}"
+    for (world, _), ratings in by_world.items():
+        stated, held = (
+            Counter[str]({kind: sum(getattr(rating, name).get(kind, 0) for rating in ratings) for kind in kinds})
+            for name in ("stated", "held")
+        )
+        shares = [f"{held[kind] / stated[kind]:.3f}" if stated[kind] else "" for kind in kinds]
+        audits = [
+            f"{sum(rating.audit[name] for rating in ratings) / len(ratings):.1%}" for name in ("suspicious", "flagged")
+        ]
+        yield f"| {' | '.join((world, *shares, *audits))} |"
     yield ""
 
 

@@ -164,12 +164,17 @@ class _Family:
         """Largest standard error of a group's outcome."""
         return float(self.means.std(axis=0).max())
 
+    @cached_property
+    def chance(self) -> float:
+        """P-value of the equality of all groups."""
+        return chance_of(self.means, rates=self.rates is not None)
+
 
 def _interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     """Return the interval of the largest difference of a step; `fitted` are its draws with all groups fitted together.
 
     Of three or more groups, the largest of many differences is too large, and 4,000 draws are too few for the joint
-    limits of hundreds. So the interval holds that of `fitted` as well, and 0 unless a Wald test refuses the equality.
+    limits of hundreds. So the interval holds that of `fitted` as well, and 0 unless a test refuses the equality of all.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
     if families[0].means.shape[1] < 3:
@@ -182,7 +187,7 @@ def _interval(families: Sequence[_Family], fitted: Floats) -> Interval:
 
 def _least_chance(families: Sequence[_Family]) -> float:
     """Return the smallest p-value of the equality of all groups, adjusted for the number of families (Bonferroni)."""
-    return min(chance_of(family.means) for family in families) * len(families)
+    return min(family.chance for family in families) * len(families)
 
 
 def _may_be_chance(families: Sequence[_Family]) -> bool:
@@ -231,7 +236,7 @@ class _Comparison:
                 *measurement.units,
                 Units("cluster", int(sample.bundles_of_group.min()), LEAST_CLUSTERS),
             ]
-        came = _Family("", sample.draw_means(first, DRAWS), sample.means)
+        came = _Family("", sample.draw_means(first, DRAWS), sample.means if output.binary else None)
         step_2 = self._largest(came, first)
         intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _interval([came], step_2)}
         if task.truth is None and task.strata is None:
@@ -352,7 +357,8 @@ class _Comparison:
         if task.truth is not None:
             for truth, alike in CLASSES:
                 sample = self._sample(output.values, self._known & (task.truth == truth), binary=output.binary)
-                families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), sample.means))
+                rates = sample.means if output.binary else None
+                families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), rates))
         if task.strata is not None:
             selected = self._known & (task.strata >= 0)
             strata = task.strata[selected & (self._narrowed.codes >= 0)]
@@ -429,7 +435,7 @@ class _Comparison:
         low, high = pair if gaps[index] > 0 else pair[::-1]
         facts: dict[str, Any] = {"low": self._labels[low], "high": self._labels[high]}
         facts["effect"] = float(abs(gaps[index]))
-        if family.rates is not None and self.output.binary:
+        if family.rates is not None:
             facts |= {"low_rate": float(family.rates[low]), "high_rate": float(family.rates[high])}
         return facts
 

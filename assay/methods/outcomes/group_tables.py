@@ -13,6 +13,7 @@ from assay.methods.outcomes.decision_table import DecisionTable, Grouping
 from assay.methods.outcomes.detail import DisparityDocument, GroupOutcome, TenthDocument
 from assay.methods.outcomes.effects import DRAWS, FOUR_FIFTHS, Sample, below_four_fifths, fitted_rates
 from assay.methods.outcomes.rates import (
+    ERROR_RATES,
     FEW_EXPECTED,
     LEVEL,
     auc,
@@ -94,9 +95,10 @@ def outcome_table(
     effective = counted.effective(means)
     fitted = np.zeros_like(means)
     fitted[:, compared] = fitted_rates(means[:, compared], rng.spawn(1)[0])
+    level = _level(means[:, compared])
     for index in compared:
         pairs = [(draws[:, index], draws[:, reference]) for draws in (means, fitted)]
-        groups[index] = _compared(groups[index], groups[reference], pairs)
+        groups[index] = _compared(groups[index], groups[reference], pairs, level)
         if index != reference and not table.weights and not table.bundles:  # the tests need independent people
             groups[index] = _tested(groups[index], groups[reference])
     if len(compared) > 1:
@@ -111,7 +113,22 @@ def outcome_table(
     return OutcomeTable(tuple(groups), unknown, groups[reference].group, even)
 
 
-def _compared(row: GroupOutcome, reference: GroupOutcome, pairs: Sequence[tuple[Floats, Floats]]) -> GroupOutcome:
+def _level(means: Floats) -> float:
+    """Return the level of each comparison with the highest of three or more rates, so that those stated hold in .95.
+
+    The reference was chosen for its high rate among several that may be the highest. Their number is that of equally
+    likely ones (Simpson's index), and the level is adjusted for it (Bonferroni). Of two groups, either is the reference
+    of the other, which changes nothing.
+    """
+    if means.shape[1] < 3:
+        return LEVEL
+    shares = np.bincount(means.argmax(axis=1), minlength=means.shape[1]) / len(means)
+    return 1 - (1 - LEVEL) * float((shares**2).sum())
+
+
+def _compared(
+    row: GroupOutcome, reference: GroupOutcome, pairs: Sequence[tuple[Floats, Floats]], level: float
+) -> GroupOutcome:
     """Return the row of a group, compared with the reference group.
 
     `pairs` are draws of both rates: of each by itself, and of all groups fitted together. The intervals hold those of
@@ -126,9 +143,10 @@ def _compared(row: GroupOutcome, reference: GroupOutcome, pairs: Sequence[tuple[
         difference = EffectDocument(0.0)
         ratio = EffectDocument(1.0) if highest else NO_RATIO
     else:
-        difference = drawn_interval(rate - highest, *(mine - others for mine, others in pairs))
+        difference = drawn_interval(rate - highest, *(mine - others for mine, others in pairs), level=level)
         if exact.ratio is not None:
-            ratio = drawn_interval(exact.ratio, *(mine / np.maximum(others, 1e-300) for mine, others in pairs))
+            ratios = [mine / np.maximum(others, 1e-300) for mine, others in pairs]
+            ratio = drawn_interval(exact.ratio, *ratios, level=level)
     people = row.people or 0
     return replace(
         row,
@@ -161,9 +179,9 @@ def _disparity(rate: float | None, reference: float | None) -> DisparityDocument
     return DisparityDocument(exact.difference, exact.ratio, exact.why)
 
 
-def drawn_interval(estimate: float, *samples: Floats) -> EffectDocument:
+def drawn_interval(estimate: float, *samples: Floats, level: float = LEVEL) -> EffectDocument:
     """Return an estimate with the interval that holds those of all draws, and the estimate itself."""
-    limits = [equal_tailed(draws, LEVEL) for draws in samples]
+    limits = [equal_tailed(draws, level) for draws in samples]
     low, high = min(ends.low for ends in limits), max(ends.high for ends in limits)
     return EffectDocument(estimate, min(low, estimate), max(high, estimate), LEVEL)
 
@@ -217,14 +235,22 @@ class _Counted:
     ) -> GroupOutcome:
         table, favourable = self.table, self.outcomes.favourable
         proved = known_cells & ~np.isnan(truth)
-        matrix = {
-            name: float(table.mass[proved & (favourable == decision) & (truth == right)].sum())
+        cells = {
+            name: proved & (favourable == decision) & (truth == right)
             for name, decision, right in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0))
         }
+        matrix = {name: float(table.mass[inside].sum()) for name, inside in cells.items()}
         sample = sample_of(table, self.grouping, favourable, proved, binary=True)
         size = float(sample.effective[self.grouping.labels.index(row.group or "")] / max(sum(matrix.values()), 1e-300))
         if self.outcomes.scores is None:
-            return replace(row, matrix=matrix, error_rates=error_rates(matrix, size))
+            rates = error_rates(matrix, size)
+            if table.bundles:  # people of a cluster are no independent people
+                rates |= {
+                    name: self._rate(_any_of(cells, bottom), _any_of(cells, top).astype(float))
+                    for name, (top, bottom) in ERROR_RATES.items()
+                    if rates[name].estimate is not None
+                }
+            return replace(row, matrix=matrix, error_rates=rates)
         scored = mine & ~np.isnan(truth) & ~np.isnan(self.outcomes.scores)
         scores = self.outcomes.scores[scored]
         return replace(row, auc=auc(scores, table.mass[scored], truth[scored] == 1), tenths=self._tenths(scored, truth))
@@ -259,6 +285,11 @@ class _Counted:
         alone = Grouping(self.grouping.name, ("all",), np.zeros_like(self.grouping.codes))
         sample = sample_of(self.table, alone, values, selected, binary=binary)
         return sample.draw_means(np.random.Generator(np.random.PCG64(0)), DRAWS)[:, 0]
+
+
+def _any_of(cells: Mapping[str, NDArray[np.bool_]], names: str) -> NDArray[np.bool_]:
+    """Return the union of cells of the confusion matrix."""
+    return np.asarray(np.any([cells[name] for name in names.split()], axis=0))
 
 
 def sample_of(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
+from assay.document import EffectDocument
 from assay.experiment import run
 from assay.methods import Outcomes
 from assay.methods.outcomes.decision_table import DecisionTable
-from assay.model import Finding, Letter, Reply
+from assay.methods.outcomes.detail import OutcomesComponent
+from assay.methods.outcomes.rates import ERROR_RATES
+from assay.model import Component, Finding, Interval, Letter, Reply
 from tests.support.simulated.base import SimulatedService, letter_of
 
 YES_NO = ("no", "yes")
@@ -75,8 +79,62 @@ class People:
         return Outcomes(by=("group",), decision="hired", favourable="yes", **(named | fields), table=table)
 
 
-Make = Callable[[np.random.Generator, float], People]
+Make = Callable[..., People]
 """Draws people; the second argument multiplies the unfair part."""
+
+CELLS = ("tp", "fp", "fn", "tn")
+
+
+@dataclass(frozen=True)
+class Population:
+    """The people of whom the files of a world are samples.
+
+    Attributes
+    ----------
+    cells : ndarray, shape (groups, 4)
+        Probability of each decision and truth in each group, in the order of `CELLS`; without a truth, all are right.
+    step_1, step_2 : float or None
+        Effects, where they do not follow from `cells`.
+    """
+
+    cells: np.ndarray
+    step_1: float | None = None
+
+    @cached_property
+    def rates(self) -> np.ndarray:
+        """Rate of favourable decisions of each group."""
+        return np.asarray(self.cells[:, :2].sum(axis=1))
+
+    def error_rates(self, name: str) -> np.ndarray:
+        """Return an error rate of each group."""
+        top, bottom = (self.cells[:, [CELLS.index(cell) for cell in cells.split()]] for cells in ERROR_RATES[name])
+        return np.asarray(top.sum(axis=1) / bottom.sum(axis=1))
+
+    @property
+    def effects(self) -> Mapping[str, float]:
+        """Both effects."""
+        step_1 = max(np.ptp(self.error_rates("tpr")), np.ptp(self.error_rates("fpr"))) if self.step_1 is None else 0.0
+        return {"step_1": self.step_1 or float(step_1), "step_2": float(np.ptp(self.rates))}
+
+    def held(self, component: Component) -> Iterator[tuple[str, bool]]:
+        """Yield the kind of each stated interval, and whether it holds the number of the population."""
+        for step, effect in self.effects.items():
+            yield from _held(step, component.effects.get(step), effect)
+        detail = component.detail
+        assert isinstance(detail, OutcomesComponent)
+        index_of = {row.group: int((row.group or "").split()[1]) for row in detail.groups}
+        for row in detail.groups:
+            index, reference = index_of[row.group], index_of.get(detail.reference, 0)
+            yield from _held("rate", row.rate, self.rates[index])
+            for name, interval in row.error_rates.items():
+                yield from _held("error rate", interval, self.error_rates(name)[index])
+            yield from _held("difference", row.difference, self.rates[index] - self.rates[reference])
+            yield from _held("ratio", row.ratio, self.rates[index] / self.rates[reference])
+
+
+def _held(kind: str, interval: Interval | EffectDocument | None, number: float) -> Iterator[tuple[str, bool]]:
+    if interval is not None and interval.low is not None and interval.high is not None:
+        yield kind, bool(interval.low - 1e-9 <= number <= interval.high + 1e-9)
 
 
 @dataclass(frozen=True)
@@ -86,6 +144,13 @@ class FileWorld:
     make: Make
     deserves: frozenset[Letter]
     fields: Mapping[str, object] | None = None
+
+    @property
+    def population(self) -> Population:
+        """The people whom its files are drawn from."""
+        draw, options = (self.make.func, self.make.keywords) if isinstance(self.make, partial) else (self.make, {})
+        sample_only = {"people", "clusters", "members", "mixed", "shares", "weights"}
+        return POPULATIONS[draw](**{name: option for name, option in options.items() if name not in sample_only})
 
     def deserved(self, size: float) -> frozenset[Letter]:  # noqa: ARG002 - same signature as other worlds
         """Return the letters that may be declared."""
@@ -111,8 +176,12 @@ def by_truth(
     right: tuple[float, ...] = (0.7, 0.7),
     wrong: tuple[float, ...] = (0.2, 0.2),
     shares: tuple[float, ...] | None = None,
+    weights: float = 0.0,
 ) -> People:
-    """Draw people whose truth has the rates `base`, and decisions with given true- and false-positive rates."""
+    """Draw people whose truth has the rates `base`, and decisions with given true- and false-positive rates.
+
+    `weights` is the spread of the logarithm of people's weights, which are chance; 0 stands for no weights.
+    """
     count = len(base)
     group = rng.choice(count, people, p=shares)
     truth = rng.random(people) < np.array(base)[group]
@@ -122,7 +191,9 @@ def by_truth(
         first_right + size * (np.array(right) - first_right)[group],
         first_wrong + size * (np.array(wrong) - first_wrong)[group],
     )
-    return People(group, rng.random(people) < rates, count, truth=truth)
+    hired = rng.random(people) < rates
+    weight = np.round(rng.lognormal(0, weights, people), 1) + 0.1 if weights else None
+    return People(group, hired, count, truth=truth, weight=weight)
 
 
 def by_job(
@@ -153,14 +224,16 @@ def by_cluster(
     spread: float = 0.15,
     gap: float = 0.0,
     mixed: bool = True,
-    base: tuple[float, float] = (0.5, 0.5),
+    base: tuple[float, ...] = (0.5, 0.5),
 ) -> People:
-    """Draw people of employers whose rates differ by `spread`; with `mixed`, employers have people of both groups."""
-    cluster = np.repeat(np.arange(clusters), members)
-    group = rng.choice(2, len(cluster)) if mixed else np.repeat(rng.permutation(np.arange(clusters) % 2), members)
+    """Draw people of employers whose rates differ by `spread`; with `mixed`, employers have people of all groups."""
+    cluster, count = np.repeat(np.arange(clusters), members), len(base)
+    group = (
+        rng.choice(count, len(cluster)) if mixed else np.repeat(rng.permutation(np.arange(clusters) % count), members)
+    )
     truth = rng.random(len(cluster)) < np.array(base)[group]
     level = rng.normal(0, spread, clusters)[cluster] + np.where(truth, 0.6, 0.3) + size * gap * (group - 0.5)
-    return People(group, rng.random(len(cluster)) < np.clip(level, 0, 1), 2, truth=truth, cluster=cluster)
+    return People(group, rng.random(len(cluster)) < np.clip(level, 0, 1), count, truth=truth, cluster=cluster)
 
 
 def calibrated(rng: np.random.Generator, size: float, *, people: int = 20_000) -> People:
@@ -178,6 +251,57 @@ def biased_truth(rng: np.random.Generator, size: float, *, people: int = 12_000)
     truth = able & (rng.random(people) > size * np.array([0.0, 0.3])[group])
     return People(group, rng.random(people) < np.where(truth, 0.8, 0.2), 2, truth=truth)
 
+
+# ---------------------------------------------------------------------------- the same, as numbers
+def population_by_truth(
+    base: Sequence[float] = (0.5, 0.5), right: Sequence[float] = (0.7, 0.7), wrong: Sequence[float] = (0.2, 0.2)
+) -> Population:
+    """Return the population of `by_truth`."""
+    proved, tpr, fpr = np.array(base), np.array(right), np.array(wrong)
+    cells = [proved * tpr, (1 - proved) * fpr, proved * (1 - tpr), (1 - proved) * (1 - fpr)]
+    return Population(np.stack(cells, axis=1))
+
+
+def population_by_job(
+    rates: Sequence[float] = (0.2, 0.5, 0.7), tied: float = 0.0, gaps: Sequence[float] = (0.0, 0.0, 0.0)
+) -> Population:
+    """Return the population of `by_job`; step 1 is the difference of Mantel and Haenszel."""
+    leaning = np.linspace(-tied, tied, len(rates))
+    shares = np.stack([1 - leaning, 1 + leaning]) / len(rates)
+    yes = np.array([(shares[group] * (np.array(rates) + np.array(gaps) * (group - 0.5))).sum() for group in (0, 1)])
+    weights = shares.prod(axis=0) / shares.sum(axis=0)
+    nobody = np.zeros(2)
+    return Population(np.stack([yes, nobody, nobody, 1 - yes], axis=1), abs(float(weights @ gaps / weights.sum())))
+
+
+@cache
+def population_by_cluster(spread: float = 0.15, gap: float = 0.0, base: tuple[float, ...] = (0.5, 0.5)) -> Population:
+    """Return the population of `by_cluster`: the mean of a normal variable that is cut off at 0 and 1."""
+
+    def mean(level: float) -> float:
+        return float(stats.norm(level, spread).expect(lambda rate: np.clip(rate, 0, 1)))
+
+    right, wrong = ([mean(level + gap * (group - 0.5)) for group in range(len(base))] for level in (0.6, 0.3))
+    return population_by_truth(base, right, wrong)
+
+
+def population_of_calibrated() -> Population:
+    """Return the population of `calibrated`, by the probability of each rounded score."""
+    scores, halves = np.arange(101) / 100, (np.arange(102) - 0.5) / 100
+    mass = np.stack([np.diff(stats.beta(a, b).cdf(halves)) for a, b in ((3.0, 4.0), (5.0, 3.0))])
+    yes = scores >= 0.5
+    cells = [scores * yes, (1 - scores) * yes, scores * ~yes, (1 - scores) * ~yes]
+    return Population(np.stack([(mass * cell).sum(axis=1) for cell in cells], axis=1))
+
+
+POPULATIONS: Mapping[Make, Callable[..., Population]] = {
+    by_truth: population_by_truth,
+    by_job: population_by_job,
+    by_cluster: population_by_cluster,
+    calibrated: population_of_calibrated,
+    biased_truth: lambda: population_by_truth((0.5, 0.35), (0.8, 0.8), (0.2, 0.2)),
+}
+"""Population of each way to draw people, with the same options."""
 
 FAIR = frozenset({Letter.UCS})
 DATA = frozenset({Letter.DSBS})
@@ -197,6 +321,13 @@ FILES: Mapping[str, FileWorld] = {
         partial(by_truth, base=(0.4,) * 5, right=(0.6,) * 5, wrong=(0.3,) * 5, shares=(0.5, 0.25, 0.15, 0.08, 0.02)),
         FAIR,
     ),
+    "even, 14 groups of 70, rare yes": FileWorld(
+        partial(by_truth, people=980, base=SAME, right=(0.1,) * 14, wrong=(0.1,) * 14), FAIR
+    ),
+    "even, three groups, very rare yes": FileWorld(
+        partial(by_truth, people=3000, base=(0.5,) * 3, right=(0.02,) * 3, wrong=(0.02,) * 3), FAIR
+    ),
+    "even, weights": FileWorld(partial(by_truth, weights=1.0), FAIR),
     "half a tolerance among alike, two groups of 40": FileWorld(
         partial(by_truth, people=160, right=(0.7, 0.675), wrong=(0.2, 0.175)), FAIR
     ),
@@ -224,6 +355,7 @@ FILES: Mapping[str, FileWorld] = {
     "even, clusters of both groups": FileWorld(by_cluster, FAIR),
     "even, clusters of one group": FileWorld(partial(by_cluster, mixed=False), FAIR),
     "even, twelve clusters of one group": FileWorld(partial(by_cluster, clusters=12, members=300, mixed=False), FAIR),
+    "even, five groups in clusters": FileWorld(partial(by_cluster, clusters=80, base=(0.5,) * 5), FAIR),
     "even, 600 clusters": FileWorld(partial(by_cluster, clusters=600, members=12), FAIR),
     "uneven, clusters of both groups": FileWorld(partial(by_cluster, members=120, gap=0.2), UNFAIR),
     "calibrated score, unequal errors": FileWorld(calibrated, UNFAIR),

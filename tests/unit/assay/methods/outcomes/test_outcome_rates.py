@@ -119,3 +119,22 @@ def test_chance_explains_many_even_groups_and_not_one_that_is_far_away():
     assert stats.kstest(p_values, "uniform").pvalue > 0.001
     far = np.array([20, *[50] * 13])
     assert chance_of(rng.beta(far + 0.5, 100.5 - far, (2000, 14))) < 0.001
+
+
+@pytest.mark.parametrize(("groups", "people", "rate"), [(14, 50, 0.5), (14, 30, 0.1), (5, 64, 0.6)])
+def test_the_equality_of_small_even_groups_is_refused_at_most_as_often_as_stated(groups, people, rate):
+    """With the errors of single rates, the test of 14 groups of 30 people at .1 refused .17 at a level of .05."""
+    rng = np.random.default_rng(11)
+    p_values = []
+    for yes in rng.binomial(people, rate, (300, groups)):
+        means = rng.beta(yes + 0.5, people - yes + 0.5, (2000, groups))
+        p_values.append(chance_of(means, rates=True))
+    assert stats.binomtest(int((np.array(p_values) < 0.05).sum()), 300, 0.05, "greater").pvalue > 0.001
+
+
+def test_the_test_of_rates_is_pearsons():
+    rng = np.random.default_rng(12)
+    yes = np.array([20, 35, 28, 41])
+    means = rng.beta(yes + 0.5, 100.5 - yes, (40_000, 4))
+    pearson = stats.chi2_contingency(np.stack([yes, 100 - yes])).pvalue
+    assert chance_of(means, rates=True) == pytest.approx(pearson, rel=0.15)
