@@ -115,6 +115,19 @@ for _command in (init, probe, plan, rate, audit):
     app.command()(_command)
 
 
+@app.command("audit-report")
+def audit_report(
+    ratings: Annotated[
+        list[Path], typer.Argument(help="Ratings of recorded decisions as JSON, as `assay audit --format json` prints.")
+    ],
+    report: Annotated[Path, typer.Option(help="File to write; its name ends with that of a file: acme.ll144.html.")],
+) -> None:
+    """Write the audits of several tools, or steps of a process, as one file for regulators."""
+    from cli.rating.audit import write_audits
+
+    write_audits(ratings, report)
+
+
 @app.command()
 def compare(
     before: Annotated[Path, typer.Argument(help="A rating as JSON, as `assay rate --json` prints it.")],

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from assay.document import Json, as_json
 from assay.errors import SpecificationError
-from assay.methods import AnyMethod
+from assay.methods import AnyMethod, rating_of
 from assay.methods.outcomes.decision_table import DecisionTable
+from assay.methods.outcomes.recount import check_recount, uncounted
 from assay.model import Kind
 from assay.references import Found, NamedDecisions
 from cli.exits import Exit
+from cli.rating.compare import read_json
 from cli.rating.local_job import notes
 from cli.rating.rate import OutputOptions, rate_request
 from cli.request.audited import Audited
 from cli.request.request import pairs
 from cli.request.upload import TABLES
+from cli.terminal import escape
+from reports.regulators import AUDIT_FILES, write_audit
 from store.core.columns import random_seed
 from store.core.settings import Settings
 from store.formats import CSV
@@ -91,6 +96,41 @@ def audit_here(options: Audited, settings: Settings, display: OutputOptions) -> 
         "nonce": "",
     }
     return rate_request(request, settings, display)
+
+
+def write_audits(ratings: Sequence[Path], report: Path) -> None:
+    """Write ratings of recorded decisions as one file for regulators; the end of its name says which.
+
+    Raises
+    ------
+    SpecificationError
+        If a file is not a rating of this method.
+    UnknownName
+        If the name of `report` ends with no file for regulators.
+    """
+    name = next((file.name for file in AUDIT_FILES if report.name.lower().endswith(file.name)), report.name)
+    report.write_text(write_audit(name, *map(_public_form, ratings)), encoding="utf-8")
+    notes.print(f"report written to {escape(str(report))}", soft_wrap=True)
+
+
+def _public_form(file: Path) -> Json:
+    """Read a rating of recorded decisions, and return it without small counts of people."""
+    document = read_json(file)
+    if not isinstance(document, dict) or document.get("method") != METHOD:
+        wanted = "`assay audit FILE --format json` prints one"
+        raise SpecificationError(f"{file} is not a rating of recorded decisions; {wanted}")
+    if document.get("masked"):
+        return document
+    rating = rating_of(document)
+    uncounted(rating)  # refuses other ratings
+    method, counted = parse_method(rating.experiment), rating.experiment.get("table")
+    if counted is None:
+        raise SpecificationError(f"{file} has no counts of people, so that small ones cannot be masked")
+    checks = check_recount(rating, method, counted, "its counted file")
+    if differing := [check.wrong for check in checks if check.wrong is not None]:
+        raise SpecificationError(f"{file} was changed: {'; '.join(differing)}")
+    masked: Json = as_json(method.masked(rating))
+    return masked
 
 
 def named_back(options: Audited, table: DecisionTable) -> Iterator[str]:

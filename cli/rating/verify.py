@@ -36,9 +36,7 @@ from assay.evidence.verification import (
     stated_in,
 )
 from assay.methods import rating_of
-from assay.methods.outcomes.decision_table import DecisionTable
-from assay.methods.outcomes.detail import OutcomesAggregation
-from assay.methods.outcomes.recount import counted_task, recount, same_people
+from assay.methods.outcomes.recount import check_recount, uncounted
 from assay.model import Observation
 from assay.rating.rerating import rerate, rules_of
 from cli.rating.audit import counted_file
@@ -70,9 +68,6 @@ class NotVerified(CertificateError):
         super().__init__(f"{file} does not verify: {'; '.join(self.wrong)}")
 
 
-MOST_NAMED = 5
-"""Maximum number of differing counts that are named."""
-
 ANY_LOG = LogRules()
 """No rule: a checkpoint needs the agency's signature only."""
 
@@ -89,28 +84,11 @@ class RecordedFile:
     def check(self, document: Json) -> Iterator[Check]:
         """Count the people of the file again, and compare its digest and every count with the rating."""
         rating = rating_of(document)
-        if not isinstance(rating.aggregation, OutcomesAggregation):
-            raise SpecificationError(f"--from is for ratings of recorded decisions; this one is by {rating.method}")
-        method = parse_method({**rating.experiment, "table": None})
-        named = method.references().decisions
-        if named is None:
-            raise CertificateError("the rating in the file does not name the columns of its file")
-        counted = counted_file(self.path, named, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
-        digest, sealed = counted["digest"], rating.aggregation.data.digest
-        changed = f"{self.path.name} has the digest {digest}, and the rated file had {sealed}"
-        yield Check("file", None if digest == sealed else changed, digest)
-        try:
-            task = counted_task(method, counted)
-        except SpecificationError as unfit:
-            yield Check("counts", f"{self.path.name} does not fit the request: {unfit}", "")
-            return
-        differing = [*recount(rating, task)]
-        stored = rating.experiment.get("table")
-        if not differing and stored is not None and not same_people(DecisionTable.read(stored), task.table):
-            differing = ["a combination of the named columns has another number of people than in the rating"]
-        if len(differing) > MOST_NAMED:
-            differing[MOST_NAMED:] = [f"and {len(differing) - MOST_NAMED} more counts differ"]
-        yield Check("counts", "; ".join(differing) or None, f"of {task.table.rows:,} people, as rated")
+        method = parse_method(uncounted(rating))
+        columns = method.references().decisions
+        assert columns is not None  # noqa: S101  the method is without its table
+        counted = counted_file(self.path, columns, encoding=self.encoding, decimal=self.decimal, sheet=self.sheet)
+        yield from check_recount(rating, method, counted, self.path.name)
 
 
 @dataclass(frozen=True)

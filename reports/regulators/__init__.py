@@ -1,13 +1,14 @@
-"""Files that regulators ask for: a rating of recorded decisions (method ``outcomes``) in the form of a regime.
+"""Files that regulators ask for: ratings of recorded decisions (method ``outcomes``) in the form of a regime.
 
 `AUDIT_FILES` lists the files. What a law says and what others must supply is data, in ``law.toml``, with sources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 from assay.errors import SpecificationError, UnknownName
@@ -18,6 +19,7 @@ from reports.regulators.audit import Audit, read_audit
 from reports.regulators.columns import EEOC, LL144, MEASURES, TR_24027, Column
 from reports.regulators.outcome_audit import MEDIA_TYPE, outcome_audit
 from reports.regulators.regime import Regime, regime_csv, regime_page
+from store.core.errors import HoldsPeople
 
 __all__ = ["AUDIT_FILES", "METHOD", "AuditFile", "audit_file", "write_audit"]
 
@@ -27,7 +29,7 @@ METHOD = next(report.method.method for report in REPORTS if report.method.COMPON
 
 @dataclass(frozen=True, slots=True)
 class AuditFile:
-    """A file about a rating of recorded decisions."""
+    """A file about ratings of recorded decisions: one, or those of a suite."""
 
     name: str
     """Last part of its address."""
@@ -35,15 +37,15 @@ class AuditFile:
     """Value of the header ``Content-Type``."""
     title: str
     """Its name for people."""
-    write: Callable[[Audit], str]
-    """Writes an audit as text."""
+    write: Callable[[Sequence[Audit]], str]
+    """Writes one audit or several as text."""
 
 
 def _of_regime(key: str, columns: tuple[Column, ...]) -> Iterator[AuditFile]:
     regime = Regime.named(key)
     page = partial(regime_page, regime=regime, columns=columns)
     title = f"{regime.title} ({regime.regime})"
-    yield AuditFile(f"{key}.html", "text/html; charset=utf-8", title, lambda audit: page_html(page(audit)))
+    yield AuditFile(f"{key}.html", "text/html; charset=utf-8", title, lambda audits: page_html(page(audits)))
     yield AuditFile(f"{key}.csv", "text/csv; charset=utf-8", f"{title}, tables", partial(regime_csv, columns=columns))
 
 
@@ -65,19 +67,32 @@ def audit_file(name: str) -> AuditFile:
     return by_name[name]
 
 
-def write_audit(name: str, document: Mapping[str, Any]) -> str:
-    """Write a rating document as a file for regulators.
+def write_audit(name: str, *documents: Mapping[str, Any]) -> str:
+    """Write a rating document, or several, as one file for regulators.
 
     Raises
     ------
     UnknownName
         If there is no such file.
     SpecificationError
-        If the rating is of another method, and so has no outcomes of people.
+        If there is no rating, or one is of another method, and so has no outcomes of people.
+    HoldsPeople
+        If two ratings are about the same file, and counts are masked, which the other could betray.
     """
     file = audit_file(name)
-    if document.get("method") != METHOD:
-        raise SpecificationError(
-            f"{name} is for ratings of recorded decisions (method {METHOD}); this one is by {document.get('method')}"
-        )
-    return file.write(read_audit(document))
+    if not documents:
+        raise SpecificationError(f"{name} is about ratings of recorded decisions, and there is none")
+    for document in documents:
+        if document.get("method") != METHOD:
+            raise SpecificationError(
+                f"{name} is for ratings of recorded decisions (method {METHOD});"
+                f" this one is by {document.get('method')}"
+            )
+    audits = [read_audit(document) for document in documents]
+    for first, second in combinations(audits, 2):
+        if first.data.digest == second.data.digest and (first.has_masked or second.has_masked):
+            raise HoldsPeople(
+                f"the ratings {first.rating.document.id} and {second.rating.document.id} count the people of the same"
+                " file, and small counts are masked: together they could betray them. Put all columns into one rating"
+            )
+    return file.write(audits)

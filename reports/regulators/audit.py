@@ -43,6 +43,15 @@ class Audit:
         }
         return tuple((label, text) for label, text in text_by_label.items() if text)
 
+    @property
+    def has_masked(self) -> bool:
+        """Whether counts of a table or of a step are masked."""
+        rows = (
+            *(row for table in self.tables for row in (*table.groups, table.unknown)),
+            *(row for table in self.tables for step in table.funnel.steps for row in step.groups),
+        )
+        return any(row.masked for row in rows)
+
 
 def read_audit(document: Json) -> Audit:
     """Read the public form of a rating by the method ``outcomes``; absent fields are left out.

@@ -19,6 +19,11 @@ from reports.regulators.columns import Column
 
 TO_BE_SUPPLIED = "to be supplied by"
 
+SEPARATELY_MASKED = (
+    "Small counts are masked in each audit by itself. If two of these files hold the same people, such as those of two "
+    "steps of a process, one could betray what the other masks: then do not publish this document."
+)
+
 FORMULA_STARTS = {"=", "+", "-", "@", "\t", "\r"}
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?( points)?")
 
@@ -59,22 +64,29 @@ class Regime:
         return read_json(Regime, law[key])
 
 
-def regime_page(audit: Audit, regime: Regime, columns: Sequence[Column]) -> Page:
-    """Make the page of an audit for a regime."""
+def regime_page(audits: Sequence[Audit], regime: Regime, columns: Sequence[Column]) -> Page:
+    """Make the page of an audit for a regime, or of several audits, such as those of a suite."""
+    first = audits[0].rating
+    verdict = first.verdict if len(audits) == 1 else None
     return Page(
         title=regime.title,
-        verdict=audit.rating.verdict,
-        headline=f"{audit.rating.target}: {audit.rating.verdict.headline}",
+        verdict=verdict,
+        headline=f"{first.target}: {verdict.headline}" if verdict else f"{len(audits)} audits",
         subject=regime.regime,
-        sections=tuple(_sections(audit, regime, columns)),
+        sections=tuple(_sections(audits, regime, columns)),
     )
 
 
-def _sections(audit: Audit, regime: Regime, columns: Sequence[Column]) -> Iterator[Section]:
-    yield Section("What was audited", (), Grid(("Fact", "Value"), tuple(plain_cells(*fact) for fact in audit.facts)))
-    for table in audit.tables:
-        yield Section(f"By {table.by}", tuple(_remarks(table)), _grid(table, columns))
-    yield Section("What the letter says", audit.rating.in_words)
+def _sections(audits: Sequence[Audit], regime: Regime, columns: Sequence[Column]) -> Iterator[Section]:
+    if len(audits) > 1:
+        rows = [
+            plain_cells(audit.rating.target or "", audit.rating.document.attribute or "", audit.rating.verdict.headline)
+            for audit in audits
+        ]
+        warning = (SEPARATELY_MASKED,) if any(audit.has_masked for audit in audits) else ()
+        yield Section("Audits of this document", warning, Grid(("Tool or step", "Groups", "Letter"), tuple(rows)))
+    for number, audit in enumerate(audits, 1):
+        yield from _audit_sections(audit, columns, f"Audit {number}. " if len(audits) > 1 else "")
     blanks = tuple(plain_cells(blank.what, f"{TO_BE_SUPPLIED} {blank.by}", blank.source) for blank in regime.blanks)
     yield Section("Not in this audit", (), Grid(("What", "Value", "Asked for by"), blanks))
     signature = tuple(
@@ -90,6 +102,15 @@ def _sections(audit: Audit, regime: Regime, columns: Sequence[Column]) -> Iterat
         ),
         Grid(("Statement", "Source"), tuple(plain_cells(rule.text, rule.source) for rule in regime.statements)),
     )
+
+
+def _audit_sections(audit: Audit, columns: Sequence[Column], lead: str) -> Iterator[Section]:
+    """Yield the sections of one audit; `lead` begins their titles."""
+    facts = Grid(("Fact", "Value"), tuple(plain_cells(*fact) for fact in audit.facts))
+    yield Section(f"{lead}What was audited", (), facts)
+    for table in audit.tables:
+        yield Section(f"{lead}By {table.by}", tuple(_remarks(table)), _grid(table, columns))
+    yield Section(f"{lead}What the letter says", audit.rating.in_words)
 
 
 def _remarks(table: OutcomesComponent) -> Iterator[str]:
@@ -119,20 +140,22 @@ def _grid(table: OutcomesComponent, columns: Sequence[Column]) -> Grid:
     return Grid(tuple(column.head for column in columns), rows)
 
 
-def regime_csv(audit: Audit, columns: Sequence[Column]) -> str:
-    """Write the tables of an audit as CSV (RFC 4180), each row with the name of its table.
+def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
+    """Write the tables of audits as CSV (RFC 4180), each row with the name of its table, and of the tool if several.
 
     Cells that a spreadsheet would run as a formula begin with ``'``.
     """
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(("Table", "Outcome", *(column.head for column in columns)))
-    for table in audit.tables:
-        rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
-        for row in rows:
-            writer.writerow(
-                map(_safe, (table.by or "", table.outcome or "", *(column.text(row) for column in columns)))
-            )
+    several = len(audits) > 1
+    writer.writerow((*(("Tool",) if several else ()), "Table", "Outcome", *(column.head for column in columns)))
+    for audit in audits:
+        lead = (audit.rating.target or "",) if several else ()
+        for table in audit.tables:
+            rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
+            for row in rows:
+                cells = (*lead, table.by or "", table.outcome or "", *(column.text(row) for column in columns))
+                writer.writerow(map(_safe, cells))
     return text.getvalue()
 
 

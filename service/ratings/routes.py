@@ -20,7 +20,7 @@ from assay.rating.difference import difference
 from reports.formats.html import thumbnails_wanted
 from reports.regulators import AUDIT_FILES, AuditFile
 from service.container import Service, ServiceDependency
-from service.http.authentication import DOWNLOAD, PublicReader, Writer
+from service.http.authentication import DOWNLOAD, PublicReader, Reader, Writer
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat, Repeatable, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
@@ -38,6 +38,8 @@ from service.ratings.schemas import (
     RatingQuery,
     RatingSummary,
     RatingView,
+    RecountQuery,
+    RecountView,
     VisibilityRequest,
     WithdrawalRequest,
 )
@@ -49,6 +51,7 @@ from service.ratings.service import (
     headers_of,
     listed,
     read_annotations,
+    recount_file,
     report,
     sentence_table,
     summary,
@@ -283,7 +286,7 @@ def _audit_file(file: AuditFile) -> None:
     """Add the route of a file for regulators."""
 
     async def download_audit(rating: FoundRating) -> Response:
-        return await asyncio.to_thread(audit_report, file, rating, dated(rating))
+        return await asyncio.to_thread(audit_report, file, dated(rating), rating)
 
     router.add_api_route(
         f"/{{rating_id}}/{file.name}",
@@ -422,6 +425,23 @@ async def differ_ratings(
         return unchanged
     rating_difference = await asyncio.to_thread(difference, rating.rating, later_rating.rating)
     return json_response(rating_difference.as_json(), headers=headers)
+
+
+@router.get("/{rating_id}/recount", response_model=RecountView, dependencies=DOWNLOAD)
+async def recount_rating(
+    rating: FoundRating, service: ServiceDependency, caller: Reader, query: Annotated[RecountQuery, Query()]
+) -> Response:
+    """Count your upload of recorded decisions again, and compare the file and every count with this rating.
+
+    Of another tenant's rating, the counts that others can read are compared.
+    """
+    checks = await recount_file(service, rating.seen_by(caller.tenant).rating, caller.tenant, query.upload)
+    view = RecountView(
+        rating=rating.id,
+        verified=all(check.ok for check in checks),
+        checks=[{"name": check.name, "ok": check.ok, "detail": check.wrong or check.found} for check in checks],
+    )
+    return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
 
 async def _changed(

@@ -317,6 +317,31 @@ class ComparisonView(ResponseModel):
 LetterVerdict = Literal["same", "changed", "undecided"]
 
 
+# ---------------------------------------------------------------------------- files of recorded decisions
+class RecountQuery(QueryModel):
+    """Query parameters of a recount."""
+
+    upload: Annotated[str, Field(min_length=1, max_length=100, description="Id or digest of your uploaded table.")]
+
+
+class RecountCheck(ResponseModel):
+    """Result of one check."""
+
+    name: Literal["file", "counts"]
+    ok: bool
+    detail: str
+    """What was compared, or what differs."""
+
+
+class RecountView(ResponseModel):
+    """Comparison of a rating of recorded decisions with a file; masked counts are not compared."""
+
+    rating: str
+    verified: bool
+    """Whether the file is the rated one, and every count is that of the rating."""
+    checks: list[RecountCheck]
+
+
 # ---------------------------------------------------------------------------- publishing
 class VisibilityRequest(RequestModel):
     """Request to change the visibility of a rating."""

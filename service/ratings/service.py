@@ -6,6 +6,7 @@ annotation takes one query. An experiment can hold megabytes of sentences, pictu
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,6 +15,8 @@ from typing import Any, Literal
 from starlette.responses import Response
 
 from assay.document import RatingDocument
+from assay.evidence.verification import Check
+from assay.methods.outcomes.recount import check_recount, uncounted
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.rating.methodology import Methodology
 from reports.formats import format_named, html, installed_formats
@@ -21,12 +24,15 @@ from reports.pages import MEDIA_TYPES, PageFormat, render_page
 from reports.reading import read
 from reports.regulators import METHOD as AUDITED
 from reports.regulators import AuditFile, write_audit
+from service.container import Service
 from service.http.problems import Problem
 from service.jobs.ledger import csv_lines, inert
 from service.replies.schemas import ReplyView
+from service.uploads.service import decisions_of, find_upload
 from store.core.clock import iso
 from store.core.database import Connection
 from store.ratings import replies, rerated
+from store.ratings.experiment_json import parse_method
 from store.ratings.ratings import StoredRating
 from store.ratings.replies import OwnersReply
 from store.ratings.standing import Standing, standings
@@ -143,11 +149,22 @@ def report_formats() -> list[str]:
     return list(installed_formats())
 
 
-def audit_report(file: AuditFile, rating: StoredRating, headers: Mapping[str, str]) -> Response:
+def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRating) -> Response:
     """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings by other methods."""
-    if rating.method != AUDITED:
-        raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")
-    return _response(write_audit(file.name, rating.document), file.media_type, headers)
+    for rating in ratings:
+        if rating.method != AUDITED:
+            raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")
+    return _response(write_audit(file.name, *(rating.document for rating in ratings)), file.media_type, headers)
+
+
+async def recount_file(service: Service, rating: RatingDocument, tenant: str, upload: str) -> list[Check]:
+    """Count an uploaded table again, and compare it with its rating; nothing is stored."""
+    method = parse_method(uncounted(rating))
+    columns = method.references().decisions
+    assert columns is not None  # noqa: S101  the method is without its table
+    table = await find_upload(service, tenant, upload, "table")
+    counted = await decisions_of(service, table, columns)
+    return await asyncio.to_thread(lambda: [*check_recount(rating, method, counted, table.name)])
 
 
 COLUMNS = (

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
+from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 
 import assay
 from reports.pages import PageFormat
+from reports.regulators import AUDIT_FILES, audit_file
 from service.container import Service, ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
@@ -17,11 +20,11 @@ from service.http.problems import existing
 from service.http.rows import Lists, Page, PageQuery, Paging, lists_of
 from service.http.waits import Wait
 from service.jobs.routes import Placing
-from service.ratings.service import page_report
+from service.ratings.service import audit_report, page_report
 from service.suites.planning import SuitePlanRequest, SuitePlanView, plan_suite, view_of_plan
 from service.suites.profiles import suite_line, suite_view, version_of
 from service.suites.schemas import SuiteLine, SuiteRequest, SuiteView
-from service.suites.service import SuiteState, cancel_jobs_of, place_suite, read_suite, wait_for_end
+from service.suites.service import SuiteState, cancel_jobs_of, place_suite, read_audits, read_suite, wait_for_end
 from store.core.database import Connection
 from store.suites import suites
 from store.suites.suites import StoredSuite, SuiteProgress
@@ -29,6 +32,14 @@ from store.suites.suites import StoredSuite, SuiteProgress
 router = APIRouter(prefix="/v1/suites", tags=["suites"], route_class=StrictRoute)
 
 LONGEST_RETRY_S = 10
+
+AuditName = Annotated[
+    str,
+    Path(
+        description="Name of the file, as for a rating: `ll144.html`.",
+        json_schema_extra={"enum": [file.name for file in AUDIT_FILES]},
+    ),
+]
 
 SUITE_PLACED = returns(ACCEPTED, status=202, links=leads_to("suite_id", "getSuite", "cancelSuite"))
 
@@ -99,6 +110,20 @@ async def _report(request: Request, service: Service, suite_id: str, tenant: str
     }
     document = suite_view(content, now_s).model_dump(mode="json")
     return not_modified(request, headers) or page_report(form, "suite", document, headers)
+
+
+AUDIT_TYPES = dict.fromkeys(file.media_type.partition(";")[0] for file in AUDIT_FILES)
+
+
+@router.get("/{suite_id}/audits/{name}", response_class=Response, responses=returns({}, *AUDIT_TYPES) | CONFLICT)
+async def download_suite_audit(suite_id: str, name: AuditName, service: ServiceDependency, caller: Reader) -> Response:
+    """Download a file for regulators about all tools or steps of a suite: its ratings by `outcomes` in one document.
+
+    404 until each cell of this method has a rating; 409 if two are about one file, and could betray masked counts.
+    """
+    audited = existing(await service.database.read(read_audits, suite_id, caller.tenant), "suite", suite_id)
+    headers = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    return await asyncio.to_thread(audit_report, audit_file(name), headers, *audited)
 
 
 @router.post("/{suite_id}/cancel", response_model=SuiteView, responses=returns(UNFINISHED) | CONFLICT)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from assay.document import RatingDocument
+from reports.regulators import METHOD as AUDITED
 from service.container import Service
 from service.http.authentication import Caller
 from service.http.idempotency import Repeatable, is_known, once, store_answer
@@ -19,6 +20,8 @@ from store.core.database import Connection
 from store.core.errors import AlreadyFinished
 from store.jobs import jobs
 from store.jobs.jobs import NewJob
+from store.ratings import ratings
+from store.ratings.ratings import StoredRating
 from store.suites import suites
 from store.suites.suites import NewSuite, ReusableWork, StoredCell, StoredSuite
 from store.targets import refusals
@@ -71,6 +74,26 @@ def read_suite(c: Connection, suite_id: str, tenant: str) -> SuiteState | None:
         return None
     cells = suites.cells(c, suite_id)
     return suite, cells, suites.rated(c, [cell.rating_id for cell in cells if cell.rating_id is not None])
+
+
+def read_audits(c: Connection, suite_id: str, tenant: str) -> list[StoredRating] | None:
+    """Read the ratings of recorded decisions of a suite; ``None`` if the tenant has no such suite.
+
+    Raises
+    ------
+    Problem
+        If the suite has no such rating, or if one is still to come or failed: a document of some of the tools or steps
+        would look like one of all.
+    """
+    if suites.find(c, suite_id, tenant) is None:
+        return None
+    cells = [cell for cell in suites.cells(c, suite_id) if cell.cell.method == AUDITED]
+    missing = sum(cell.rating_id is None for cell in cells)
+    if missing or not cells:
+        reason = f"{missing} of its {len(cells)} cells have no rating" if cells else "it has no cell of this method"
+        raise Problem("no-rating", f"files for regulators need ratings by {AUDITED}, and {reason}")
+    ids = dict.fromkeys(cell.rating_id for cell in cells if cell.rating_id is not None)
+    return [rating for rating_id in ids if (rating := ratings.find(c, rating_id, tenant)) is not None]
 
 
 def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | None:

@@ -72,6 +72,8 @@ TESTED_ELSEWHERE = {
     "GET /v1/ratings/{rating_id}/sentences.csv",  # needs a rating with sentences: see `test_corpora_in_jobs.py`
     # need a rating of recorded decisions: see `test_recorded_decisions.py`
     *(f"GET /v1/ratings/{{rating_id}}/{file.name}" for file in AUDIT_FILES),
+    "GET /v1/suites/{suite_id}/audits/{name}",
+    "GET /v1/ratings/{rating_id}/recount",
     "GET /v1/ratings/{rating_id}/comparison",  # needs two ratings of word pairs: see `test_comparison_resource.py`
     "GET /v1/ratings/{rating_id}/difference",  # needs two ratings of one question: see `test_registry_resource.py`
     # needs a log with at least as many entries as the size sent: see `test_registry_resource.py`

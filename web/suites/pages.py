@@ -10,6 +10,8 @@ from typing import Any
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
+from reports.regulators import AUDIT_FILES
+from reports.regulators import METHOD as AUDITED
 from service.suites.schemas import MAX_TARGETS
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.form import Form
@@ -61,13 +63,26 @@ async def suite(visit: Visit) -> Response:
     """Show a suite as a matrix for each service."""
     document = await visit.api.get(f"/v1/suites/{visit.path('suite_id')}")
     only_service = {**{name: document[name] for name in ("target", "worst", "columns", "rows")}, "rank": None}
-    return visit.page("suites/suite.html", suite=document, services=document["services"] or [only_service])
+    services = document["services"] or [only_service]
+    cells = [
+        cell for profile in services for row in profile["rows"] if row["method"] == AUDITED for cell in row["cells"]
+    ]
+    audited = [cell for cell in cells if cell and cell["status"] != "omitted"]
+    complete = audited and all(cell["status"] == "succeeded" for cell in audited)
+    files = [(file.name, file.title) for file in AUDIT_FILES] if complete else []
+    return visit.page("suites/suite.html", suite=document, services=services, audit_files=files)
 
 
 @pages.get("/suites/{suite_id}/report.html")
 async def suite_report(visit: Visit) -> Response:
     """Send the report of a suite."""
     return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/report.html")
+
+
+@pages.get("/suites/{suite_id}/audits/{name}")
+async def suite_audit(visit: Visit) -> Response:
+    """Send a file for regulators about the recorded decisions of a suite."""
+    return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/audits/{visit.path('name')}")
 
 
 pages.act("/suites/{suite_id}/cancel", "jobs:write", "POST", "/v1/suites/{suite_id}/cancel", "/suites/{suite_id}")

@@ -11,10 +11,11 @@ import numpy as np
 
 from assay.document import RatingDocument
 from assay.errors import SpecificationError
+from assay.evidence.verification import Check
 from assay.experiment import Method
 from assay.methods.outcomes.analysis import Task
 from assay.methods.outcomes.decision_table import DecisionTable, Grouping
-from assay.methods.outcomes.detail import GroupOutcome, OutcomesComponent
+from assay.methods.outcomes.detail import GroupOutcome, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.method import Outcomes
 from assay.methods.outcomes.steps import reached_steps
 from assay.model import Floats
@@ -22,18 +23,49 @@ from assay.model import Floats
 ROUNDING = 1e-9
 """Relative difference of two sums of weights that counts as none."""
 
+MOST_NAMED = 5
+"""Maximum number of differing counts that are named."""
 
-def counted_task(method: Method, counted: Mapping[str, Any]) -> Task:
-    """Return a file that was counted again, as the request of its rating (`method`) names it.
 
-    Raises
-    ------
-    SpecificationError
-        If the file lacks a value that the request names, or the rating is by another method.
+def uncounted(rating: RatingDocument) -> Mapping[str, Any]:
+    """Return the experiment of a rating without its counted file; raise `SpecificationError` if it has none."""
+    method = rating.experiment.get("method")
+    if not isinstance(rating.aggregation, OutcomesAggregation) or method != Outcomes.method:
+        raise SpecificationError(f"only ratings of recorded decisions have a file; this one is by {method}")
+    return {**rating.experiment, "table": None}
+
+
+def check_recount(rating: RatingDocument, method: Method, counted: Mapping[str, Any], file: str) -> Iterator[Check]:
+    """Compare the digest and every count of a file that was counted again with its rating.
+
+    Parameters
+    ----------
+    rating : RatingDocument
+        A rating of recorded decisions; masked counts are not compared.
+    method : Method
+        The method of `uncounted`.
+    counted : mapping
+        The file, counted by the columns that `method` names.
+    file : str
+        Name of the file, for the sentences.
     """
-    if not isinstance(method, Outcomes):
-        raise SpecificationError(f"only ratings of recorded decisions have a file; this one is by {method.method}")
-    return replace(method, table=DecisionTable.read(counted)).task()
+    assert isinstance(method, Outcomes)  # noqa: S101  of a rating of recorded decisions
+    assert isinstance(rating.aggregation, OutcomesAggregation)  # noqa: S101
+    digest, sealed = counted["digest"], rating.aggregation.data.digest
+    changed = f"{file} has the digest {digest}, and the rated file had {sealed}"
+    yield Check("file", None if digest == sealed else changed, digest)
+    try:
+        task = replace(method, table=DecisionTable.read(counted)).task()
+    except SpecificationError as unfit:
+        yield Check("counts", f"{file} does not fit the request: {unfit}", "")
+        return
+    differing = [*recount(rating, task)]
+    stored = rating.experiment.get("table")
+    if not differing and stored is not None and not same_people(DecisionTable.read(stored), task.table):
+        differing = ["a combination of the named columns has another number of people than in the rating"]
+    if len(differing) > MOST_NAMED:
+        differing[MOST_NAMED:] = [f"and {len(differing) - MOST_NAMED} more counts differ"]
+    yield Check("counts", "; ".join(differing) or None, f"of {task.table.rows:,} people, as rated")
 
 
 def same_people(first: DecisionTable, second: DecisionTable) -> bool:

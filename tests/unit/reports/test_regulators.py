@@ -18,6 +18,8 @@ from assay.experiment import run
 from assay.methods import Outcomes, rating_of
 from reports.regulators import AUDIT_FILES, audit_file, write_audit
 from reports.regulators.outcome_audit import schema
+from store.core.errors import HoldsPeople
+from tests.support.markdown_blocks import ROOT
 from tests.support.reports import document_of
 from tests.support.simulated.recorded_decisions import counted, never_asked, people
 
@@ -70,6 +72,57 @@ def test_every_statement_of_a_regime_has_a_source_and_every_blank_says_who_suppl
     for blank in law["blanks"]:
         assert f"to be supplied by {blank['by']}" in text
     assert "to be supplied by the person who is responsible" in text
+
+
+@pytest.mark.parametrize("regime", ["ll144", "eeoc", "ai-act", "tr-24027"])
+def test_the_page_of_a_regime_in_the_documentation_has_every_statement_with_its_source_and_date(regime):
+    law = tomllib.loads(files("reports.regulators").joinpath("law.toml").read_text("utf-8"))[regime]
+    page = (ROOT / "docs" / "regimes" / f"{regime}.md").read_text(encoding="utf-8")
+    assert f"compared with their sources in {law['checked']}" in page
+    assert law["retention"] in page
+    for statement in law["statements"]:
+        assert f"| {statement['text']} | {statement['source']} |" in page
+    for blank in law["blanks"]:
+        assert f"| {blank['what']} | {blank['by']} | {blank['source']} |" in page
+
+
+def test_the_audits_of_several_tools_are_one_document_with_one_signature(by_sex):
+    other = audited(people(X=(90, 100), Y=(30, 100)))
+    for file in AUDIT_FILES:
+        written = write_audit(file.name, by_sex, other)
+        assert "Female" in written
+        assert ">X<" in written or ",X," in written or '"X"' in written
+    page = write_audit("ll144.html", by_sex, other)
+    assert page.count("<h2>Signature") == page.count("<h2>Rules") == 1
+    first, *_ = rows = table_rows(write_audit("ll144.csv", by_sex, other))
+    assert len(rows) == 4
+    assert "Tool" in first
+    assert "Tool" not in table_rows(write_audit("ll144.csv", by_sex))[0]
+
+
+def test_two_audits_of_one_file_with_masked_counts_are_refused_and_those_of_two_files_come_with_a_warning():
+    small = audited(people(A=(300, 400), B=(200, 400), few=(3, 4)))
+    with pytest.raises(HoldsPeople, match="count the people of the same file"):
+        write_audit("eeoc.html", small, small)
+    other = audited(people(A=(300, 400), B=(200, 400)))
+    with pytest.raises(HoldsPeople):
+        write_audit("eeoc.csv", other, small)  # the same file by another column
+    elsewhere = json.loads(json.dumps(other).replace("sha256:test", "sha256:other"))
+    assert "do not publish this document" in write_audit("eeoc.html", elsewhere, small)
+    assert "do not publish this document" not in write_audit("eeoc.html", elsewhere, other)
+
+
+def test_the_data_of_several_audits_follow_their_schema(by_sex):
+    data = json.loads(write_audit("outcome-audit.json", by_sex, by_sex))
+    several = schema("outcome-audits/1")
+    jsonschema.Draft202012Validator.check_schema(several)
+    jsonschema.validate(data, several)
+    assert [audit["form"] for audit in data["audits"]] == ["outcome-audit/1"] * 2
+    del data["audits"][1]["tables"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, several)
+    with pytest.raises(SpecificationError, match="there is none"):
+        write_audit("outcome-audit.json")
 
 
 def test_groups_of_fewer_than_five_people_are_masked_in_every_file():

@@ -6,7 +6,9 @@ import random
 
 import pytest
 
+from assay.errors import SpecificationError
 from cli.exits import Exit
+from cli.rating.audit import write_audits
 from tests.support.commands import run_command
 from tests.support.workbooks import workbook
 
@@ -120,3 +122,88 @@ def test_a_sheet_of_a_spreadsheet_is_audited_and_verified(files, tmp_path):
     file.write_bytes(workbook({"Notes": [["about"], ["hiring"]], "People": rows}))
     changed = run_command("verify", str(export), "--from", str(file), "--sheet", "People", environment=CLEAN)
     assert changed.returncode == 65
+
+
+# ---------------------------------------------------------------------------- several audits, and what follows
+FIELDS = ("--decision", "hired", "--favourable", "yes", "--by", "sex", "--truth", "stayed", "--seed", "1")
+
+
+@pytest.fixture(scope="module")
+def ratings(files, tmp_path_factory):
+    """Audit both files, and write their ratings."""
+    folder, written = tmp_path_factory.mktemp("ratings"), {}
+    for name, file in files.items():
+        done = run_command("audit", str(file), *FIELDS, "--tool", name, "--format", "json", environment=CLEAN)
+        written[name] = folder / f"{name}.json"
+        written[name].write_text(done.stdout, encoding="utf-8")
+    return written
+
+
+@pytest.mark.slow
+def test_audits_of_several_steps_become_one_file_for_regulators(ratings, tmp_path):
+    report = tmp_path / "acme.ll144.csv"
+    done = run_command("audit-report", *map(str, ratings.values()), "--report", str(report), environment=CLEAN)
+    assert done.returncode == 0, done.stderr
+    lines = report.read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("Tool,Table,Outcome,Category,People")
+    assert [line.split(",")[0] for line in lines[1:]] == ["even", "even", "biased", "biased"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("content", "report", "message"),
+    [
+        ("{}", "a.ll144.html", "is not a rating of recorded decisions"),
+        ('{"method": "round-trip", "components": []}', "a.ll144.html", "is not a rating of recorded decisions"),
+        ("[1", "a.ll144.html", "is not JSON"),
+        (None, "a.html", "no file for regulators is called 'a.html'"),
+    ],
+)
+def test_what_is_no_audit_and_no_file_for_regulators_is_said_in_one_line(ratings, tmp_path, content, report, message):
+    file = tmp_path / "rating.json"
+    file.write_text(ratings["even"].read_text(encoding="utf-8") if content is None else content, encoding="utf-8")
+    done = run_command("audit-report", str(file), "--report", str(tmp_path / report), environment=CLEAN)
+    assert done.returncode == Exit.USAGE
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / report).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rating: rating.update(components=[]), "the rating has 0 tables, and its request names 1"),
+        (lambda rating: rating["components"][0]["groups"][0].update(favourable=1), "in the rating"),
+        (lambda rating: rating["components"][0]["groups"][0].update(group="Nobody"), "and the rating has none"),
+        (lambda rating: rating["experiment"].update(table=None), "has no counts of people"),
+        (lambda rating: rating["experiment"].update(table="counts"), "must be an object"),
+        (lambda rating: rating.update(aggregation=None), "has the digest"),
+        (lambda rating: rating.update(experiment=None), "have a file"),
+        (lambda rating: rating.update(masked=True), "the public form of a rating"),
+    ],
+)
+def test_a_rating_that_was_changed_becomes_no_file_for_regulators(ratings, tmp_path, change, message):
+    rating = json.loads(ratings["even"].read_text(encoding="utf-8"))
+    change(rating)
+    file, report = tmp_path / "changed.json", tmp_path / "a.eeoc.csv"
+    file.write_text(json.dumps(rating), encoding="utf-8")
+    with pytest.raises(SpecificationError, match=message):
+        write_audits([file], report)
+    assert not report.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "code"), [("even", 0), ("biased", 1)])
+def test_the_exit_code_of_an_audit_is_a_gate(files, name, code):
+    done = run_command("audit", str(files[name]), *FIELDS, "--at-least", "DSBS", environment=CLEAN)
+    assert done.returncode == code, done.stderr
+
+
+@pytest.mark.slow
+def test_audits_are_compared_side_by_side_and_are_no_links_of_a_chain(ratings):
+    table = run_command("side-by-side", *map(str, ratings.values()), environment=CLEAN)
+    assert table.returncode == 0, table.stderr
+    assert all(text in table.stdout for text in ("even", "biased", "UCS", "BS"))
+    chain = run_command("compose", *map(str, ratings.values()), environment=CLEAN)
+    assert (chain.returncode, "recorded decisions" in chain.stderr) == (Exit.USAGE, True)

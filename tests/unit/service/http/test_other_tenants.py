@@ -37,6 +37,7 @@ UNFIT = {
         "downloadAiActCsv",
     ),
     *("downloadTr24027Html", "downloadTr24027Csv", "downloadOutcomeAuditJson"),
+    "downloadSuiteAudit",  # the suite has no recorded decisions: see `test_recorded_decisions.py`
     "downloadSentencesCsv",  # the rating has no sentences: see `test_corpora_in_jobs.py`
     "getCorpusPicture",  # the item is a sentence: see `test_corpus_resource.py`
 }
@@ -221,6 +222,7 @@ ELSEWHERE = {
     "experiment.pictures.id": "a name within the request itself",
     "experiment.pictures.image": "looked up by workers: see `test_store_images.py`",
     "remove": "ids that the corpus does not have are ignored: see `test_corpus_revision.py`",
+    "?upload": "the rating must be of recorded decisions: see `test_recorded_decisions.py`",
     "?rating": "the log is public, and holds published ratings only",
 }
 """Fields that end in a name of `NAMING` but need no test case in `CASES`, with the reason."""

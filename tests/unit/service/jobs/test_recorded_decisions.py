@@ -46,6 +46,7 @@ def table(people: int = 6000, women: float = 0.5) -> bytes:
 @pytest.fixture
 async def real(settings, rings):
     app = create_app(settings, validator=TargetChecker(settings), doorbell=rings)
+    add_pages(app)
     async with app.router.lifespan_context(app), client_of(app) as client:
         yield client
 
@@ -209,6 +210,41 @@ async def test_nothing_that_others_read_of_a_published_rating_holds_a_masked_cou
 
 
 @pytest.mark.slow
+async def test_an_upload_is_compared_with_a_rating_of_its_owner_and_with_the_public_form_for_others(published, worker):
+    client, owner, rating_id = published
+    other = {"Authorization": f"Bearer {worker.make_key('other')}"}
+
+    async def recounted(content: bytes, headers: dict) -> dict:
+        sent = await client.post(
+            "/v1/uploads",
+            params={"purpose": "table", "name": "again.csv"},
+            content=content,
+            headers={"Content-Type": "text/csv", **headers},
+        )
+        params = {"upload": sent.json()["id"]}
+        answer = await client.get(f"/v1/ratings/{rating_id}/recount", params=params, headers=headers)
+        assert answer.status_code == 200, answer.text
+        foreign = await client.get(
+            f"/v1/ratings/{rating_id}/recount", params=params, headers=owner if headers is other else other
+        )
+        assert (foreign.status_code, "no upload" in foreign.text) == (422, True)
+        return answer.json()
+
+    for headers in (owner, other):
+        same = await recounted(small_table(), headers)
+        assert (same["verified"], [check["ok"] for check in same["checks"]]) == (True, [True, True])
+        changed = await recounted(small_table().replace(b"M,yes,no", b"M,no,no", 1), headers)
+        assert not changed["verified"]
+        assert "sex M: 399 of 700" in changed["checks"][1]["detail"]
+    masked = small_table().replace(b"F,yes,yes", b"F,no,yes", 1)  # 2 of 700 women
+    assert "sex F: 2 of 700" in (await recounted(masked, owner))["checks"][1]["detail"]
+    answer = await recounted(masked, other)
+    assert not answer["verified"]
+    assert [check["ok"] for check in answer["checks"]] == [False, True], "a masked count is not compared"
+    assert (await client.get(f"/v1/ratings/{rating_id}/recount?upload=upl_none")).status_code == 401
+
+
+@pytest.mark.slow
 async def test_owner_and_public_never_share_a_cached_copy(published):
     client, owner, rating_id = published
     for file in ("", "/report.html", "/report.md"):
@@ -273,3 +309,101 @@ async def test_two_ratings_of_the_same_people_by_other_columns_are_not_both_publ
     refused = await client.post(f"/v1/ratings/{second}/visibility", json={"visibility": "public"}, headers=owner)
     assert (refused.status_code, refused.json()["type"].rpartition("/")[2]) == (409, "holds-people")
     assert f"others can read {rating_id}" in refused.json()["detail"]
+
+
+# ---------------------------------------------------------------------------- suites: several tools in one document
+SETTINGS = {name: value for name, value in EXPERIMENT.items() if name != "method"}
+
+
+async def request_suite(client, *files: bytes, **changes) -> dict:
+    targets = []
+    for number, content in enumerate(files):
+        described = {"name": f"Step {number}", "kind": "decision-tool", "protocol": "uploaded"}
+        targets.append(described | {"settings": {"upload": await upload(client, content)}})
+    request = {"targets": targets, "attributes": ["sex"], "settings": {"outcomes": SETTINGS}, "seed": 1} | changes
+    sent = await client.post("/v1/suites", json=request)
+    assert sent.status_code == 202, sent.text
+    return sent.json()
+
+
+def cells_of(suite: dict) -> list[dict]:
+    return [cell for profile in suite["services"] for row in profile["rows"] for cell in row["cells"]]
+
+
+@pytest.mark.slow
+async def test_a_suite_of_files_has_one_document_for_regulators_about_all_of_them(real, settings):
+    suite = await request_suite(real, table(), table(women=0.8))
+    audits = f"/v1/suites/{suite['id']}/audits"
+    early = await real.get(f"{audits}/ll144.csv")
+    assert (early.status_code, early.json()["code"]) == (404, "no-rating")
+    assert "2 of its 2 cells have no rating" in early.json()["detail"]
+    assert "ll144.html" not in (await real.get(f"/suites/{suite['id']}")).text
+    for cell in cells_of(suite):
+        work(settings, cell["job"])
+    rows = [*csv.DictReader(io.StringIO((await real.get(f"{audits}/ll144.csv")).text))]
+    assert {row["Tool"] for row in rows} == {"Step 0", "Step 1"}
+    assert sum(int(row["Favourable"]) for row in rows if row["Tool"] == "Step 0") == table().count(b",yes,")
+    data = (await real.get(f"{audits}/outcome-audit.json")).json()
+    assert [(audit["tool"], audit["letter"]) for audit in data["audits"]] == [("Step 0", "BS"), ("Step 1", "UCS")]
+    page = await real.get(f"{audits}/eeoc.html")
+    assert page.headers["content-type"].startswith("text/html")
+    assert page.headers["cache-control"].startswith("private")
+    assert page.text.count("<h2>Audit 1. What was audited") == 1
+    assert page.text.count("<h2>Audit 2. What was audited") == 1
+    assert page.text.count("Retention:") == 1
+    links = re.findall(r'href="(/suites/[^"]+/audits/[^"]+)"', (await real.get(f"/suites/{suite['id']}")).text)
+    assert len(links) == 9
+    assert (await real.get(next(link for link in links if link.endswith("eeoc.html")))).text == page.text
+    unknown = await real.get(f"{audits}/ll145.html")
+    assert (unknown.status_code, "ll144.html" in unknown.json()["detail"]) == (422, True)
+
+
+@pytest.mark.slow
+async def test_a_suite_of_one_file_by_two_columns_has_no_document_that_could_betray_masked_counts(real, settings):
+    rows = table().replace(b",F,", b",X,", 3).decode().splitlines()
+    by_two = "\n".join([rows[0] + ",hand", *(row + (",left" if n % 2 else ",right") for n, row in enumerate(rows[1:]))])
+    changed = {name: value for name, value in SETTINGS.items() if name != "by"}
+    suite = await request_suite(real, by_two.encode(), attributes=["sex", "hand"], settings={"outcomes": changed})
+    for cell in cells_of(suite):
+        work(settings, cell["job"])
+    refused = await real.get(f"/v1/suites/{suite['id']}/audits/ll144.html")
+    assert (refused.status_code, refused.json()["code"]) == (409, "holds-people")
+    assert "Put all columns into one rating" in refused.json()["detail"]
+
+
+async def test_a_suite_without_recorded_decisions_has_no_document_for_regulators(real):
+    target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": "http://93.184.216.34"}
+    request = {"target": target, "methods": ["round-trip"], "attributes": ["gender"], "languages": ["es"]}
+    suite = (await real.post("/v1/suites", json=request)).json()
+    missing = await real.get(f"/v1/suites/{suite['id']}/audits/ll144.html")
+    assert missing.status_code == 404
+    assert "no cell of this method" in missing.json()["detail"]
+    other = await real.get("/v1/suites/sui_nothing/audits/ll144.html")
+    assert (other.status_code, other.json()["code"]) == (404, "not-found")
+
+
+# ---------------------------------------------------------------------------- what a rating is used for
+@pytest.fixture
+async def rated(real, settings):
+    """Return the client, and the ids of ratings of an uneven and of an even file."""
+    ids = []
+    for women in (0.5, 0.8):
+        job = (await real.post("/v1/jobs", json=body(await upload(real, table(women=women))))).json()["id"]
+        work(settings, job)
+        ids.append((await real.get(f"/v1/jobs/{job}")).json()["rating"]["id"])
+    return real, ids
+
+
+@pytest.mark.slow
+async def test_ratings_of_recorded_decisions_have_badges_and_differences_and_no_observations_and_are_in_no_chain(rated):
+    client, (uneven, even) = rated
+    assert (await client.get(f"/v1/ratings/{uneven}/observations")).json()["items"] == []
+    assert "UCS" in (await client.get(f"/v1/ratings/{even}/badge.svg")).text
+    chain = {"chain": [{"rating": even}, {"rating": uneven}]}
+    composed = await client.post("/v1/compositions", json=chain)
+    assert (composed.status_code, "recorded decisions, which no service can take" in composed.text) == (422, True)
+    changed = await client.get(f"/v1/ratings/{even}/difference", params={"with": uneven})
+    assert (changed.status_code, changed.json()["letter"]["verdict"]) == (200, "changed")
+    assert [row["name"] for row in changed.json()["effects"] if row["apart"]] == ["step_1", "step_2"]
+    compared = await client.get(f"/v1/ratings/{even}/comparison", params={"with": uneven})
+    assert (compared.status_code, "association" in compared.text) == (422, True)
