@@ -108,9 +108,7 @@ class Task:
     truth, scores : ndarray, shape (cells,), or None
         As in `Outcomes`.
     strata : Integers or None
-        Stratum of each cell, -1 if unknown; `strata_names` has the names.
-    strata_by : str
-        Name of the column of strata.
+        Stratum of each cell, -1 if unknown; `strata_names` has the names, `strata_by` that of the column.
     excluded : mapping of str to mapping of str to str
         For a grouping's name, the excluded groups with reasons.
     threshold : float, optional
