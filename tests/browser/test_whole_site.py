@@ -96,6 +96,7 @@ def test_every_page_is_reached_from_the_start_page_by_links(addresses):
     # pages that need the user's words or files are opened by test_own_words.py and test_corpora.py
     not_linked |= {path for path in ROUTES if path.startswith("/own-words/{")}
     not_linked |= {"/uploads/{upload_id}", "/audits/{upload_id}", "/specifications/{name}/edit"}
+    not_linked |= {"/suites/{suite_id}/audits/{name}"}  # see test_recorded_decisions.py
     not_linked |= {"/methodology/changes"}  # compares two versions (see test_methodology_changes.py); this is the first
     files = {path for path in ROUTES if NOT_PAGES.search(path)}
     assert set(ROUTES) - not_linked - files - set(addresses) == set()
