@@ -121,9 +121,10 @@ async def download_suite_audit(suite_id: str, name: AuditName, service: ServiceD
 
     404 until each cell of this method has a rating; 409 if two are about one file, and could betray masked counts.
     """
+    file = audit_file(name)
     audited = existing(await service.database.read(read_audits, suite_id, caller.tenant), "suite", suite_id)
     headers = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    return await asyncio.to_thread(audit_report, audit_file(name), headers, *audited)
+    return await asyncio.to_thread(audit_report, file, headers, *audited)
 
 
 @router.post("/{suite_id}/cancel", response_model=SuiteView, responses=returns(UNFINISHED) | CONFLICT)

@@ -351,8 +351,8 @@ def test_the_pages_lead_to_every_page(agency: Agency) -> None:
     assert sorted(pages - linked - NOT_LINKED) == []
 
 
-NOT_LINKED = {"/{path:path}", "/sign-in/oidc", "/sign-in/oidc/callback"}
-"""The page of missing resources, and the pages of an agency with accounts."""
+NOT_LINKED = {"/{path:path}", "/sign-in/oidc", "/sign-in/oidc/callback", "/suites/{suite_id}/audits/{name}"}
+"""The page of missing resources, the pages of an agency with accounts, and files of suites of recorded decisions."""
 
 
 @pytest.mark.slow

@@ -34,9 +34,9 @@ REASONS: Mapping[str, str] = {
         "{changed_swapped:count} of {of_swapped:count}]."
     ),
     "chooses-by-position": (
-        "it often chooses by position: of {of:count} questions with two documents, it chose the {position:words} "
-        "document in {chosen:count}, whichever that was. Each comparison is asked in both orders, so that this favours "
-        "no group."
+        "{where:where}it often chooses by position"
+        "[: of {of:count} questions with two documents, it chose the {position:words} document in {chosen:count}, "
+        "whichever that was]; each comparison is asked in both orders, so that this favours no group."
     ),
     "carried-by-one": (
         "{where:where}what the output does change with the attribute goes with one "
