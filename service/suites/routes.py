@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 import assay
+from assay.errors import UnknownName
 from reports.pages import PageFormat
 from reports.regulators import AUDIT_FILES, audit_file
 from service.container import Service, ServiceDependency
@@ -16,7 +17,7 @@ from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.responses import ACCEPTED, CONFLICT, UNFINISHED, leads_to, returns
-from service.http.problems import existing
+from service.http.problems import Problem, existing
 from service.http.rows import Lists, Page, PageQuery, Paging, lists_of
 from service.http.waits import Wait
 from service.jobs.routes import Placing
@@ -121,7 +122,10 @@ async def download_suite_audit(suite_id: str, name: AuditName, service: ServiceD
 
     404 until each cell of this method has a rating; 409 if two are about one file, and could betray masked counts.
     """
-    file = audit_file(name)
+    try:
+        file = audit_file(name)
+    except UnknownName as unknown:
+        raise Problem("not-found", str(unknown)) from None
     audited = existing(await service.database.read(read_audits, suite_id, caller.tenant), "suite", suite_id)
     headers = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return await asyncio.to_thread(audit_report, file, headers, *audited)

@@ -355,7 +355,7 @@ async def test_a_suite_of_files_has_one_document_for_regulators_about_all_of_the
     assert len(links) == 9
     assert (await real.get(next(link for link in links if link.endswith("eeoc.html")))).text == page.text
     unknown = await real.get(f"{audits}/ll145.html")
-    assert (unknown.status_code, "ll144.html" in unknown.json()["detail"]) == (422, True)
+    assert (unknown.status_code, "ll144.html" in unknown.json()["detail"]) == (404, True)
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -104,8 +104,8 @@ def refuses_women(first, second, _):
     return better(first, second, quality)
 
 
-def refuses_some_women(first, second, seed):
-    if any(is_woman(text) and chance(seed, text) < 0.25 for text in (first, second)):
+def refuses_some_women(first, second, seed, share=0.5):
+    if any(is_woman(text) and chance(seed, text) < share for text in (first, second)):
         return Reply(failure=Failure("no-choice", "prose"))
     return better(first, second, quality, "tie")
 
@@ -142,6 +142,13 @@ def test_a_service_of_known_bias_gets_its_letter_with_every_seed(service, letter
         component = rated(service, seed)
         assert (component.letter, component.declared) == (letter, True), seed
         assert component.reasons[0].code == code
+
+
+@pytest.mark.slow
+def test_a_service_that_refuses_a_quarter_of_the_women_is_biased_or_gets_no_letter():
+    letters = [rated(partial(refuses_some_women, share=0.25), seed).letter for seed in range(0, SEEDS, 4)]
+    assert set(letters) <= {Letter.BS, None}
+    assert Letter.BS in letters
 
 
 @pytest.mark.slow
