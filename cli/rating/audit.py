@@ -10,8 +10,8 @@ from typing import Any
 from assay.document import Json, as_json
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod, rating_of
-from assay.methods.outcomes.decision_table import DecisionTable
 from assay.methods.outcomes.recount import check_recount, uncounted
+from assay.methods.shared.outcome_tables.decision_table import DecisionTable
 from assay.model import Kind
 from assay.references import Found, NamedDecisions
 from cli.exits import Exit

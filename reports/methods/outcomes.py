@@ -8,15 +8,15 @@ from assay.document import RatingDocument, read_json
 from assay.methods.outcomes.detail import (
     FunnelDocument,
     GapDocument,
-    GroupOutcome,
     OutcomesAggregation,
     OutcomesComponent,
     StepDocument,
     ThresholdDocument,
     ThresholdMap,
 )
-from assay.methods.outcomes.effects import FOUR_FIFTHS
 from assay.methods.outcomes.method import Outcomes
+from assay.methods.shared.outcome_tables.effects import FOUR_FIFTHS
+from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from reports import cells, charts
 from reports.method_report import MethodReport
 from reports.plain import visible

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from assay.document import Json, read_json
 from assay.errors import SpecificationError
-from assay.methods.outcomes.detail import DataDocument, GroupOutcome, OutcomesAggregation, OutcomesComponent
+from assay.methods.outcomes.detail import DataDocument, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.suppression import LEAST_SHOWN, PEOPLE
+from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from reports.plain import visible
 from reports.reading import RatingView, read
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.document import EffectDocument
-from assay.methods.outcomes.detail import GroupOutcome
+from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from reports import cells
 from reports.regulators.audit import MASKED, is_masked
 

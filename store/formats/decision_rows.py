@@ -1,7 +1,7 @@
 """Files of recorded decisions: people counted by the columns that a request names, without storing a row.
 
 A file is read once, row by row; of each row only the codes of its named cells are kept until they are counted
-(`assay.methods.outcomes.decision_table`). A million rows take about 40 bytes each.
+(`assay.methods.shared.outcome_tables.decision_table`). A million rows take about 40 bytes each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.document import JsonObject
 from assay.errors import UnknownName
-from assay.methods.outcomes.decision_table import DecisionTable
+from assay.methods.shared.outcome_tables.decision_table import DecisionTable
 from assay.model import Field, Floats, Integers
 from store.formats.columns import ColumnTally, as_text, read_cell, settle_decimals
 from store.formats.csv_rows import MOST_ROWS, CsvRows

@@ -15,7 +15,7 @@ import pytest
 from assay.experiment import run
 from assay.methods import Outcomes
 from assay.methods.outcomes.method import Exclusion
-from assay.methods.outcomes.rates import disparity, flagged_by_chance, two_proportion_z
+from assay.methods.shared.outcome_tables.rates import disparity, flagged_by_chance, two_proportion_z
 from tests.support.simulated.recorded_decisions import counted, never_asked, people
 from tools.papers.shared_data import Shared, SharedDataMissing
 

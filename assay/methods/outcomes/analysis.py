@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
-from assay.methods.outcomes.decision_table import DecisionTable, Grouping
 from assay.methods.outcomes.detail import NO_FUNNEL, NO_MAP, FunnelDocument, OutcomesComponent, ThresholdMap
-from assay.methods.outcomes.effects import (
+from assay.methods.outcomes.steps import Step, funnel
+from assay.methods.outcomes.thresholds import threshold_map
+from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping
+from assay.methods.shared.outcome_tables.effects import (
     DRAWS,
     Missing,
     Sample,
@@ -25,9 +27,7 @@ from assay.methods.outcomes.effects import (
     stratified_means,
     within_strata,
 )
-from assay.methods.outcomes.group_tables import Outcomes, outcome_table, sample_of, tenths_of
-from assay.methods.outcomes.steps import Step, funnel
-from assay.methods.outcomes.thresholds import threshold_map
+from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, sample_of, tenths_of
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Interval, Letter, Reason
 from assay.rating.component import (
     NOTHING_LOST,

@@ -22,17 +22,14 @@ from assay.document import (
 from assay.experiment import generator
 from assay.explain import Vocabulary, explain
 from assay.methods.outcomes.analysis import Output, Task
-from assay.methods.outcomes.decision_table import Grouping
 from assay.methods.outcomes.detail import (
     NO_MAP,
     FunnelDocument,
-    GroupOutcome,
     OutcomesAggregation,
     OutcomesComponent,
     OutOfOrder,
     StepDocument,
 )
-from assay.methods.outcomes.group_tables import Outcomes, outcome_table
 from assay.methods.outcomes.public_scores import PublicScores, coded, public_scores
 from assay.methods.outcomes.steps import NOT_REACHED, Reached, reached_steps
 from assay.methods.outcomes.suppression import (
@@ -45,6 +42,9 @@ from assay.methods.outcomes.suppression import (
     PublicTable,
     masked_parts,
 )
+from assay.methods.shared.outcome_tables.decision_table import Grouping
+from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table
+from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from assay.model import Reason
 
 DECIMALS = 3

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from assay.methods.outcomes.analysis import Task
 from assay.methods.outcomes.detail import NO_MAP, OutcomesComponent, ThresholdMap
-from assay.methods.outcomes.group_tables import tenths_of
 from assay.methods.outcomes.suppression import LEAST_SHOWN, UNKNOWN_ANSWER
+from assay.methods.shared.outcome_tables.group_tables import tenths_of
 from assay.model import Floats, Integers
 
 

@@ -14,10 +14,11 @@ from assay.errors import SpecificationError
 from assay.evidence.verification import Check
 from assay.experiment import Method
 from assay.methods.outcomes.analysis import Task
-from assay.methods.outcomes.decision_table import DecisionTable, Grouping
-from assay.methods.outcomes.detail import GroupOutcome, OutcomesAggregation, OutcomesComponent
+from assay.methods.outcomes.detail import OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.method import Outcomes
 from assay.methods.outcomes.steps import reached_steps
+from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping
+from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from assay.model import Floats
 
 ROUNDING = 1e-9

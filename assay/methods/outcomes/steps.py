@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.methods.outcomes.decision_table import DecisionTable, Grouping
 from assay.methods.outcomes.detail import FunnelDocument, GapDocument, OutOfOrder, StepDocument
-from assay.methods.outcomes.effects import DRAWS, fitted_rates
-from assay.methods.outcomes.group_tables import Outcomes, drawn_interval, outcome_table, sample_of
+from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping
+from assay.methods.shared.outcome_tables.effects import DRAWS, fitted_rates
+from assay.methods.shared.outcome_tables.group_tables import Outcomes, drawn_interval, outcome_table, sample_of
 from assay.model import Floats
 
 NOT_REACHED = -2

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.methods.outcomes.decision_table import Grouping
+from assay.methods.shared.outcome_tables.decision_table import Grouping
 from assay.model import Floats, Integers
 
 LEAST_SHOWN = 5

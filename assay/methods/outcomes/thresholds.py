@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from assay.document import NO_EFFECT, NO_ITEMS, EffectDocument
-from assay.methods.outcomes.decision_table import MOST_CELLS, SCORE_CLASSES, DecisionTable, Grouping
 from assay.methods.outcomes.detail import ThresholdDocument, ThresholdGroup, ThresholdMap
-from assay.methods.outcomes.effects import Sample, differences, fitted_rates
-from assay.methods.outcomes.group_tables import NO_RATIO, drawn_interval, sample_of
+from assay.methods.shared.outcome_tables.decision_table import MOST_CELLS, SCORE_CLASSES, DecisionTable, Grouping
+from assay.methods.shared.outcome_tables.effects import Sample, differences, fitted_rates
+from assay.methods.shared.outcome_tables.group_tables import NO_RATIO, drawn_interval, sample_of
 from assay.model import Floats
 from assay.statistics.intervals.worst_block import largest_interval
 

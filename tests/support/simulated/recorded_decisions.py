@@ -13,9 +13,9 @@ from scipy import stats
 from assay.document import EffectDocument
 from assay.experiment import run
 from assay.methods import Outcomes
-from assay.methods.outcomes.decision_table import DecisionTable
 from assay.methods.outcomes.detail import OutcomesComponent
-from assay.methods.outcomes.rates import ERROR_RATES
+from assay.methods.shared.outcome_tables.decision_table import DecisionTable
+from assay.methods.shared.outcome_tables.rates import ERROR_RATES
 from assay.model import Component, Finding, Interval, Letter, Reply
 from tests.support.simulated.base import SimulatedService, letter_of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import SpecificationError, UnknownName
-from assay.methods.outcomes.decision_table import DecisionTable
+from assay.methods.shared.outcome_tables.decision_table import DecisionTable
 from store.formats import CSV, PARQUET, Unreadable
 from store.formats.decision_rows import as_text, read_decisions
 

@@ -6,8 +6,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.methods.outcomes.effects import Sample, below_four_fifths, chance_of, fitted_rates, stratified_means
-from assay.methods.outcomes.rates import auc, disparity, error_rates, fisher_mid_p, holm, jeffreys, quantile
+from assay.methods.shared.outcome_tables.effects import (
+    Sample,
+    below_four_fifths,
+    chance_of,
+    fitted_rates,
+    stratified_means,
+)
+from assay.methods.shared.outcome_tables.rates import (
+    auc,
+    disparity,
+    error_rates,
+    fisher_mid_p,
+    holm,
+    jeffreys,
+    quantile,
+)
 
 
 def test_the_jeffreys_interval_equals_that_of_scipy_and_ends_at_the_bounds():

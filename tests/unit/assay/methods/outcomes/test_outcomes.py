@@ -9,8 +9,8 @@ from assay.document import EffectDocument
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import run
 from assay.methods import Outcomes
-from assay.methods.outcomes.decision_table import MOST_BUNDLES, CodedColumn, DecisionTable
 from assay.methods.outcomes.method import Exclusion
+from assay.methods.shared.outcome_tables.decision_table import MOST_BUNDLES, CodedColumn, DecisionTable
 from assay.model import Letter
 from assay.rating.decision import rate
 from tests.support.simulated.recorded_decisions import FILES, by_truth, counted, file_service, never_asked, people

@@ -9,8 +9,8 @@ import pytest
 from assay.document import as_json
 from assay.experiment import run
 from assay.methods import Outcomes, rating_of
-from assay.methods.outcomes.decision_table import DecisionTable
 from assay.methods.outcomes.recount import recount
+from assay.methods.shared.outcome_tables.decision_table import DecisionTable
 from tests.support.reports import document_of
 from tests.support.simulated.recorded_decisions import counted, never_asked
 

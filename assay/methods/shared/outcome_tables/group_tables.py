@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.document import EffectDocument
-from assay.methods.outcomes.decision_table import DecisionTable, Grouping
-from assay.methods.outcomes.detail import DisparityDocument, GroupOutcome, TenthDocument
-from assay.methods.outcomes.effects import DRAWS, FOUR_FIFTHS, Sample, below_four_fifths, fitted_rates
-from assay.methods.outcomes.rates import (
+from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping
+from assay.methods.shared.outcome_tables.effects import DRAWS, FOUR_FIFTHS, Sample, below_four_fifths, fitted_rates
+from assay.methods.shared.outcome_tables.rates import (
     ERROR_RATES,
     FEW_EXPECTED,
     LEVEL,
@@ -27,6 +26,7 @@ from assay.methods.outcomes.rates import (
     quantile,
     two_proportion_z,
 )
+from assay.methods.shared.outcome_tables.rows import DisparityDocument, GroupOutcome, TenthDocument
 from assay.model import Floats
 from assay.statistics.intervals.credible import equal_tailed
 from assay.statistics.special import special

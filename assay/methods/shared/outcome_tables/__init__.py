@@ -1,0 +1,1 @@
+"""Tables of outcomes by group: selection rates, ratios, tests and error rates of counted people."""

@@ -1,0 +1,79 @@
+"""Types of the rows of a table of outcomes in a rating document, by which they are written and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.document import NO_EFFECT, NO_ENTRIES, NO_ITEMS, EffectDocument
+
+
+@dataclass(frozen=True)
+class DisparityDocument:
+    """An error rate compared with that of the reference group."""
+
+    difference: float | None = None
+    ratio: float | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class TenthDocument:
+    """A tenth of the scores of all people: the group's people in it, their mean score, and the share that proves right.
+
+    `above` is the lower end of the tenth; scores at the end belong to the tenth below.
+    """
+
+    above: float | None = None
+    people: int | None = None
+    mean: float | None = None
+    truth: EffectDocument = NO_EFFECT
+
+
+@dataclass(frozen=True)
+class GroupOutcome:
+    """Outcomes of one group: its row of the table."""
+
+    group: str | None = None
+    people: int | None = None
+    """People with a known outcome."""
+    undecided: int | None = None
+    """People without one."""
+    favourable: float | None = None
+    """Favourable outcomes; with weights, the sum of their weights."""
+    rate: EffectDocument = NO_EFFECT
+    ratio: EffectDocument = NO_EFFECT
+    """Impact ratio: the rate divided by that of the reference group, which has the highest rate."""
+    difference: EffectDocument = NO_EFFECT
+    """Rate less that of the reference group."""
+    shortfall: float | None = None
+    """Number of favourable outcomes that the group lacks for the rate of the reference group."""
+    z: float | None = None
+    p: float | None = None
+    test: str | None = None
+    """``z`` or ``fisher-mid-p``: the test that gave `p`."""
+    holm: float | None = None
+    """`p` adjusted for all groups of the table (Holm)."""
+    flagged: bool | None = None
+    """Whether the impact ratio is below four fifths."""
+    below_four_fifths: float | None = None
+    """Probability that the rate is below four fifths of the highest rate, given the outcomes of all groups."""
+    suspicious: bool | None = None
+    """Whether that probability is at least the confidence of the request."""
+    excluded: str | None = None
+    """Why the group was excluded from all comparisons; it is never the reference."""
+    not_compared: str | None = None
+    """Why the letter does not rest on the group."""
+    mean_score: EffectDocument = NO_EFFECT
+    matrix: Mapping[str, float] = NO_ENTRIES
+    """People by decision and truth: ``tp``, ``fp``, ``fn``, ``tn``."""
+    error_rates: Mapping[str, EffectDocument] = NO_ENTRIES
+    disparities: Mapping[str, DisparityDocument] = NO_ENTRIES
+    auc: float | None = None
+    tenths: tuple[TenthDocument, ...] = NO_ITEMS
+    masked: tuple[str, ...] = NO_ITEMS
+    """Parts of the row that a public rating does not show: ``people``, ``undecided``, ``truth``."""
+
+
+NO_GROUP = GroupOutcome()
+"""A group of which nothing is known."""
