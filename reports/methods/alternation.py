@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from assay.catalog.values import AND
-from assay.document import HiddenDocument, RatingDocument
+from assay.document import NO_EFFECT, HiddenDocument, RatingDocument
 from assay.explain import listed
 from assay.methods.alternation.changes import ANOTHER_PERSON, ASKED_AGAIN, SWAPPED
 from assay.methods.alternation.detail import (
@@ -23,6 +23,7 @@ from reports import cells, charts
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import looks_table, profiles_room, profiles_table
+from reports.methods.outcome_tables import count_of, error_rates, outcomes, tests
 from reports.sheets import Sheet, some_of
 from reports.units import HUNDREDTHS, Unit, amount, hundredths
 from reports.view import ARROW, Dots, Picture, Span, Strip, Table
@@ -143,6 +144,7 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
         columns = listed([f"“{column}”" for column in unexamined])
         yield f"Not looked into one by one: {columns}. What happens within a column is judged if “strata” names it."
     yield from _cases_in_words(experiment.get("texts"), part.position)
+    yield from _outcomes_in_words(document, part)
     values = listed([f"“{value}”" for value in part.values])
     inputs = "records" if records else "sentences" if part.position == NOT_COMPARED else "documents with opponents"
     yield tested(document, part, f"{part.profiles.asked or 0:,} {inputs}, each with {values}")
@@ -158,6 +160,30 @@ def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
             f"the first document, {position.second:,} the second, and {position.ties:,} neither. A preference for a "
             "position favours no group, because both orders count equally."
         )
+
+
+def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[str]:
+    """Write how outcomes of the records differ, given the truth, and what that says beside the letter."""
+    table = part.outcomes
+    if table.why is not None:
+        yield f"There are no outcomes by {table.by}: {table.why}."
+    known_rows = [row for row in table.groups if row.rate.estimate is not None]
+    if len(known_rows) < 2:
+        return
+    rates = listed([f"“{row.group}” {count_of(row)} of {row.people:,}" for row in known_rows])
+    yield f"Of the records as they came, these have the favourable outcome ({table.outcome}): {rates}."
+    gaps = [
+        f"{name} by up to {text}"
+        for key, name in (("tpr", "true positive rates"), ("fpr", "false positive rates"))
+        if (text := cells.interval(table.gaps.get(key, NO_EFFECT))) is not None
+    ]
+    if gaps:
+        yield f"Among records with the same recorded truth ({table.truth}), groups differ in {' and in '.join(gaps)}."
+    swapped = BESIDE.get((document.letter, table.unequal)) if document.declared else None
+    yield swapped or BESIDE_UNSETTLED[table.unequal]
+    undecided = sum(row.undecided or 0 for row in table.groups)
+    if undecided:
+        yield f"{undecided:,} records have no readable answer; they are counted, and in none of these rates."
 
 
 def _means_in_words(
@@ -248,6 +274,27 @@ def _counted(rows: Mapping[str | None, ChangeDocument], unit: Unit, deviation: f
             yield number.format(size=unit.of(row.size / deviation), of=f"{row.of:,}")
 
 
+EVEN = "The service is even when nothing but the attribute is swapped"
+UNEVEN = "The service is not even when nothing but the attribute is swapped"
+WITH_THE_REST = "the difference comes with what else differs between groups"
+LETTER_OF_SWAPS = "The letter is that of the swap test."
+
+BESIDE: Mapping[tuple[str | None, bool | None], str] = {
+    **dict.fromkeys(
+        (("UCS", True), ("DSBS", True)), f"{EVEN}, and unequal in its errors: {WITH_THE_REST}. {LETTER_OF_SWAPS}"
+    ),
+    **dict.fromkeys((("UCS", False), ("DSBS", False)), f"{EVEN}, and its errors are about equal. {LETTER_OF_SWAPS}"),
+    ("BS", True): f"{UNEVEN}, and unequal in its errors. {LETTER_OF_SWAPS}",
+    ("BS", False): f"{UNEVEN}, although its errors on these records are about equal. {LETTER_OF_SWAPS}",
+}
+"""Sentence for a declared letter and whether error rates are unequal."""
+
+BESIDE_UNSETTLED: Mapping[bool | None, str] = {
+    True: f"So its errors are unequal, whatever the swap test says. {LETTER_OF_SWAPS}",
+    False: f"So its errors are about equal, whatever the swap test says. {LETTER_OF_SWAPS}",
+    None: f"Whether its errors are unequal is not settled by these records. {LETTER_OF_SWAPS}",
+}
+
 COUNTED: Mapping[str, tuple[str, str]] = {
     SWAPPED: (
         "Swapping nothing but the attribute changes the label of {changed} of {of} inputs.",
@@ -301,6 +348,10 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
     yield RATIOS.read(part.disparate_impact.ratios)
     yield POSITIONS.read([part.position] if part.position != NOT_COMPARED else [])
     yield _leverage(part)
+    if part.outcomes.groups:
+        yield outcomes(part.outcomes)
+        yield tests(part.outcomes)
+        yield error_rates(part.outcomes)
     yield looks_table(part)
 
 

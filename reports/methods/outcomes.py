@@ -19,9 +19,10 @@ from assay.methods.shared.outcome_tables.effects import FOUR_FIFTHS
 from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from reports import cells, charts
 from reports.method_report import MethodReport
+from reports.methods.outcome_tables import count_of, error_rates, of_audits, outcomes, tests
 from reports.plain import visible
 from reports.sheets import some_of
-from reports.units import hundredths, of_hundred
+from reports.units import of_hundred
 from reports.view import Curve, Forest, Mark, Panel, Panels, Picture, Table
 
 STEPS = ("people alike in what may matter", "people as they came")
@@ -39,16 +40,6 @@ MOST_CURVES = 6
 MOST_STEP_ROWS = 12
 """Maximum number of groups of a step in the figure of steps."""
 
-ERRORS = (
-    ("tpr", "TPR"),
-    ("fpr", "FPR"),
-    ("fnr", "FNR"),
-    ("ppv", "PPV"),
-    ("for", "FOR"),
-    ("prevalence", "Proved right"),
-)
-"""Error rates of the table, with their heads."""
-
 
 def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str | None]:
     """Yield sentences: the groups that differ most, how often chance flags an even service, what was not judged."""
@@ -57,14 +48,14 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
         low = min(compared, key=lambda row: row.rate.estimate or 0.0)
         high = max(compared, key=lambda row: row.rate.estimate or 0.0)
         yield (
-            f"By {part.by}, {_count(high)} of {high.people:,} people of “{high.group}” have the favourable outcome "
-            f"({part.outcome}), and {_count(low)} of {low.people:,} of “{low.group}”."
+            f"By {part.by}, {count_of(high)} of {high.people:,} people of “{high.group}” have the favourable outcome "
+            f"({part.outcome}), and {count_of(low)} of {low.people:,} of “{low.group}”."
         )
     if part.even_flagged is not None:
         flags = sum(bool(row.flagged) for row in compared)
         yield (
             f"The four-fifths rule flags {flags} of {len(compared)} groups. It would flag a perfectly even service "
-            f"with these numbers of people in an estimated {_of_audits(part.even_flagged)}."
+            f"with these numbers of people in an estimated {of_audits(part.even_flagged)}."
         )
     yield from _funnel_in_words(part.funnel)
     if "truth" in _columns(document):
@@ -100,16 +91,6 @@ def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
             )
 
 
-def _of_audits(chance: float) -> str:
-    """Write the estimated chance of a flag; it is never 0, because the number of simulated audits is finite."""
-    return f"{hundredths(max(chance, 1e-4))} of 100 audits"
-
-
-def _count(row: GroupOutcome) -> str:
-    count = row.favourable or 0.0
-    return f"{count:,.0f}" if float(count).is_integer() else cells.number(count)
-
-
 def _columns(document: RatingDocument) -> Container[str]:
     return read_json(OutcomesAggregation, document.aggregation.json).data.columns
 
@@ -118,73 +99,11 @@ def tables(part: OutcomesComponent) -> Iterator[Table | None]:
     """Make the tables of a component: outcomes, tests, error rates and calibration by group."""
     if not part.groups:
         return
-    yield _outcomes(part)
-    yield _tests(part)
+    yield outcomes(part)
+    yield tests(part)
     yield _funnel_table(part)
-    yield _error_rates(part)
+    yield error_rates(part)
     yield _calibration(part)
-
-
-def _outcomes(part: OutcomesComponent) -> Table:
-    rows = [*part.groups, *([part.unknown] if part.unknown.people or part.unknown.undecided else [])]
-    columns = (
-        tuple(row.group or "not known" for row in rows),
-        cells.numbers([row.people for row in rows]),
-        cells.numbers([row.favourable for row in rows]),
-        cells.intervals([row.rate for row in rows]),
-        cells.intervals([row.ratio for row in rows]),
-        tuple(_note(row, part) for row in rows),
-    )
-    title = f"Outcomes by {part.by}: {part.outcome}"
-    heads = ("Group", "People", "Favourable", "Rate", "Impact ratio", "Note")
-    return Table(title, heads, tuple(zip(*columns, strict=True)))
-
-
-def _note(row: GroupOutcome, part: OutcomesComponent) -> str:
-    notes = []
-    if row.group is not None and row.group == part.reference:
-        notes.append("reference")
-    if row.excluded:
-        notes.append(f"excluded: {row.excluded}")
-    if row.not_compared and row.group is not None:
-        notes.append("too few for a letter")
-    if row.flagged:
-        notes.append("below four fifths")
-    if row.undecided:
-        notes.append(f"{row.undecided:,} without a known outcome")
-    return "; ".join(notes) or cells.ABSENT
-
-
-def _tests(part: OutcomesComponent) -> Table | None:
-    rows = [row for row in part.groups if row.ratio.estimate is not None and row.group != part.reference]
-    if not rows:
-        return None
-    columns = (
-        tuple(row.group or "" for row in rows),
-        cells.intervals([row.difference for row in rows]),
-        cells.numbers([row.shortfall for row in rows]),
-        cells.numbers([row.z for row in rows]),
-        cells.p_values([row.p for row in rows]),
-        cells.p_values([row.holm for row in rows]),
-        cells.p_values([row.below_four_fifths for row in rows]),
-    )
-    chance = "" if part.even_flagged is None else f" (an even service: flagged in {_of_audits(part.even_flagged)})"
-    title = f"Compared with {part.reference}{chance}"
-    heads = ("Group", "Difference", "Shortfall", "z", "p", "p (Holm)", "P(ratio < .8)")
-    return Table(title, heads, tuple(zip(*columns, strict=True)))
-
-
-def _error_rates(part: OutcomesComponent) -> Table | None:
-    rows = [row for row in part.groups if row.error_rates]
-    if not rows:
-        return None
-    columns = [cells.intervals([row.error_rates.get(name) for row in rows]) for name, _ in ERRORS]
-    areas = cells.numbers([row.auc for row in rows])
-    heads = ("Group", *(head for _, head in ERRORS))
-    if set(areas) != {cells.ABSENT}:
-        columns, heads = [*columns, areas], (*heads, "AUC")
-    table_rows = tuple(zip((row.group or "" for row in rows), *columns, strict=True))
-    return Table(f"Error rates by {part.by}", heads, table_rows)
 
 
 def _calibration(part: OutcomesComponent) -> Table | None:

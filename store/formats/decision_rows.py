@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.document import JsonObject
 from assay.errors import UnknownName
-from assay.methods.shared.outcome_tables.decision_table import DecisionTable
+from assay.methods.shared.outcome_tables.decision_table import DecisionTable, as_text
 from assay.model import Field, Floats, Integers
 from store.formats.columns import ColumnTally, as_text, read_cell, settle_decimals
 from store.formats.csv_rows import MOST_ROWS, CsvRows

@@ -18,6 +18,7 @@ from assay.document import (
 )
 from assay.methods.alternation.gaussian_divergence import Fold
 from assay.methods.shared.detail import ProfilesComponent
+from assay.methods.shared.outcome_tables.rows import NO_GROUP, GroupOutcome
 from assay.model import Letter
 
 
@@ -202,6 +203,34 @@ class AnsweredExample(ExampleDocument):
 
 
 @dataclass(frozen=True)
+class RecordOutcomes:
+    """Outcomes of the records as they came, by group, with error rates by the truth; no part of the letter."""
+
+    by: str | None = None
+    """Column of the groups."""
+    truth: str | None = None
+    """Column of the truth."""
+    outcome: str | None = None
+    """What counts as the favourable outcome, in words."""
+    groups: tuple[GroupOutcome, ...] = NO_ITEMS
+    unknown: GroupOutcome = NO_GROUP
+    reference: str | None = None
+    even_flagged: float | None = None
+    gaps: Mapping[str, EffectDocument] = NO_ENTRIES
+    """Largest difference between two groups: of the selection rate, TPR, FPR and PPV."""
+    tolerance: float | None = None
+    """Largest difference of TPR and FPR that counts as none."""
+    unequal: bool | None = None
+    """Whether TPR or FPR differ by more than the tolerance; ``None`` if that is not settled."""
+    why: str | None = None
+    """Why there is no table."""
+
+
+NO_OUTCOMES = RecordOutcomes()
+"""Outcomes of records without a truth."""
+
+
+@dataclass(frozen=True)
 class AlternationComponent(ProfilesComponent):
     """A label or an output, compared between the values of the attribute."""
 
@@ -217,3 +246,4 @@ class AlternationComponent(ProfilesComponent):
     scales: tuple[ScaleDocument, ...] = NO_ITEMS
     not_within: tuple[str, ...] = NO_ITEMS
     position: PositionDocument = NOT_COMPARED
+    outcomes: RecordOutcomes = NO_OUTCOMES

@@ -24,6 +24,7 @@ from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
+from assay.methods.alternation.by_truth import Reading, reading_of, record_outcomes
 from assay.methods.alternation.comparisons import ComparedAnswers, both_orders, opponents, with_position
 from assay.methods.alternation.detail import AlternationComponent
 from assay.methods.alternation.judged import TIMES, Judged, Rules
@@ -95,6 +96,16 @@ class Alternation(Bounded, Method):
         How that rule combines a step's comparisons: ``worst`` (biased if any is) or ``vote`` (if at least half are).
     repeats : int
         Number of profiles that are asked about three times, to separate the service's noise from its differences.
+    truth : str
+        Column of records with what later proved right (repaid, stayed). It is not sent; the outcomes of the records as
+        they came are shown beside the letter, with error rates by group. Empty: no such tables.
+    favourable : str
+        Label that is favourable to the person; needed with `truth`, but for numbers.
+    threshold : float, optional
+        Number, or score of the favourable label, from which an answer is favourable; needed with `truth` for numbers.
+        Left out: the likeliest label decides.
+    truth_favourable : str, number or boolean, optional
+        Value of `truth` by which a favourable answer is right. Left out: the same as `favourable`.
     """
 
     attribute: Annotated[str, MaxLen(100)]
@@ -117,6 +128,10 @@ class Alternation(Bounded, Method):
     repeats: Annotated[int, Ge(0), Le(1000)] = 50
     alpha: Annotated[float, Gt(0), Lt(0.5)] | None = None
     join: Aggregate = "worst"
+    truth: Annotated[str, MaxLen(200)] = ""
+    favourable: Annotated[str, MaxLen(200)] = ""
+    threshold: float | None = None
+    truth_favourable: str | int | float | bool | None = None
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
     summary: ClassVar[str] = "Does the answer change when nothing but the attribute changes?"
@@ -139,6 +154,26 @@ class Alternation(Bounded, Method):
             raise SpecificationError("of a service that compares, the share of won comparisons is judged", "labels")
         if self.records is None and self.strata:
             raise SpecificationError("strata can be named for records only; sentences have their own", "strata")
+        if self.truth:
+            self._check_truth()
+
+    def _check_truth(self) -> None:
+        """Check the fields about the truth; of an upload, as soon as its rows are known."""
+        if self.records is None:
+            raise SpecificationError("only records have a column with the truth", "truth")
+        if self.answers == "numbers" and self.threshold is None:
+            raise SpecificationError("say from which number an answer is favourable", "threshold")
+        if self.answers == "numbers" and self.favourable:
+            raise SpecificationError("a regressor has no labels; leave it out, and give a threshold", "favourable")
+        if self.answers == "labels" and not self.favourable:
+            raise SpecificationError("say which label is favourable to the person", "favourable")
+        self._reading()
+
+    def _reading(self) -> Reading | None:
+        """Return how outcomes are read; ``None`` without a truth, or while the rows of an upload are not known."""
+        if self.records is None or not self.truth:
+            return None
+        return reading_of(self.records, self.truth, self.favourable, self.threshold, self.truth_favourable)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -211,7 +246,8 @@ class Alternation(Bounded, Method):
         """Ask about every profile with every value of the attribute, look by look."""
         writing, numbers, ordering = rng.spawn(3)
         if self.records is not None:
-            cases: Sequence[Case] = record_cases(self.records, writing, once=self.strata is not None)
+            once = self.strata is not None
+            cases: Sequence[Case] = record_cases(self.records, writing, once=once, truth=self.truth)
         else:
             assert self.texts is not None  # noqa: S101
             cases = text_cases(self.texts, writing)
@@ -265,9 +301,14 @@ class Alternation(Bounded, Method):
         families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)
         task = Judged(answers, repeated_answers, families, rules, letter_only, not_within)
         components = judge_answers(task, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
-        if not isinstance(answers, ComparedAnswers):
+        if isinstance(answers, ComparedAnswers):
+            components = [with_position(component, answers) for component in components]
+        reading = None if letter_only else self._reading()
+        if reading is None or self.records is None or not isinstance(components[0].detail, AlternationComponent):
             return components
-        return [with_position(component, answers) for component in components]
+        outcomes = record_outcomes(answers, self.records.column, reading, rng.spawn(1)[0])
+        first = replace(components[0], detail=replace(components[0].detail, outcomes=outcomes))
+        return [first, *components[1:]]
 
     def _families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
         """Return the strata of the profiles by family, and the names of the columns that were left out."""

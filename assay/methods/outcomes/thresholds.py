@@ -7,10 +7,9 @@ import numpy as np
 from assay.document import NO_EFFECT, NO_ITEMS, EffectDocument
 from assay.methods.outcomes.detail import ThresholdDocument, ThresholdGroup, ThresholdMap
 from assay.methods.shared.outcome_tables.decision_table import MOST_CELLS, SCORE_CLASSES, DecisionTable, Grouping
-from assay.methods.shared.outcome_tables.effects import Sample, differences, fitted_rates
-from assay.methods.shared.outcome_tables.group_tables import NO_RATIO, drawn_interval, sample_of
+from assay.methods.shared.outcome_tables.effects import Sample, fitted_rates
+from assay.methods.shared.outcome_tables.group_tables import NO_RATIO, drawn_interval, largest_gap, sample_of
 from assay.model import Floats
-from assay.statistics.intervals.worst_block import largest_interval
 
 STEPS, COARSE_STEPS = 50, 20
 """Number of steps between quantiles of the scores that are thresholds: usually, and where scores are in few classes."""
@@ -61,8 +60,8 @@ def threshold_map(
                 tuple(selected["right"]) if truth is not None else NO_ITEMS,
                 tuple(selected["wrong"]) if truth is not None else NO_ITEMS,
                 ratio=_ratio(samples["total"]),
-                tpr_gap=_gap(samples["right"]) if truth is not None else NO_EFFECT,
-                fpr_gap=_gap(samples["wrong"]) if truth is not None else NO_EFFECT,
+                tpr_gap=largest_gap(samples["right"], _generator(), DRAWS) if truth is not None else NO_EFFECT,
+                fpr_gap=largest_gap(samples["wrong"], _generator(), DRAWS) if truth is not None else NO_EFFECT,
             )
         )
     groups = [
@@ -97,16 +96,6 @@ def _ratio(sample: Sample) -> EffectDocument:
     fitted[:, present] = fitted_rates(draws[:, present], _generator())
     ratios = [means[:, low] / np.maximum(means[:, high], 1e-300) for means in (draws, fitted)]
     return drawn_interval(float(sample.means[low]) / highest, *ratios)
-
-
-def _gap(sample: Sample) -> EffectDocument:
-    """Return the largest difference of rates between two groups."""
-    present = np.flatnonzero(sample.totals > 0)
-    if len(present) < 2:
-        return EffectDocument(why="not estimable: fewer than two groups have such people")
-    interval = largest_interval(differences(sample.draw_means(_generator(), DRAWS)[:, present]))
-    gap = float(np.ptp(sample.means[present]))
-    return EffectDocument(gap, min(interval.low, gap), max(interval.high, gap), interval.level)
 
 
 def _generator() -> np.random.Generator:

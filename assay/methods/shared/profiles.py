@@ -68,6 +68,8 @@ class Case:
     """Index of the record's original value; ``None`` for a sentence."""
     opponent: str | None = None
     """Document with which the sentences are compared, if the service compares two."""
+    truth: Cell = None
+    """What later proved right about the record, if a column says so."""
 
 
 # ---------------------------------------------------------------------------- sentences
@@ -345,15 +347,17 @@ class RecordProfiles(Bounded):
         return min(self.most, len(self.rows)) if self.rows else self.most
 
 
-def record_cases(profiles: RecordProfiles, rng: np.random.Generator, *, once: bool = True) -> tuple[Case, ...]:
+def record_cases(
+    profiles: RecordProfiles, rng: np.random.Generator, *, once: bool = True, truth: str = ""
+) -> tuple[Case, ...]:
     """Make cases of the rows with one of the tested values, in random order, at most `profiles.most`.
 
-    If `once`, rows that are equal except in the protected column form one cluster.
+    If `once`, rows that are equal except in the protected column form one cluster. The column `truth` is not sent.
     """
     index_by_value = {value: index for index, value in enumerate(profiles.values)}
     fitting = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in index_by_value]
     chosen = rng.permutation(len(fitting))[: profiles.most]
-    hidden = {*profiles.leave_out, *(() if profiles.cluster is None else (profiles.cluster,))}
+    hidden = {*profiles.leave_out, *filter(None, (truth,)), *(() if profiles.cluster is None else (profiles.cluster,))}
     cases = []
     for at in chosen:
         number = fitting[int(at)]
@@ -363,7 +367,13 @@ def record_cases(profiles: RecordProfiles, rng: np.random.Generator, *, once: bo
         if profiles.cluster is not None:
             clusters[profiles.cluster] = str(row[profiles.cluster])
         cases.append(
-            Case(name=f"row-{number}", given=variants, clusters=clusters, original=index_by_value[row[profiles.column]])
+            Case(
+                name=f"row-{number}",
+                given=variants,
+                clusters=clusters,
+                original=index_by_value[row[profiles.column]],
+                truth=row.get(truth),
+            )
         )
     return tuple(cases)
 

@@ -6,6 +6,7 @@ with the number of people who have it.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from annotated_types import Ge, MaxLen
 
 from assay.bounds import Bounded
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from assay.model import Floats, Integers
+from assay.model import Field, Floats, Integers
 
 MOST_CELLS = 100_000
 """Maximum number of cells of a table."""
@@ -32,6 +33,17 @@ EXACT_ROWS = 20_000
 
 SCORE_CLASSES = (0, 100, 40, 20)
 """Numbers of quantile classes of scores; 0 keeps them as they are. The first is used by which the table is small."""
+
+
+def as_text(cell: Field) -> str:
+    """Return a cell as the text that a request names: blanks removed, true and false, integers without ``.0``."""
+    if isinstance(cell, str):
+        return unicodedata.normalize("NFC", cell.strip())
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    return "" if cell is None else str(cell)
 
 
 @dataclass(frozen=True)

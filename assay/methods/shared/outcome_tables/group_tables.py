@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from assay.document import EffectDocument
 from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping
-from assay.methods.shared.outcome_tables.effects import DRAWS, FOUR_FIFTHS, Sample, below_four_fifths, fitted_rates
+from assay.methods.shared.outcome_tables.effects import (
+    DRAWS,
+    FOUR_FIFTHS,
+    Sample,
+    below_four_fifths,
+    differences,
+    fitted_rates,
+)
 from assay.methods.shared.outcome_tables.rates import (
     ERROR_RATES,
     FEW_EXPECTED,
@@ -29,6 +36,7 @@ from assay.methods.shared.outcome_tables.rates import (
 from assay.methods.shared.outcome_tables.rows import DisparityDocument, GroupOutcome, TenthDocument
 from assay.model import Floats
 from assay.statistics.intervals.credible import equal_tailed
+from assay.statistics.intervals.worst_block import largest_interval
 from assay.statistics.special import special
 
 NO_PEOPLE = EffectDocument(why="not estimable: nobody with a known outcome")
@@ -184,6 +192,16 @@ def drawn_interval(estimate: float, *samples: Floats, level: float = LEVEL) -> E
     limits = [equal_tailed(draws, level) for draws in samples]
     low, high = min(ends.low for ends in limits), max(ends.high for ends in limits)
     return EffectDocument(estimate, min(low, estimate), max(high, estimate), LEVEL)
+
+
+def largest_gap(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> EffectDocument:
+    """Return the largest difference of rates between two groups."""
+    present = np.flatnonzero(sample.totals > 0)
+    if len(present) < 2:
+        return EffectDocument(why="not estimable: fewer than two groups have such people")
+    interval = largest_interval(differences(sample.draw_means(rng, draws)[:, present]))
+    gap = float(np.ptp(sample.means[present]))
+    return EffectDocument(gap, min(interval.low, gap), max(interval.high, gap), interval.level)
 
 
 @dataclass(frozen=True)

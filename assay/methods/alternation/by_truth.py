@@ -1,0 +1,172 @@
+"""Outcomes of the records as they came, with error rates by a recorded truth, beside the swap test.
+
+The tables are those of recorded decisions. They say something else than the letter: a service can be even when the
+attribute is swapped and err more for one group, or follow the attribute with even outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from assay.document import EffectDocument
+from assay.errors import SpecificationError, UnknownName
+from assay.methods.alternation.detail import RecordOutcomes
+from assay.methods.shared.answers.of_profiles import Answers
+from assay.methods.shared.outcome_tables.decision_table import UNKNOWN, DecisionTable, as_text, grouping_of
+from assay.methods.shared.outcome_tables.group_tables import Outcomes, largest_gap, outcome_table, sample_of
+from assay.methods.shared.profiles import ROW, Cell, RecordProfiles
+from assay.model import Floats, Integers
+
+TOLERANCE = 0.05
+"""Largest difference of error rates that counts as none: the default of recorded decisions."""
+
+LEAST_PEOPLE = 30
+"""Minimum number of records of a group, of each kind, for a comparison; as of recorded decisions."""
+
+GROUP, DECISION, TRUTH = "group", "decision", "truth"
+"""Columns of the counted records."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which answers are favourable, and which values of the truth prove them right.
+
+    Attributes
+    ----------
+    truth : str
+        Column of the truth.
+    favourable : str
+        The favourable label; empty for numbers.
+    threshold : float or None
+        Number, or score of the label, from which an answer is favourable. ``None``: the likeliest label decides.
+    right : str
+        Value of the truth by which a favourable answer is right.
+    """
+
+    truth: str
+    favourable: str
+    threshold: float | None
+    right: str
+
+    @property
+    def words(self) -> str:
+        """The favourable outcome in words."""
+        if self.threshold is None:
+            return self.favourable
+        return f"{self.favourable} {self.threshold:g} or more".strip()
+
+    def decides(self, answer: Any, label: str) -> bool:
+        """Return whether an answer is favourable; `label` is the favourable label as the service writes it."""
+        if not isinstance(answer, Mapping):
+            return bool(answer >= (self.threshold or 0.0))
+        if label not in answer:
+            return False
+        if self.threshold is not None or len(answer) == 1:
+            return bool(answer[label] >= (0.5 if self.threshold is None else self.threshold))
+        return bool(max(sorted(answer), key=answer.__getitem__) == label)
+
+
+def reading_of(
+    records: RecordProfiles, truth: str, favourable: str, threshold: float | None, right: Cell
+) -> Reading | None:
+    """Check the column of the truth and its values; ``None`` while the rows of an upload are not known.
+
+    Raises
+    ------
+    UnknownName
+        If the records lack the column, or the column the value.
+    SpecificationError
+        If the column is the protected one, or does not have two values.
+    """
+    if truth in {records.column, records.cluster}:
+        raise SpecificationError(f"{truth} is the column of the groups or of the clusters; name another one", "truth")
+    if not records.rows:
+        return None
+    if truth not in records.rows[0]:
+        raise UnknownName("column", truth, tuple(records.rows[0]), "truth")
+    values = sorted({as_text(row[truth]) for row in records.rows} - {""})
+    named = as_text(right) or favourable
+    if named not in values:
+        raise UnknownName(f"value of {truth}", named, values, "truth_favourable")
+    if len(values) > 2:
+        names = ", ".join(map(repr, values[:8]))
+        message = f"{truth} must have two values, right and wrong, beside empty cells; it has {len(values)}: {names}"
+        raise SpecificationError(message, "truth")
+    return Reading(truth, favourable, threshold, named)
+
+
+def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.Generator) -> RecordOutcomes:
+    """Compute the tables of the records, each answered with its own value of the attribute.
+
+    A missing or unreadable answer is counted as undecided, and so is the truth of a record with an empty cell: neither
+    is a cell of a table.
+    """
+    label = answers.spellings.first(reading.favourable)
+    document = RecordOutcomes(by, reading.truth, reading.words)
+    labels = {name for answer in answers.replies.values() if isinstance(answer, Mapping) for name in answer}
+    if not answers.replies:
+        return replace(document, why="no answer could be read")
+    if labels and label not in labels:
+        known = ", ".join(map(repr, sorted(labels)[:8]))
+        return replace(document, why=f"no answer has the label {reading.favourable!r}; labels: {known}")
+    table = _counted(answers, reading, label)
+    grouping = grouping_of(table, (GROUP,))
+    favourable, truth = (_numbers(table, name) for name in (DECISION, TRUTH))
+    rngs = rng.spawn(5)
+    result = outcome_table(table, grouping, Outcomes(favourable, truth, None), {}, 0.95, rngs[0])
+    families = {
+        "selection": (favourable, ~np.isnan(favourable)),
+        "tpr": (favourable, ~np.isnan(favourable) & (truth == 1)),
+        "fpr": (favourable, ~np.isnan(favourable) & (truth == 0)),
+        "ppv": (truth, ~np.isnan(truth) & (favourable == 1)),
+    }
+    gaps = {}
+    for (name, (values, selected)), gap_rng in zip(families.items(), rngs[1:], strict=True):
+        people = np.bincount(grouping.codes[selected], table.people[selected], len(grouping.labels))
+        enough = selected & (people >= LEAST_PEOPLE)[grouping.codes]
+        gaps[name] = largest_gap(sample_of(table, grouping, values, enough, binary=True), gap_rng)
+    return replace(
+        document,
+        groups=result.groups,
+        reference=result.reference,
+        even_flagged=result.even_flagged,
+        gaps=gaps,
+        tolerance=TOLERANCE,
+        unequal=_unequal(gaps["tpr"], gaps["fpr"]),
+    )
+
+
+def _unequal(*gaps: EffectDocument) -> bool | None:
+    """Return whether a gap is surely beyond the tolerance, or all are surely within it; ``None`` if neither."""
+    if any(gap.low is not None and gap.low > TOLERANCE for gap in gaps):
+        return True
+    return False if all(gap.high is not None and gap.high <= TOLERANCE for gap in gaps) else None
+
+
+def _counted(answers: Answers, reading: Reading, label: str) -> DecisionTable:
+    """Count the records by group, decision and truth."""
+    cases = answers.cases
+    originals = np.array([case.original or 0 for case in cases], dtype=np.int64)
+    own_answers = [answers.replies.get((index, int(original))) for index, original in enumerate(originals)]
+    decided = [UNKNOWN if answer is None else int(reading.decides(answer, label)) for answer in own_answers]
+    texts = [as_text(case.truth) for case in cases]
+    proved = [UNKNOWN if not text else int(text == reading.right) for text in texts]
+    clusters = None
+    if kinds := [kind for kind in cases[0].clusters if kind != ROW]:
+        clusters = np.unique([case.clusters[kinds[0]] for case in cases], return_inverse=True)[1].reshape(-1)
+    columns: dict[str, tuple[tuple[str, ...], Integers]] = {
+        GROUP: (answers.values, originals),
+        DECISION: (("no", "yes"), np.array(decided, dtype=np.int64)),
+        TRUTH: (("wrong", "right"), np.array(proved, dtype=np.int64)),
+    }
+    return DecisionTable.counted("", columns, clusters=clusters)
+
+
+def _numbers(table: DecisionTable, name: str) -> Floats:
+    """Return the codes of a column as numbers, NaN where they are unknown."""
+    codes = np.array(table.column(name).codes, dtype=float)
+    return np.where(codes == UNKNOWN, np.nan, codes)

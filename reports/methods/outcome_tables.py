@@ -1,0 +1,98 @@
+"""Tables of outcomes by group, which ratings of recorded decisions and of records with a truth share."""
+
+from __future__ import annotations
+
+from assay.methods.alternation.detail import RecordOutcomes
+from assay.methods.outcomes.detail import OutcomesComponent
+from assay.methods.shared.outcome_tables.rows import GroupOutcome
+from reports import cells
+from reports.units import hundredths
+from reports.view import Table
+
+OutcomeRows = OutcomesComponent | RecordOutcomes
+
+ERRORS = (
+    ("tpr", "TPR"),
+    ("fpr", "FPR"),
+    ("fnr", "FNR"),
+    ("ppv", "PPV"),
+    ("for", "FOR"),
+    ("prevalence", "Proved right"),
+)
+"""Error rates of the table, with their heads."""
+
+
+def of_audits(chance: float) -> str:
+    """Write the estimated chance of a flag; it is never 0, because the number of simulated audits is finite."""
+    return f"{hundredths(max(chance, 1e-4))} of 100 audits"
+
+
+def count_of(row: GroupOutcome) -> str:
+    """Write the favourable outcomes of a group; with weights they are no whole number."""
+    count = row.favourable or 0.0
+    return f"{count:,.0f}" if float(count).is_integer() else cells.number(count)
+
+
+def outcomes(part: OutcomeRows) -> Table:
+    """Make the table of rates and impact ratios."""
+    rows = [*part.groups, *([part.unknown] if part.unknown.people or part.unknown.undecided else [])]
+    columns = (
+        tuple(row.group or "not known" for row in rows),
+        cells.numbers([row.people for row in rows]),
+        cells.numbers([row.favourable for row in rows]),
+        cells.intervals([row.rate for row in rows]),
+        cells.intervals([row.ratio for row in rows]),
+        tuple(_note(row, part) for row in rows),
+    )
+    title = f"Outcomes by {part.by}: {part.outcome}"
+    heads = ("Group", "People", "Favourable", "Rate", "Impact ratio", "Note")
+    return Table(title, heads, tuple(zip(*columns, strict=True)))
+
+
+def _note(row: GroupOutcome, part: OutcomeRows) -> str:
+    notes = []
+    if row.group is not None and row.group == part.reference:
+        notes.append("reference")
+    if row.excluded:
+        notes.append(f"excluded: {row.excluded}")
+    if row.not_compared and row.group is not None:
+        notes.append("too few for a letter")
+    if row.flagged:
+        notes.append("below four fifths")
+    if row.undecided:
+        notes.append(f"{row.undecided:,} without a known outcome")
+    return "; ".join(notes) or cells.ABSENT
+
+
+def tests(part: OutcomeRows) -> Table | None:
+    """Make the table of comparisons with the reference group."""
+    rows = [row for row in part.groups if row.ratio.estimate is not None and row.group != part.reference]
+    if not rows:
+        return None
+    columns = (
+        tuple(row.group or "" for row in rows),
+        cells.intervals([row.difference for row in rows]),
+        cells.numbers([row.shortfall for row in rows]),
+        cells.numbers([row.z for row in rows]),
+        cells.p_values([row.p for row in rows]),
+        cells.p_values([row.holm for row in rows]),
+        cells.p_values([row.below_four_fifths for row in rows]),
+    )
+    chance = "" if part.even_flagged is None else f" (an even service: flagged in {of_audits(part.even_flagged)})"
+    title = f"Compared with {part.reference}{chance}"
+    heads = ("Group", "Difference", "Shortfall", "z", "p", "p (Holm)", "P(ratio < .8)")
+    return Table(title, heads, tuple(zip(*columns, strict=True)))
+
+
+def error_rates(part: OutcomeRows) -> Table | None:
+    """Make the table of error rates by group."""
+    rows = [row for row in part.groups if row.error_rates]
+    if not rows:
+        return None
+    columns = [cells.intervals([row.error_rates.get(name) for row in rows]) for name, _ in ERRORS]
+    areas = cells.numbers([row.auc for row in rows])
+    heads = ("Group", *(head for _, head in ERRORS))
+    if set(areas) != {cells.ABSENT}:
+        columns, heads = [*columns, areas], (*heads, "AUC")
+    table_rows = tuple(zip((row.group or "" for row in rows), *columns, strict=True))
+    return Table(f"Error rates by {part.by}", heads, table_rows)
