@@ -209,6 +209,33 @@ async def test_a_request_about_a_table_that_is_read_differently_is_a_different_r
     assert job_ids[0] != job_ids[1] == job_ids[2]
 
 
+async def test_a_truth_is_a_column_of_an_uploaded_table_and_a_wrong_one_is_refused_by_its_field(client, request_body):
+    content = "sex,pay,stayed\n" + "".join(f"{'mf'[number % 2]},{number},{number % 3 % 2}\n" for number in range(200))
+    query = {"purpose": "table", "name": "people"}
+    upload = (await client.post("/v1/uploads", params=query, content=content, headers={"Content-Type": CSV})).json()
+    body = request_body()
+    body["target"] |= {"kind": "classifier", "protocol": "mlflow", "settings": {}}
+    experiment = {
+        "method": "alternation",
+        "attribute": "sex",
+        "records": {"upload": upload["id"], "column": "sex", "values": ["m", "f"]},
+        "truth": "stayed",
+        "favourable": "hire",
+        "truth_favourable": 1,
+    }
+    for wrong, field in (
+        ({"truth": "stay"}, "truth"),
+        ({"truth_favourable": 2}, "truth_favourable"),
+        ({"truth": "pay"}, "truth"),
+        ({"favourable": ""}, "favourable"),
+    ):
+        answer = await client.post("/v1/jobs", json={**body, "experiment": {**experiment, **wrong}})
+        assert answer.status_code == 422, answer.text
+        assert any(error["pointer"].endswith(f"/{field}") for error in answer.json()["errors"]), answer.text
+    answer = await client.post("/v1/jobs", json={**body, "experiment": experiment})
+    assert answer.status_code == 202, answer.text
+
+
 async def test_only_its_owner_can_read_an_upload(serve, guarded, worker):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
