@@ -134,7 +134,7 @@ def _funnel(part: OutcomesComponent) -> Forest | None:
         chosen = charts.evenly([Mark(visible(str(group)), (span,)) for group, span in rows if span], MOST_STEP_ROWS)
         marks += [Mark(f"{visible(str(step.step))}:", (None,)), *chosen]
     table = _funnel_table(part)
-    if not marks or table is None:
+    if table is None or not any(mark.spans[0] for mark in marks):  # without numbers, all of them may be masked
         return None
     return Forest(table.title, "share of those who reached the step that passes it", tuple(marks), table)
 

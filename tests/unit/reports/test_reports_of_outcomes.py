@@ -1,13 +1,16 @@
 """Tests of tables and figures about recorded decisions."""
 
+import json
 import re
 
 import numpy as np
 import pytest
 
+from assay.document import as_json
 from assay.experiment import run
-from assay.methods import Outcomes
+from assay.methods import Outcomes, rating_of
 from reports.figures import picture
+from reports.formats.html import render
 from reports.methods.outcomes import figures, tables
 from reports.reading import read
 from tests.support.reports import document_of
@@ -99,3 +102,14 @@ def test_a_report_says_in_words_where_a_group_falls_behind_and_who_passed_a_step
     assert "“B” passes all steps (“screened”, “hired”) 0." in words
     assert "The gap is largest at “hired” (with a probability of 1.00)" in words
     assert "4 people passed “hired” without having passed every step before it." in words
+
+
+def test_a_process_of_which_every_count_is_masked_has_a_report_without_a_figure_of_steps():
+    columns = {"group": ["A", "B"] * 4, "screened": ["yes", "no"] * 4, "hired": ["yes", "no", "no", "no"] * 2}
+    method = Outcomes(by=("group",), favourable="yes", steps=("screened", "hired"), table=counted(columns))
+    document = document_of(run(method, never_asked, 0), experiment=json.loads(json.dumps(as_json(method.table))))
+    public = as_json(method.masked(rating_of(document)))
+    page = render(public)
+    assert "Steps of the process, by group" in page
+    assert "share of those who reached the step" not in page
+    assert "share of those who reached the step" in render(document)
