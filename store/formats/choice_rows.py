@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO
 
 from assay.document import JsonObject
-from store.formats.columns import NUMBER, as_text
+from assay.methods.shared.outcome_tables.decision_table import as_text
+from store.formats.columns import NUMBER
 from store.formats.refusal import Unreadable, shown
 from store.formats.table import TableFile, open_rows
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from assay.methods.shared.outcome_tables.decision_table import as_text
 from assay.model import Field
 from store.formats.refusal import Unreadable, shown
 
@@ -255,17 +255,6 @@ def _listed(counts: dict[Any, int], texts: Mapping[Any, str]) -> list[dict[str, 
         {"value": value, "count": count} | ({"text": texts[value]} if texts[value] != str(value) else {})
         for value, count in order
     ]
-
-
-def as_text(cell: Field) -> str:
-    """Return a cell as the text that a request names: blanks removed, true and false, integers without ``.0``."""
-    if isinstance(cell, str):
-        return unicodedata.normalize("NFC", cell.strip())
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
-        return str(int(cell))
-    return "" if cell is None else str(cell)
 
 
 # ---------------------------------------------------------------------------- numbers

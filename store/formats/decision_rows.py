@@ -18,7 +18,7 @@ from assay.document import JsonObject
 from assay.errors import UnknownName
 from assay.methods.shared.outcome_tables.decision_table import DecisionTable, as_text
 from assay.model import Field, Floats, Integers
-from store.formats.columns import ColumnTally, as_text, read_cell, settle_decimals
+from store.formats.columns import ColumnTally, read_cell, settle_decimals
 from store.formats.csv_rows import MOST_ROWS, CsvRows
 from store.formats.refusal import Unreadable, shown
 from store.formats.table import TableFile, open_rows

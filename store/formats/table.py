@@ -8,8 +8,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from assay.methods.shared.outcome_tables.decision_table import as_text
 from assay.model import Field
-from store.formats.columns import ColumnTally, Decimal, as_text, notes_of, read_cell, settle_decimals
+from store.formats.columns import ColumnTally, Decimal, notes_of, read_cell, settle_decimals
 from store.formats.csv_rows import CsvRows
 from store.formats.parquet_rows import ParquetRows
 from store.formats.refusal import Unreadable

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from assay.errors import UnknownName
+from assay.methods.shared.outcome_tables.decision_table import as_text
 from assay.model import Field
-from store.formats.columns import as_text
 from store.formats.csv_rows import LONGEST_CELL, LONGEST_NAME, MOST_ROWS, SUSPICIOUS, check_names, is_formula
 from store.formats.refusal import Unreadable, shown
 from store.formats.xlsx_parts import Sheet, Workbook, column_letters
