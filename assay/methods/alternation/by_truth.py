@@ -89,14 +89,14 @@ def reading_of(
     if truth not in records.rows[0]:
         raise UnknownName("column", truth, tuple(records.rows[0]), "truth")
     values = sorted({as_text(row[truth]) for row in records.rows} - {""})
-    named = as_text(right) or favourable
-    if named not in values:
-        raise UnknownName(f"value of {truth}", named, values, "truth_favourable")
+    proving_value = as_text(right) or favourable
+    if proving_value not in values:
+        raise UnknownName(f"value of {truth}", proving_value, values, "truth_favourable")
     if len(values) > 2:
         names = ", ".join(map(repr, values[:8]))
         message = f"{truth} must have two values, right and wrong, beside empty cells; it has {len(values)}: {names}"
         raise SpecificationError(message, "truth")
-    return Reading(truth, favourable, threshold, named)
+    return Reading(truth, favourable, threshold, proving_value)
 
 
 def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.Generator) -> RecordOutcomes:
@@ -111,8 +111,8 @@ def record_outcomes(answers: Answers, by: str, reading: Reading, rng: np.random.
     if not answers.replies:
         return replace(document, why="no answer could be read")
     if labels and label not in labels:
-        known = ", ".join(map(repr, sorted(labels)[:8]))
-        return replace(document, why=f"no answer has the label {reading.favourable!r}; labels: {known}")
+        label_names = ", ".join(map(repr, sorted(labels)[:8]))
+        return replace(document, why=f"no answer has the label {reading.favourable!r}; labels: {label_names}")
     table = _counted(answers, reading, label)
     grouping = grouping_of(table, (GROUP,))
     favourable, truth = (_numbers(table, name) for name in (DECISION, TRUTH))

@@ -356,11 +356,10 @@ def record_cases(
     """
     index_by_value = {value: index for index, value in enumerate(profiles.values)}
     fitting = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in index_by_value]
-    chosen = rng.permutation(len(fitting))[: profiles.most]
+    chosen = [fitting[int(index)] for index in rng.permutation(len(fitting))[: profiles.most]]
     hidden = {*profiles.leave_out, *filter(None, (truth,)), *(() if profiles.cluster is None else (profiles.cluster,))}
     cases = []
-    for at in chosen:
-        number = fitting[int(at)]
+    for number in chosen:
         row = profiles.rows[number]
         variants = tuple(_alternated(row, profiles.column, value, hidden) for value in profiles.values)
         clusters = {ROW: repr(variants[0])} if once else {}
