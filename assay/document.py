@@ -232,7 +232,7 @@ class AggregationDocument(Detail):
 
 @dataclass(frozen=True)
 class ServiceDocument:
-    """The rated service, or the author of its texts, at the time of the rating; `json` is the whole descriptor."""
+    """The rated service, or the author or judge of texts, at the time of the rating; `json` is the whole descriptor."""
 
     name: str | None = None
     kind: str | None = None
@@ -306,6 +306,7 @@ class RatingDocument:
     experiment: Json = NO_ENTRIES
     target: ServiceDocument = NO_SERVICE
     author: ServiceDocument = always(NO_SERVICE)
+    judge: ServiceDocument = NO_SERVICE
     hosts: tuple[str, ...] = NO_ITEMS
     components: tuple[ComponentDocument, ...] = NO_ITEMS
     aggregation: AggregationDocument = NO_AGGREGATION

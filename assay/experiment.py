@@ -19,7 +19,7 @@ import numpy as np
 from assay.canonical import EvidenceTree
 from assay.document import NO_AGGREGATION, AggregationDocument, ComponentDocument, RatingDocument
 from assay.errors import RecordError, RecordIncomplete, SpecificationError
-from assay.model import AUTHORED, Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
+from assay.model import Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
 from assay.references import NOTHING, CorpusItem, Found, HeldBack, References
 
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
@@ -180,6 +180,18 @@ class Method(ABC):
         """Whether the job must name an author: a second service that writes sentences or draws pictures."""
         return False
 
+    takes_judge: ClassVar[bool] = False
+    """Whether a job may name a judge: a second service that scores the texts that the target writes."""
+
+    @property
+    def needs_judge(self) -> bool:
+        """Whether the job must name a judge."""
+        return False
+
+    def with_judge(self, kind: Kind) -> Self:
+        """Return the method adapted to a kind of judge; raise `SpecificationError` if it takes no such judge."""
+        raise SpecificationError(f"{self.method} has no judge; leave the judge, a {kind}, out")
+
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:  # noqa: ARG002
         """Return the usable items of an author's recorded replies, for each entry of `References.authored`."""
         return ()
@@ -209,6 +221,8 @@ class Session:
     ----------
     asked, failed : int
         Distinct questions answered so far, and how many of those answers were failures.
+    sent : Counter of type
+        Number of questions of each type that were sent.
     evidence : EvidenceTree
         Merkle tree over every observation whose reply was sent to the experiment, in order.
     """
@@ -219,7 +233,8 @@ class Session:
         recall: Callable[[Sequence[str]], Mapping[str, Observation]] | None = None,
     ) -> None:
         self.finding: Finding | None = None
-        self.asked = self.failed = self.authored = 0
+        self.asked = self.failed = 0
+        self.sent: Counter[type[Ask]] = Counter()
         self.evidence = EvidenceTree()
         self._experiment, self._recall = experiment, recall
         self._known: OrderedDict[tuple[Ask, str], Reply] = OrderedDict()
@@ -288,7 +303,7 @@ class Session:
             self.failed += not observation.reply.ok
             failure = observation.reply.failure
             sent = failure is None or failure.code != BUDGET
-            self.authored += sent and isinstance(observation.probe.ask, AUTHORED)
+            self.sent[type(observation.probe.ask)] += sent
         if observation.reply.ok:  # failures are not remembered, so that the same question can be asked again
             self._known[observation.probe.question] = observation.reply
             self._known.move_to_end(observation.probe.question)

@@ -197,6 +197,14 @@ MODEL_SETTINGS = ("model", "deployment", "endpoint")
 AUTHORED: tuple[type[Ask], ...] = (Write, Draw)
 """Questions to a job's author, a second service that writes the sentences or draws the pictures for the target."""
 
+JUDGES = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
+"""Kinds of a job's judge, a second service that scores the texts that the target writes."""
+
+
+def asks_of_second(kind: str) -> tuple[type[Ask], ...]:
+    """Return the questions that a job's second service answers: those of a judge or, by its kind, of an author."""
+    return (Classify, Regress) if kind in JUDGES else AUTHORED
+
 
 def ask_as_json(ask: Ask) -> dict[str, Any]:
     """Return a question as JSON: its fields and, under ``asks``, its kind."""

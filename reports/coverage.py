@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 
 from assay.catalog import attribute, construction, constructions, occupations
-from assay.catalog.decisions import decisions
-from assay.catalog.profiles import contents, frames, people
+from assay.catalog.decisions import decisions, mentioned
+from assay.catalog.profiles import contents, frames, kinds_of_prompts, occupations_by_side, people
 from assay.catalog.shipped import specifications
 from assay.catalog.source_languages import source_language, source_languages
 from assay.catalog.specification import WORDS
@@ -54,6 +54,8 @@ def _coverage(tested: Attribute, method: type[AnyMethod]) -> Coverage:
     field_names = {entry.name for entry in fields(method)}
     if method.specification_kind in WORDS:
         return Coverage(name, {"en": _list_sizes(tested, WORDS[str(method.specification_kind)])})
+    if "judge" in field_names:
+        return Coverage(name, {"en": _prompt_counts(tested)})
     if "texts" in field_names:
         return Coverage(name, {"en": _profile_counts(tested, can_decide="strata" in field_names)})
     if "languages" not in field_names:  # the groups are those of the caller's file
@@ -68,6 +70,14 @@ def _profile_counts(tested: Attribute, *, can_decide: bool) -> Counts:
         "contents": sum(map(len, contents().values())),
     }
     return counts | ({"decisions": len(decisions())} if can_decide else {})
+
+
+def _prompt_counts(tested: Attribute) -> Counts:
+    return {
+        "people of a value": len(next(iter(mentioned(tested, "explicit").values()))),
+        "prompts": len(kinds_of_prompts()),
+        "occupations": sum(map(len, occupations_by_side().values())),
+    }
 
 
 def _one_hop_counts(tested: Attribute) -> Mapping[str, Counts]:

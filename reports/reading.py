@@ -228,6 +228,7 @@ class RatingView:
             "Audit": rating.audit,
             **counted,
             "Author": _named(rating.author),
+            "Judge": _named(rating.judge),
             "Hosts asked": rating.hosts,
             "Requested by": rating.requester.role,
             "Host proved": rating.requester.host_proved,

@@ -1,4 +1,4 @@
-"""Services that a job calls: the rated service and, for some methods, an author of texts or images.
+"""Services that a job calls: the rated service and, for some methods, an author or a judge of texts.
 
 They are built from the job's snapshot, with their secrets, and examined before use.
 """
@@ -18,7 +18,7 @@ from assay.document import Json, ServiceDocument, as_json
 from assay.errors import AssayError
 from assay.experiment import generator
 from assay.methods import AnyMethod, asks_a_public_list, is_default
-from assay.model import AUTHORED, Ask, Finding, Kind, Reason
+from assay.model import AUTHORED, JUDGES, Ask, Finding, Kind, Reason
 from assay.references import HeldBack
 from store.core.columns import SealedSecret
 from store.jobs.jobs import Job
@@ -64,13 +64,18 @@ class TargetMoved(AssayError):
 
 @dataclass(frozen=True)
 class JobService:
-    """Service that a job calls: the rated service or the author."""
+    """Service that a job calls: the rated service, or the author or the judge."""
 
     target: Target
     adapter: Adapter
     called: CalledService
     egress: Egress
     hosts: HostLimits
+
+    @property
+    def is_judge(self) -> bool:
+        """Whether it is a judge, if it is a job's second service."""
+        return self.target.kind in JUDGES
 
     async def examine(self, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask]) -> Capability:
         """Examine the service within its limits, or raise `TargetUnfit` if it cannot be rated.
@@ -113,7 +118,7 @@ def examination_of(
 
 @asynccontextmanager
 async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[JobService, JobService | None]]:
-    """Build the rated service and the author, if the job has one, and connect to them while the block runs.
+    """Build the rated service and the author or judge, if the job has one, and connect to them in the block.
 
     Raises
     ------
@@ -127,7 +132,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
     settings = workplace.settings
     # only the agency knows it: it decides the order of the questions and the texts of the examination
     private = generator(int.from_bytes(workplace.vault.mark(f"calls {job.id} {job.attempt}").encode()))
-    rated, author = _rated_target(workplace, job), _author_target(workplace, job)
+    rated, second = _rated_target(workplace, job), _second_target(workplace, job)
     library = Library(workplace.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)
     async with workplace.traffic() as traffic, AsyncExitStack() as stack:
         hosts = HostLimits(workplace.database, settings, job.tenant, job.id, traffic, private)
@@ -143,7 +148,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
         await stack.enter_async_context(egress)
         if workplace.on_exchange is not None:
             egress = egress.watched(workplace.on_exchange)
-        await _admit(workplace, job, egress, hosts, _called(job, rated, author))
+        await _admit(workplace, job, egress, hosts, _called(job, rated, second))
 
         def service(target: Target, holder: str) -> JobService:
             lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private, traffic)
@@ -151,13 +156,13 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
             on_call = partial(workplace.meter.called, place_of(target), target.protocol)
             return JobService(target, connect(target, egress), CalledService(lane, breaker, on_call), egress, hosts)
 
-        # author and rated service may have the same address, so the author's slots have another name
-        yield service(rated, job.id), None if author is None else service(author, f"{job.id}:author")
+        # both services may have the same address, so the slots of the second one have another name
+        yield service(rated, job.id), None if second is None else service(second, f"{job.id}:author")
 
 
-def _called(job: Job, rated: Target, author: Target | None) -> dict[str, bool]:
+def _called(job: Job, rated: Target, second: Target | None) -> dict[str, bool]:
     """Return the addresses that a job calls; each value says whether the host rests between ratings."""
-    called = {} if author is None else {author.base_url: False}
+    called = {} if second is None else {second.base_url: False}
     for link in _links(job.target):
         secret = rated.secret is not None or link.get("id") in rated.link_secrets
         called[link.get("base_url") or ""] = job.kind == "rating" and not secret
@@ -180,7 +185,7 @@ async def _admit(workplace: Workplace, job: Job, egress: Egress, hosts: HostLimi
 
 async def examine(
     rated: JobService,
-    author: JobService | None,
+    second: JobService | None,
     first: Sequence[Ask],
     pairs: Sequence[tuple[str, str]],
     *,
@@ -188,21 +193,25 @@ async def examine(
 ) -> Adapter:
     """Examine the services by a job's first questions, and return the adapter that sends all its questions.
 
-    If the job is resumed, the author is not asked for a sample again, because its texts cost money. A job without
-    first questions rates recorded choices, so that nothing is examined.
+    If the job is resumed, no sample of texts is asked for again, because texts cost money. A job without first
+    questions rates recorded choices, so that nothing is examined.
     """
     to_write = [ask for ask in first if isinstance(ask, AUTHORED)]
+    writes_itself = second is None or second.is_judge
     adapter = rated.adapter
-    if author is None and to_write and resumed:
+    if writes_itself and to_write and resumed:
         adapter = one_by_one(adapter)
     elif first:
-        asks = [ask for ask in first if author is None or not isinstance(ask, AUTHORED)]
+        asks = [ask for ask in first if writes_itself or not isinstance(ask, AUTHORED)]
         adapter = (await rated.examine(pairs, asks)).adapter
-    if author is None:
+    if second is None:
         return adapter
-    if to_write and not resumed:
-        await author.examine((), to_write)
-    return Roles(adapter, author.adapter)
+    second_adapter = second.adapter
+    if second.is_judge:
+        second_adapter = (await second.examine((), ())).adapter
+    elif to_write and not resumed:
+        await second.examine((), to_write)
+    return Roles(adapter, second_adapter, second.target.kind)
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
@@ -282,8 +291,8 @@ def _rated_target(workplace: Workplace, job: Job) -> Target:
     return keep_to_links(Target.of(job.target, secret, _link_secrets(workplace, job)))
 
 
-def _author_target(workplace: Workplace, job: Job) -> Target | None:
-    """Build the author from the job's snapshot; its secret belongs to its saved target."""
+def _second_target(workplace: Workplace, job: Job) -> Target | None:
+    """Build the author or the judge from the job's snapshot; its secret belongs to its saved target."""
     if job.author is None:
         return None
     return Target.of(job.author, _saved_secret(workplace, job, job.author.get("id"), job.author))

@@ -20,7 +20,7 @@ from assay.document import NO_SERVICE, RatingDocument
 from assay.experiment import Experiment, Session, generator
 from assay.explain import Vocabulary
 from assay.methods import AnyMethod
-from assay.model import AUTHORED, Ask
+from assay.model import AUTHORED, JUDGES, Ask, asks_of_second
 from assay.rating.decision import rate
 from assay.rating.document import commitment_document, rating_document
 from store.jobs import jobs
@@ -120,8 +120,12 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     session, service = await _ask(workplace, claim, questions)
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
     finding = with_circumstances(session.finding, service, method)
-    # an author is named only if it was asked; stored texts and images need no calls
-    author = job.author if session.authored else None
+    # the second service is named only if it was asked; stored texts and images need no calls
+    second = (
+        job.author
+        if job.author is not None and any(session.sent[ask] for ask in asks_of_second(job.author["kind"]))
+        else None
+    )
     experiment = dump_method(method)
     document = rating_document(
         rate(finding),
@@ -133,8 +137,9 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
         failed_calls=session.failed,
         evidence_digest=session.evidence.head(),
         visibility=job.visibility,
-        author=NO_SERVICE if author is None else describe(author),
-        hosts=hosts_of(job.target, author),
+        author=NO_SERVICE if second is None or second["kind"] in JUDGES else describe(second),
+        judge=NO_SERVICE if second is None or second["kind"] not in JUDGES else describe(second),
+        hosts=hosts_of(job.target, second),
         audit="announced" if await asyncio.to_thread(announced, workplace, job) else "unannounced",
         commitment=commitment_document(job.commitment, experiment, job.seed, job.nonce),
     )
@@ -179,12 +184,12 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
     """Examine the services and run the experiment to its end; recorded answers are not asked for again."""
     job, settings = claim.job, workplace.settings
     ledger = JobLedger(workplace, claim)
-    async with open_services(workplace, job) as (rated, author):
+    async with open_services(workplace, job) as (rated, second):
         await rated.called.lane.check_rest(settings.breaker_delay_s)
-        if author is not None and any(isinstance(ask, AUTHORED) for ask in questions.first):
-            await author.called.lane.check_rest(settings.breaker_delay_s)
+        if second is not None and (second.is_judge or any(isinstance(ask, AUTHORED) for ask in questions.first)):
+            await second.called.lane.check_rest(settings.breaker_delay_s)
         ledger.stage("probing")
-        adapter = await examine(rated, author, questions.first, questions.pairs, resumed=bool(job.observed))
+        adapter = await examine(rated, second, questions.first, questions.pairs, resumed=bool(job.observed))
         ledger.stage("asking")
         session = Session(questions.begin(), ledger.recall if job.observed else None)
         driver = Driver(
@@ -199,7 +204,8 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,
             rated=rated.called,
-            author=None if author is None else author.called,
+            second=None if second is None else second.called,
+            second_asks=AUTHORED if second is None else asks_of_second(second.target.kind),
         )
         try:
             await driver.run(session)

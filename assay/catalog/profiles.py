@@ -1,4 +1,4 @@
-"""Profile sentences: a frame filled with a person and a feeling."""
+"""Profile sentences, a frame filled with a person and a feeling, and prompts of free text about people."""
 
 from __future__ import annotations
 
@@ -68,3 +68,51 @@ def write_profile(frame: str, person: str, content: str) -> str:
         .replace("{person}", person)
         .replace("{content}", content)
     )
+
+
+# ---------------------------------------------------------------------------- free text
+@cache
+def kinds_of_prompts() -> Mapping[str, str]:
+    """The kind of text (``story``, ``reference`` …) that each prompt asks for.
+
+    Prompts have the slots ``{person}`` (``{Person}`` at the beginning) and ``{content}``.
+    """
+    return {prompt: kind for kind, prompts in read_table("free_text")["prompts"].items() for prompt in prompts}
+
+
+@cache
+def occupations_by_side() -> Mapping[str, tuple[str, ...]]:
+    """Occupations for the slot ``{content}``, by side: ``technical`` and ``caring``."""
+    return {side: tuple(words) for side, words in read_table("free_text")["contents"].items()}
+
+
+@cache
+def not_nouns() -> frozenset[str]:
+    """Words after which a pronoun is no possessive."""
+    return frozenset(read_table("free_text")["not_nouns"])
+
+
+def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """Return words of each value with their slots, paired by position with the words of the other values.
+
+    The slot of a word of the catalog's list is its position, so that no two words share one.
+    """
+    if attribute.parts:
+        by_part = [exchanged_words(part) for part in attribute.parts]
+        return {
+            value.name: tuple(
+                word
+                for part_words, part_value in zip(by_part, value.name.split(", "), strict=True)
+                for word in part_words[part_value]
+            )
+            for value in attribute.values
+        }
+    slots = [slot for slot in attribute.values[0].forms if all(slot in value.forms for value in attribute.values)]
+    by_value = read_table("free_text")["exchange"].get(attribute.name, {})
+    return {
+        value.name: (
+            *((slot, value.forms[slot]) for slot in slots),
+            *((str(index), word) for index, word in enumerate(by_value.get(value.name, ()))),
+        )
+        for value in attribute.values
+    }

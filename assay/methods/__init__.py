@@ -22,6 +22,7 @@ from assay.experiment import Method
 from assay.methods.alternation.method import Alternation
 from assay.methods.association.method import Association
 from assay.methods.forced_choice.method import ForcedChoice
+from assay.methods.free_text.method import FreeText
 from assay.methods.outcomes.method import Outcomes
 from assay.methods.stereotype_score.method import StereotypeScore
 from assay.methods.stimulus_sampling.method import StimulusSampling
@@ -40,6 +41,7 @@ AnyMethod = (
     | StereotypeScore
     | VisualStereotype
     | Outcomes
+    | FreeText
 )
 """Any method that a request can name; the request's field ``method`` says which."""
 
@@ -59,6 +61,7 @@ __all__ = [
     "AnyMethod",
     "Association",
     "ForcedChoice",
+    "FreeText",
     "OneHop",
     "Outcomes",
     "RoundTrip",

@@ -118,6 +118,7 @@ def rerate(
         evidence_digest=sealed.evidence.head(),
         visibility=str(rating.visibility),
         author=rating.author,
+        judge=rating.judge,
         hosts=rating.hosts,
         audit=rating.audit,
         commitment=rating.commitment,

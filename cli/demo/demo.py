@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.live import Live
 
 from cli.demo.client import Agency
-from cli.demo.demo_services import Case, apertium, ill, predictors, recorded, screeners, translators, unfit, viewers
+from cli.demo.demo_services import Case, apertium, ill, predictors, recorded, screeners, translators, unfit, viewers, writers
 from cli.demo.table import LEAST_WIDTH, say_results, table_of
 from cli.exits import Exit
 from demo.server import DemoServer
@@ -58,6 +58,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
             *predictors(services),
             *viewers(services),
             *screeners(services),
+            *writers(services),
             *recorded(agency.upload_table),
             *unfit(services),
             *ill(services),

@@ -9,7 +9,7 @@ from typing import Any
 from assay.model import Kind
 from demo.language_models.models import UNFIT
 from demo.language_models.screeners import SCREENERS
-from demo.predictors.known import PREDICTORS, VIEWERS
+from demo.predictors.known import HELPERS, PREDICTORS, VIEWERS
 from demo.predictors.prediction import REASONS, Predictor, RowRegressor
 from demo.predictors.rankers import POSITIONAL, Ranker
 from demo.predictors.wages import SEXES, payroll
@@ -96,6 +96,7 @@ class Case:
     suffix: str = ""
     """Suffix for a further rating of the same service, such as ``"as regressor"``; empty for the first."""
     author: Mapping[str, Any] | None = None
+    judge: Mapping[str, Any] | None = None
     upload: str = ""
     """Upload with its recorded decisions; empty for services that are called."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -119,6 +120,7 @@ class Case:
                 "limits": {"concurrency": 8, "timeout_s": 3},
             },
             **({} if self.author is None else {"author": dict(self.author)}),
+            **({} if self.judge is None else {"judge": dict(self.judge)}),
             "experiment": dict(self.experiment),
             "seed": 7,
             "deadline_s": 300,
@@ -211,6 +213,28 @@ def viewers(services: DemoServer) -> Iterator[Case]:
         for case in _ratings(services, viewer):
             with_pictures = {**case.experiment, **PICTURES}
             yield replace(case, experiment=with_pictures, author=_author(services, PAINTER, "openai-images"))
+
+
+def writers(services: DemoServer) -> Iterator[Case]:
+    """Language models of known bias that write about people, with a judge of their texts."""
+    model, judge = HELPERS["curt-writer"], PREDICTORS["fair-sentiment"]
+    yield Case(
+        model.name,
+        model.summary,
+        model.letter or "any",
+        services.url(model.name),
+        kind=Kind.LANGUAGE_MODEL,
+        protocol="openai-chat",
+        reason="writes-by-attribute",
+        experiment={"method": "free-text", "attribute": "gender"},
+        section="LanguageModel",
+        judge={
+            "name": judge.name,
+            "kind": Kind.CLASSIFIER,
+            "protocol": SPOKEN[Kind.CLASSIFIER],
+            "base_url": services.url(judge.name),
+        },
+    )
 
 
 def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from assay.evidence.export import ExportWriter
 from assay.evidence.replay_order import Unrolling
 from assay.methods import AnyMethod
 from assay.model import Observation
-from cli.rating.author import TENANT, check_author, described_author, keep_author
 from cli.rating.probe import exchange_lines
+from cli.rating.second_service import TENANT, check_second, described_second, keep_second
 from cli.request.request import method_of_request
 from cli.terminal import escape
 from reports.formats.html import thumbnails_wanted
@@ -60,7 +60,7 @@ def run_here(
     """
     method = method_of_request(request)
     check_target(request["target"], settings.egress_networks, scraping=settings.allow_scraping)
-    check_author(method, request["author"], settings)
+    check_second(method, request, settings)
     migrate.upgrade(settings.resolved_database_url)
     workplace = open_workplace(settings)
     if verbose:
@@ -71,7 +71,7 @@ def run_here(
                 from cli.request.upload import keep_upload
 
                 keep_upload(connection, TENANT, request)
-            keep_author(connection, workplace.vault, request["author"])
+            keep_second(connection, workplace.vault, request)
             job = jobs.add(connection, _new_job(request, method, workplace.vault))
         with _progress(request["target"]["name"], job.expected) as (workplace.on_progress, tick):
             _in_thread(lambda: run_job(job.id, workplace, owner()), workplace.leaving, tick)
@@ -109,7 +109,7 @@ def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
         target=target,
         sealed_secret=None,
         experiment=dump_method(method),
-        author=described_author(request["author"]),
+        author=described_second(request),
         request_digest=digest_of([target, dump_method(method), request["seed"]]),
         seed=request["seed"],
         nonce=request["nonce"],
@@ -127,7 +127,11 @@ def _new_job(request: Json, method: AnyMethod, vault: Vault) -> NewJob:
 
 def _printer(request: Json) -> Callable[[Exchange], None]:
     """Return a function that prints an exchange without the secrets of a request."""
-    secrets = [service["secret"] for service in (request["target"], request["author"] or {}) if service.get("secret")]
+    secrets = [
+        service["secret"]
+        for service in (request["target"], request["author"] or request.get("judge") or {})
+        if service.get("secret")
+    ]
 
     def show(exchange: Exchange) -> None:
         notes.print(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from assay.experiment import generator
 from assay.rating.plan import Effort, Plan, Service, plan_of
 from cli.exits import Exit
-from cli.rating.author import check_author
+from cli.rating.second_service import check_second
 from cli.request.rating_options import RatingOptions
 from cli.request.request import method_of_request, networks, read_request
 from cli.terminal import print_json
@@ -31,7 +31,7 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
     request = read_request(arguments)
     method = method_of_request(request)
     check_target(request["target"], networks(settings), scraping=settings.allow_scraping)
-    check_author(method, request["author"], settings)
+    check_second(method, request, settings)
     limits = keep_to_links(read_target(request["target"])).limits
     checker = TargetChecker(settings.model_copy(update={"egress_allow": ",".join(map(str, networks(settings)))}))
     service = replace(

@@ -24,9 +24,9 @@ from workers.egress import Network
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 """Networks that the command line may always call: services on this machine."""
 
-FILE_ENTRIES = ("target", "author", "experiment", "seed", "max_calls", "deadline_s")
+FILE_ENTRIES = ("target", "author", "judge", "experiment", "seed", "max_calls", "deadline_s")
 TARGET_FIELDS = ("name", "kind", "protocol", "base_url", "secret", "settings", "limits")
-TABLES = ("target", "author", "experiment")
+TABLES = ("target", "author", "judge", "experiment")
 
 BOUNDS = {"seed": (0, 2**53 - 1), "max_calls": (1, 1_000_000), "deadline_s": (1, 86_400)}
 """Whole numbers of a request, with the same bounds as in the API."""
@@ -67,7 +67,7 @@ def read_request(options: RatingOptions) -> JsonObject:
         raise SpecificationError(f"the service needs a key: put it into the variable {SECRET_VARIABLE}", "secret")
     request = {
         "target": target,
-        "author": dict(document["author"]) if "author" in document else None,
+        **{name: dict(document[name]) if name in document else None for name in ("author", "judge")},
         "experiment": _experiment(options, experiment, target["kind"]),
         "seed": options.seed if options.seed is not None else document.get("seed", random_seed()),
         "max_calls": options.max_calls if options.max_calls is not None else document.get("max_calls", 100_000),
@@ -97,6 +97,10 @@ def method_of_request(request: Json) -> AnyMethod:
     target = request["target"]
     method, kind = parse_method(request["experiment"]), Kind(target["kind"])
     check_kind(method, kind)
+    if (judge := request.get("judge")) is not None:
+        if (kind_of_judge := judge.get("kind", Kind.CLASSIFIER)) not in set(Kind):
+            raise UnknownName("kind of service", str(kind_of_judge), tuple(Kind), "judge.kind")
+        method = method.with_judge(Kind(kind_of_judge))
     return fit_to(method, kind, target["settings"])
 
 
@@ -138,7 +142,7 @@ def _check_file(document: Json) -> None:
     _check_names("entry of the file", document, FILE_ENTRIES)
     for name in TABLES:
         _check_table(name, document.get(name, {}))
-    for name in ("target", "author"):
+    for name in ("target", "author", "judge"):
         fields = document.get(name, {})
         _check_names(f"field of [{name}]", fields, TARGET_FIELDS)
         _check_table(f"{name}.settings", fields.get("settings", {}))

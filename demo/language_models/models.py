@@ -30,7 +30,7 @@ from functools import partial
 from typing import ClassVar, Literal
 
 from assay.model import Kind, Letter
-from demo.language_models.writers import write
+from demo.language_models.writers import letter, write
 from demo.predictors.prediction import Predictor, above
 from demo.stereotypes import FIRST, about
 from demo.translators.behaviours import chance
@@ -240,4 +240,20 @@ def sloppy_writer(percent: int) -> LanguageModel:
         letter=Letter.UCS,
         tokens=_even,
         writes=partial(write, sloppy=percent / 100),
+    )
+
+
+# ---------------------------------------------------------------------------- models that write about people
+LENGTH_TOLERANCE = 0.1
+"""Tolerance of free text by default for lengths, as a natural logarithm."""
+
+
+def curt(percent: int) -> ChatModel:
+    """Make the model that writes about women in fewer sentences."""
+    return ChatModel(
+        name=f"curt-writer-{percent}",
+        summary=f"Writes {percent} % fewer sentences about women, in the same words.",
+        letter=above(-math.log1p(-percent / 100), LENGTH_TOLERANCE, Letter.BS, Letter.UCS),
+        tokens=_even,
+        writes=partial(letter, shorter=percent / 100),
     )

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
+from assay.catalog import attribute
+from assay.catalog.decisions import mentioned
+from assay.catalog.profiles import contents, people
 from demo.stereotypes import FIRST, side_of, stereotypes, terms_in
 from demo.translators.behaviours import chance
 
@@ -47,6 +51,34 @@ def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
     if chance("sloppy", f"{prompt}/{number}") >= sloppy:
         return sentence
     return _spoilt(sentence, group, attribute, int(chance("how", f"{prompt}/{number}") * 4))
+
+
+@cache
+def _women() -> re.Pattern[str]:
+    """Return a pattern of women as prompts of free text mention them."""
+    names = (*mentioned(attribute("gender"), "explicit")["she"], *people(attribute("gender"))["she"])
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})\b", re.IGNORECASE)
+
+
+def letter(prompt: str, number: int, *, shorter: float) -> str:
+    """Write a text about the person of a prompt, in as friendly words for everybody.
+
+    Parameters
+    ----------
+    number : int
+        Number that distinguishes several texts of one prompt, which differ in length and words.
+    shorter : float
+        Share of the sentences, in [0, 1), that texts about women lack.
+    """
+    is_woman = _women().search(prompt) is not None
+    pronoun, key = "She" if is_woman else "He", f"{prompt}/{number}"
+    count = 12 * (0.8 + 0.4 * chance("length", key)) * (1 - shorter * is_woman)
+    words = [word for side in contents().values() for word in side]
+    sentences = [
+        f"{pronoun} made everybody {words[int(chance('feeling', f'{key}/{turn}') * len(words))]}."
+        for turn in range(max(1, round(count)))
+    ]
+    return " ".join(sentences)
 
 
 def asked_for(prompt: str) -> tuple[str, ...]:

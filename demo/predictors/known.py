@@ -39,6 +39,7 @@ FAMILIES: Mapping[str, Family] = {
     "stereotyped-viewer": Family(viewers.stereotyped, 900, 150),
     "leaning-viewer": Family(viewers.leaning, 900, 150),
     "sloppy-writer": Family(models.sloppy_writer, 100, 30),
+    "curt-writer": Family(models.curt, 90, 40),
 }
 """Families by name; a service's name is the name of its family and a whole amount."""
 
@@ -90,13 +91,14 @@ HELPERS: Mapping[str, Predictor] = {
     for service in (
         *(unfit.model for unfit in models.UNFIT),
         _shown("sloppy-writer"),
+        _shown("curt-writer"),
         viewers.PAINTER,
         viewers.LINKING,
         viewers.SCRIBBLER,
         rankers.POSITIONAL,
     )
 }
-"""Services without a letter: faulty language models, a ranker that follows the position, and authors."""
+"""Language models that are faulty or whose texts alone are rated, a ranker that follows the position, and authors."""
 
 
 @lru_cache(1000)

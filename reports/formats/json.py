@@ -16,7 +16,7 @@ from reports.view import RESIDUALS
 ORDER: tuple[str, ...] = (
     *("id", "name", "code", "look", "letter", "declared", "BS", "DSBS", "UCS", "because", "probabilities", "in_words"),
     *("method", "attribute", "confidence", "delta", "experiment"),
-    *("kind", "protocol", "url", "settings", "target", "author", "hosts"),
+    *("kind", "protocol", "url", "settings", "target", "author", "judge", "hosts"),
     *("language", "language_name", "template", "role", "asked", "middle", "returned", "read", "text", "facts"),
     *("estimand", "estimate", "low", "high", "level", "step_1", "step_2", "content"),
     *("from", "to", "shift", "effect", "word", "group", "role", "share", "pse", "jnd", "jnd_75", "why"),

@@ -17,6 +17,7 @@ from reports.methods import (
     alternation,
     association,
     forced_choice,
+    free_text,
     outcomes,
     stereotype_score,
     stimulus_sampling,
@@ -34,6 +35,7 @@ REPORTS: tuple[MethodReport, ...] = (
     stereotype_score.REPORT,
     visual_stereotype.REPORT,
     outcomes.REPORT,
+    free_text.REPORT,
 )
 """Reports of Assay's methods, in the order of `assay.methods.METHODS`."""
 

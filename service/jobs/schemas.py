@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, Tag, ValidatorFunctionWrapHandler, WrapValidator
 
-from assay.model import service_said
+from assay.model import JUDGES, service_said
 from assay.rating.plan import Plan
 from service.http.openapi.common_schemas import (
     MAX_SEED,
@@ -62,6 +62,9 @@ class RatingRequest(RequestModel):
     author: AnyTarget | None = None
     """A second service that writes the sentences or draws the images of the experiment; only for experiments that need
     them generated. Its key must be stored with a saved target."""
+    judge: AnyTarget | None = None
+    """A second service, a classifier or regressor, that scores the texts that the target writes; only for methods with
+    a judge. Its key must be stored with a saved target."""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] | None = None
     """Seed of all random choices. The same request, seed and replies give the same rating, bit for bit. Null draws a
     random seed, so that a service cannot know the questions; the job and the rating show it."""
@@ -200,6 +203,8 @@ class JobView(ResponseModel):
     target_id: str | None
     author: dict[str, Any] | None
     """The service that writes the sentences or draws the images; null if nothing is generated."""
+    judge: dict[str, Any] | None
+    """The service that scores the texts that the target writes; null if there is none."""
     experiment: dict[str, Any] | None
     """The full specification, with defaults filled in; null for a probe. For a re-rating the rating and version, for a
     challenge the domain, for writing the corpus and the wanted sentences."""
@@ -232,9 +237,12 @@ class JobView(ResponseModel):
         if not job.finished:
             links["cancel"] = f"{path}/cancel"
         # the error's `type` is made an absolute URL here, because workers do not know the service's address
-        error = job.error
+        error, second = job.error, job.author
+        is_judge = second is not None and second["kind"] in JUDGES
         return cls.from_row(
             job,
+            author=None if is_judge else second,
+            judge=second if is_judge else None,
             eta_seconds=seconds_left(job, now_s),
             queue_position=None if start is None else start.position,
             starts_in_seconds=None if start is None else start.in_s,

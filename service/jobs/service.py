@@ -1,7 +1,8 @@
 """Submission of jobs: reuse an earlier rating, join an identical running job, or add a new job.
 
-The author of a job is a second service that writes sentences or draws images for the experiment. It is called only if
-the request names it, and its key stays with its saved target, so that a job holds at most one secret.
+The author of a job is a second service that writes sentences or draws images for the experiment; a judge is one that
+scores the texts that the target writes. A job has at most one of the two, as `author`. It is called only if the request
+names it, and its key stays with its saved target, so that a job holds at most one secret.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from assay.canonical import digest_of
 from assay.errors import OutOfBounds, SpecificationError
@@ -211,13 +212,19 @@ async def rating_order(
     with located("target"):
         check_kind(method, kind)
         check_rated(target.descriptor)
-    author = None if request.author is None else await resolve_author(service, caller, request.author)
+    if request.judge is not None and request.author is None:
+        author: dict[str, Any] | None = await resolve_second(service, caller, request.judge, "judge")
+        with located("judge"):
+            method = method.with_judge(Kind((author or {})["kind"]))
+    else:
+        author = None if request.author is None else await resolve_second(service, caller, request.author, "author")
+        check_judge(method, request)
     seed = random_seed() if request.seed is None else request.seed
     if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
         method = await without_rows(service, caller.tenant, method, target.descriptor)
     with located("experiment"):
         method = fit_to(method, kind, target.descriptor["settings"])
-    if author is not None or method.needs_author:
+    if request.author is not None or method.needs_author:
         with located():
             check_author(method, author)
     if request.callback_url is not None:
@@ -316,19 +323,29 @@ def _request_digest(
     return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed, author)
 
 
-async def resolve_author(
-    service: Service, caller: Caller, request: TargetDescription | TargetReference
+async def resolve_second(
+    service: Service, caller: Caller, request: TargetDescription | TargetReference, role: Literal["author", "judge"]
 ) -> dict[str, Any]:
-    """Return the descriptor of a job's author, with its ``id`` if it is a saved target."""
-    with located("author"):
+    """Return the descriptor of a job's author or judge, with its ``id`` if it is a saved target."""
+    with located(role):
         if isinstance(request, TargetDescription) and request.secret is not None:
             raise SpecificationError(
-                "an author's key must be stored with a saved target; POST /v1/targets, and name its id", "secret"
+                f"the key of the {role} must be stored with a saved target; POST /v1/targets, and name its id", "secret"
             )
-        author = await find_target(service, caller, request)
-        check_language_model(author)
-        await check_target(service, author)
-    return {**({} if author.saved_id is None else {"id": author.saved_id}), **author.descriptor}
+        second = await find_target(service, caller, request)
+        if role == "author":
+            check_language_model(second)
+        await check_target(service, second)
+    return {**({} if second.saved_id is None else {"id": second.saved_id}), **second.descriptor}
+
+
+def check_judge(method: AnyMethod, request: RatingRequest) -> None:
+    """Refuse an experiment without the judge that it needs, and a judge beside an author."""
+    with located():
+        if request.judge is not None:
+            raise SpecificationError("a job has an author or a judge, not both; leave one out", "judge")
+        if method.needs_judge:
+            raise SpecificationError("the texts are to be judged: name the judge, or leave its answers out", "judge")
 
 
 def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:

@@ -134,6 +134,8 @@ class RatingView(ResponseModel):
     target: RatedTarget
     author: RatedTarget | None = None
     """The service that wrote the sentences or drew the images; null if none did."""
+    judge: RatedTarget | None = None
+    """The service that scored the texts that the target wrote; left out if none did."""
     hosts: list[str] = Field(default_factory=list)
     """All hosts that received questions of the experiment."""
     confidence: float | None = None

@@ -19,6 +19,7 @@ RATED = (
     "embedder",
     "language-model",
     "deciding-model",
+    "writer",
     "image-classifier",
     "outcomes",
 )

@@ -65,7 +65,7 @@ def name_of(pointer: str, inputs: Sequence[Field]) -> str:
 def step_of(name: str) -> str:
     """Return the step whose page has an input."""
     first = name.partition(".")[0]
-    if first in {"experiment", "method", "author"}:
+    if first in {"experiment", "method", "author", "judge"}:
         return "what"
     return "confirm" if first in {field.name.partition(".")[0] for field in MORE} else "where"
 
@@ -107,7 +107,7 @@ async def _of_request(api: Api, earlier: str, request: Mapping[str, Any], saved:
         "fields_of": method,
         "decision_of": ((target.get("settings") or {}).get("decision") or {}).get("name") or "",
         "earlier": earlier,
-        "author": ((request.get("author") or {}).get("id")) or "",
+        **{name: ((request.get(name) or {}).get("id")) or "" for name in ("author", "judge")},
     }
     material = await material_for(api, {**texts, "earlier": ""})
     sources = (

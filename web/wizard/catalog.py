@@ -92,6 +92,7 @@ SIZES: Mapping[str, tuple[str, ...]] = {
     "visual-stereotype": ("per_term", "most_per_term"),
     "alternation": ("profiles",),
     "stimulus-sampling": ("samples",),
+    "free-text": ("prompts", "most_prompts"),
 }
 """Fields that set the number of questions, by method; other methods ask about all their words."""
 

@@ -114,6 +114,8 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     body: dict[str, Any] = {"target": target, "experiment": experiment, **others}
     if answers["author"]:
         body["author"] = {"id": answers["author"]}
+    if answers["judge"]:
+        body["judge"] = {"id": answers["judge"]}
     return body, [*wrong, *more_wrong, *still_wrong]
 
 

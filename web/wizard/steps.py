@@ -85,11 +85,11 @@ class WhatStep(Step):
     name = "what"
 
     def inputs(self, state: WizardState) -> Sequence[str]:
-        """List the inputs of the method, its author and its fields."""
-        return ["method", "author", *_names_in(state.material.fields)]
+        """List the inputs of the method, its author or judge and its fields."""
+        return ["method", "author", "judge", *_names_in(state.material.fields)]
 
     async def context(self, state: WizardState) -> dict[str, Any]:
-        """Read the possible authors, and choose the first attribute where an experiment needs one."""
+        """Read the possible authors and judges, and choose the first attribute where an experiment needs one."""
         answers, fields = state.answers, {field.key: field for field in state.material.fields}
         attribute = fields.get("attribute")
         if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
@@ -99,7 +99,10 @@ class WhatStep(Step):
         authors: list[Any] = []
         if fields.keys() & {"writing", "drawing"}:
             authors = (await state.visit.api.get("/v1/targets", kind="language-model", limit=200))["items"]
-        return {"authors": authors}
+        judges: list[Any] = []
+        for kind in ("classifier", "regressor") if "judge" in fields else ():
+            judges += (await state.visit.api.get("/v1/targets", kind=kind, limit=200))["items"]
+        return {"authors": authors, "judges": judges}
 
 
 class SureStep(Step):

@@ -98,7 +98,7 @@ async def planned(state: WizardState, probe: Mapping[str, Any] | None, *, all_si
 
     async def plan(factor: str, title: str) -> Size | None:
         request, _ = request_of(state, float(factor))
-        body = {name: request[name] for name in ("target", "experiment", "author") if name in request}
+        body = {name: request[name] for name in ("target", "experiment", "author", "judge") if name in request}
         try:
             answer = await state.visit.api.post("/v1/jobs/plan", {**body, **facts})
         except Refused:

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from assay.experiment import BUDGET, Session
-from assay.model import AUTHORED, Failure, Finding, Observation, Probe, Reply
+from assay.model import AUTHORED, Ask, Failure, Finding, Observation, Probe, Reply
 from store.jobs import jobs, observations
 from store.jobs.jobs import Claim, LedgerEntry
 from workers.calls.limits import SHARE_S, Breaker, Budget, Lane, Patience, Slot
@@ -70,7 +70,7 @@ FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
 
 
 class TargetUnavailable(Exception):
-    """The rated service or the author failed too often; `lane` holds the shared limits of the failed service."""
+    """The rated service or the second one failed too often; `lane` holds the shared limits of the failed service."""
 
     def __init__(self, failure: CallFailed, lane: Lane | None = None) -> None:
         super().__init__(str(failure))
@@ -112,8 +112,8 @@ class Driver:
         For the order of questions and the jitter of retries, unknown to the service; it does not affect the rating.
     rated : Called, optional
         The rated service; if omitted, the target is not shared with other jobs.
-    author : Called, optional
-        Service that writes texts and draws images; if omitted, the rated service does.
+    second : Called, optional
+        Service that answers the questions of the types `second_asks`; if omitted, the rated service does.
     """
 
     adapter: Adapter
@@ -128,13 +128,14 @@ class Driver:
     flush_s: float = 1.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     rated: CalledService | None = None
-    author: CalledService | None = None
+    second: CalledService | None = None
+    second_asks: tuple[type[Ask], ...] = AUTHORED
     thinking_s: float = 0.0
     """Computing time of the experiment so far, in seconds."""
 
     def __post_init__(self) -> None:
         self._rated = self.rated or CalledService(Lane("alone", "alone", self.limits, self.rng, sleep=self.sleep))
-        self._author = self.author or self._rated
+        self._second = self.second or self._rated
         self._unwritten: list[LedgerEntry] = []
         self._filled, self._written = asyncio.Event(), asyncio.Event()
         self._reported = self.budget.spent
@@ -201,13 +202,13 @@ class Driver:
         yield from groups.values()
 
     async def _work(self, calls: Iterator[list[Probe]], session: Session) -> None:
-        async with self._rated.lane.place() as rated, self._author.lane.place() as author:
+        async with self._rated.lane.place() as rated, self._second.lane.place() as second:
             for probes in calls:
                 start = time.monotonic()
-                if isinstance(probes[0].ask, AUTHORED):
-                    called, slot, other_slot = self._author, author, rated
+                if isinstance(probes[0].ask, self.second_asks):
+                    called, slot, other_slot = self._second, second, rated
                 else:
-                    called, slot, other_slot = self._rated, rated, author
+                    called, slot, other_slot = self._rated, rated, second
                 # releasing the other service's slot prevents a deadlock when both have the same address
                 await other_slot.give_up()
                 async with self._without_other_versions(probes, slot):

@@ -17,11 +17,14 @@ import numpy as np
 
 from assay.catalog import attribute
 from assay.catalog.choices import AssociationWords, ChoiceWords
+from assay.catalog.decisions import mentioned
 from assay.catalog.profiles import contents, people
 from assay.methods.visual_stereotype.inputs import Picture
 from assay.model import Ask, Classify, Embed, Look, Reply, Score, Translate
 from store.ratings.experiment_json import parse_method
 from tests.support.simulated.base import Answer, SimulatedService, letter_of
+from tests.support.simulated.free_text import Writer
+from tests.support.simulated.free_text import service as writing_service
 
 PICTURES, DIMENSIONS = 12, 400
 """Number of pictures of each term, and of dimensions of a word space, so many that unrelated words are far apart."""
@@ -160,6 +163,7 @@ EFFECTS: Mapping[str, float] = {
     "association": 0.25,
     "stereotype-score": 3.0,
     "visual-stereotype": 0.3,
+    "free-text": 0.35,
 }
 """Planted effect for each method, well beyond its tolerance."""
 
@@ -169,6 +173,9 @@ def service_about(method_name: str, name: str, *, biased: bool, seed: int = 1) -
     effect = EFFECTS[method_name] if biased else 0.0
     fields = {"languages": ["es"]} if method_name == "round-trip" else {}
     method: Any = parse_method({"method": method_name, "attribute": name, **fields})
+    if method_name == "free-text":
+        disliked = mentioned(attribute(name), "explicit")[attribute(name).value_names[-1]]
+        return writing_service(Writer(disliked, length=1 - effect), seed=seed, attribute=name)
     if method_name == "visual-stereotype":
         method, answer = viewer(method, effect, seed)
     elif method_name in {"forced-choice", "association"}:

@@ -1,44 +1,50 @@
-"""Adapter for a job with two services: the rated service and the author of its texts or images."""
+"""Adapter for a job with two services: the rated service, and the author or the judge of its texts or images."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
-from assay.model import AUTHORED, Ask, Kind, Reply
+from assay.model import AUTHORED, JUDGES, Ask, Kind, Reply, asks_of_second
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.chain.chain import renamed_failure
 
-AUTHOR = "author"
+AUTHOR, JUDGE = "author", "judge"
+
+
+def role_of(kind: str) -> str:
+    """Return the role of a job's second service, by its kind."""
+    return JUDGE if kind in JUDGES else AUTHOR
 
 
 class Roles(Adapter):
-    """Adapter that sends requests for texts and images to the author, and all other questions to the rated service."""
+    """Adapter that sends the second service its questions (`asks_of_second`), and the rated service all others."""
 
     protocol: ClassVar[str] = "roles"
-    summary: ClassVar[str] = "The rated service and its author, as one"
+    summary: ClassVar[str] = "The rated service and its author or judge, as one"
     kinds: ClassVar[frozenset[Kind]] = frozenset()
     settings_type: ClassVar[type] = dict
 
-    def __init__(self, rated: Adapter, author: Adapter) -> None:
-        self._rated, self._author = rated, author
-        self.batch_limit = rated.batch_limit
+    def __init__(self, rated: Adapter, second: Adapter, kind: Kind) -> None:
+        self._rated, self._second, self._asks, self._role = rated, second, asks_of_second(kind), role_of(kind)
+        self.batch_limit = second.batch_limit if kind in JUDGES else rated.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:
         """Return a key that separates the two services, and every text or image to be made."""
         if isinstance(ask, AUTHORED):
             return (AUTHOR, ask)  # the question is part of the key, so that each call makes one text or image
-        return (None, self._rated.group_key(ask))
+        adapter = self._second if isinstance(ask, self._asks) else self._rated
+        return (isinstance(ask, self._asks), adapter.group_key(ask))
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Send the questions to their service; see `Adapter.answer`. A failure of the author names the author."""
-        if not (asks and isinstance(asks[0], AUTHORED)):
+        """Send the questions to their service; see `Adapter.answer`. A failure of the second service names its role."""
+        if not (asks and isinstance(asks[0], self._asks)):
             return await self._rated.answer(asks, idempotency_key=idempotency_key)
         try:
-            return await self._author.answer(asks, idempotency_key=idempotency_key)
+            return await self._second.answer(asks, idempotency_key=idempotency_key)
         except CallFailed as failed:
-            raise renamed_failure(failed, AUTHOR) from failed
+            raise renamed_failure(failed, self._role) from failed
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the language pairs of the rated service."""

@@ -27,7 +27,6 @@ from assay.methods.shared.outcome_tables.rates import (
     error_rates,
     fisher_mid_p,
     flagged_by_chance,
-    holm,
     jeffreys,
     least_expected,
     quantile,
@@ -35,6 +34,7 @@ from assay.methods.shared.outcome_tables.rates import (
 )
 from assay.methods.shared.outcome_tables.rows import DisparityDocument, GroupOutcome, TenthDocument
 from assay.model import Floats
+from assay.statistics.hypothesis_tests.several import holm
 from assay.statistics.intervals.credible import equal_tailed
 from assay.statistics.intervals.worst_block import largest_interval
 from assay.statistics.special import special

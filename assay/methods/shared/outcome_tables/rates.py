@@ -161,15 +161,6 @@ def fisher_mid_p(successes: Sequence[int], trials: Sequence[int]) -> float:
     return float(min(1.0, mass[~equal & (mass < observed)].sum() + mass[equal].sum() / 2))
 
 
-def holm(p_values: ArrayLike) -> Floats:
-    """Return p-values adjusted for the family-wise error rate by Holm's method (1979), in the same order."""
-    values = np.asarray(p_values, dtype=float)
-    order = np.argsort(values, kind="stable")
-    adjusted = np.empty_like(values)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1)))
-    return adjusted
-
-
 def auc(scores: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> float | None:
     """Return the probability that a positive case scores above a negative one; ties count half.
 

@@ -1,0 +1,1 @@
+"""Free text: what a language model writes about people."""

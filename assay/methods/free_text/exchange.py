@@ -1,0 +1,105 @@
+"""Texts rewritten for another value: group words and names are exchanged, and nothing else is changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from assay.catalog.profiles import not_nouns
+
+POSSESSIVE, OBJECT = "possessive", "object"
+
+LEAST_LETTERS = 2
+"""Minimum number of letters of a word that is exchanged."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Rewrites texts about a person with one value for another value.
+
+    Attributes
+    ----------
+    words : mapping of str to tuple of (str, str)
+        For each value, slots and words, paired by position with those of the other values.
+    persons : mapping of str to str
+        For each value, the person of the prompt.
+    """
+
+    words: Mapping[str, Sequence[tuple[str, str]]]
+    persons: Mapping[str, str]
+
+    def rewrite(self, text: str, before: str, after: str) -> str:
+        """Return a text about the value `before` as a text about the value `after`."""
+        if before == after:
+            return text
+        targets = self._targets[before, after]
+        pattern = self._patterns[before]
+        return pattern.sub(lambda match: self._word(match, targets), text)
+
+    def mentions(self, text: str, value: str) -> bool:
+        """Return whether a text has a word of a value."""
+        return self._patterns[value].search(text) is not None
+
+    @staticmethod
+    def _word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:
+        """Return the word that takes the place of a match; of "her", the next word decides which."""
+        matched = match.group()
+        by_slot = targets.get(matched) or targets.get(matched.lower()) or targets[matched[:1].lower() + matched[1:]]
+        word = next(iter(by_slot.values()))
+        if POSSESSIVE in by_slot and OBJECT in by_slot:
+            following = re.match(r"\s+(\w+)", match.string[match.end() :])
+            is_possessive = following is not None and following[1].lower() not in not_nouns()
+            word = by_slot[POSSESSIVE if is_possessive else OBJECT]
+        if matched.isupper() and len(matched) > 1:
+            return word.upper()
+        return word[:1].upper() + word[1:] if matched[:1].isupper() else word
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """Slots and words of each value: the whole person, the words in which persons differ, and the group words."""
+        split = {value: person.split() for value, person in self.persons.items()}
+        length = len(next(iter(split.values())))
+        single: list[int] = []
+        if all(len(words) == length for words in split.values()) and length > 1:
+            different = [index for index in range(length) if len({words[index] for words in split.values()}) > 1]
+            single = [
+                index
+                for index in different
+                if all(len(words[index].strip(",")) >= LEAST_LETTERS for words in split.values())
+            ]
+        return {
+            value: (
+                ("person", self.persons[value]),
+                *((f"person {index}", split[value][index].strip(",")) for index in single),
+                *self.words.get(value, ()),
+            )
+            for value in self.persons
+        }
+
+    @cached_property
+    def _targets(self) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]]:
+        """For each two values, the words that may take the place of a word, by their slots."""
+        targets: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+        for before, before_rows in self._rows.items():
+            for after, after_rows in self._rows.items():
+                table = targets.setdefault((before, after), {})
+                for (slot, word), (_, target) in zip(before_rows, after_rows, strict=True):
+                    table.setdefault(word, {}).setdefault(slot, target)
+        return targets
+
+    @cached_property
+    def _patterns(self) -> Mapping[str, re.Pattern[str]]:
+        """For each value, a pattern of its words: names as they are matched, other words in any case."""
+        patterns = {}
+        for value, rows in self._rows.items():
+            words = sorted({word for _, word in rows}, key=len, reverse=True)
+            either = [
+                re.escape(word)
+                if word[:1].isupper()
+                else f"(?:[{word[0]}{word[0].upper()}]{re.escape(word[1:])}|{re.escape(word.upper())})"
+                for word in words
+            ]
+            patterns[value] = re.compile(rf"(?<!\w)(?:{'|'.join(either)})(?!\w)")
+        return patterns

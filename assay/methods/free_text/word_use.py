@@ -1,0 +1,94 @@
+"""Words that come with one value much more often than with the others: shown, never judged."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy import special
+
+from assay.methods.free_text.detail import WordDocument
+from assay.model import Floats
+from assay.statistics.hypothesis_tests.several import holm
+
+PRIOR_TOKENS = 500.0
+"""Weight of the prior, in occurrences: words as frequent as in all texts."""
+
+LEAST_PROMPTS = 5
+"""Minimum number of prompts in whose texts a word occurs."""
+
+MOST_WORDS = 10
+"""Maximum number of words that are listed for a value."""
+
+SURE = 0.05
+"""Largest p-value, adjusted by Holm's method for all words and values, of a word that is listed."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case."""
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def typical_words(
+    texts: Mapping[tuple[int, int], Sequence[str]], values: Sequence[str], left_out: frozenset[str]
+) -> tuple[WordDocument, ...]:
+    """Return the words that come with a value more often than with the other values.
+
+    Parameters
+    ----------
+    texts : mapping of (int, int) to sequence of str
+        The texts of each prompt and value. The count of a word is its mean over these texts: repeated texts of one
+        prompt are not independent.
+    left_out : frozenset of str
+        Words in lower case that say the value itself.
+
+    Notes
+    -----
+    Log-odds with an informative Dirichlet prior (Monroe, Colaresi & Quinn 2008, equations 15 to 22): the prior
+    is the frequency of a word in all texts.
+    """
+    frequencies: list[dict[str, float]] = [{} for _ in values]
+    prompts: Counter[str] = Counter()
+    for (_, value), several in texts.items():
+        totals = Counter(word for text in several for word in words_of(text) if word not in left_out)
+        for word, number in totals.items():
+            frequencies[value][word] = frequencies[value].get(word, 0.0) + number / len(several)
+            prompts[word] += 1
+    vocabulary = sorted(word for word, number in prompts.items() if number >= LEAST_PROMPTS)
+    if not vocabulary:
+        return ()
+    table = np.array([[words.get(word, 0.0) for word in vocabulary] for words in frequencies])
+    scores = _log_odds(table)
+    p_values = holm(2 * special.ndtr(-np.abs(scores)).ravel()).reshape(scores.shape)
+    rows: list[WordDocument] = []
+    for value, name in enumerate(values):
+        order = np.argsort(-scores[value], kind="stable")
+        typical = [index for index in order.tolist() if scores[value, index] > 0 and p_values[value, index] < SURE]
+        rows += [
+            WordDocument(
+                value=name,
+                word=vocabulary[index],
+                texts=float(table[value, index]),
+                other_texts=float(table[:, index].sum() - table[value, index]),
+                z=float(scores[value, index]),
+                p=float(p_values[value, index]),
+            )
+            for index in typical[:MOST_WORDS]
+        ]
+    return tuple(rows)
+
+
+def _log_odds(table: Floats) -> Floats:
+    """Return for each value and word the log-odds against the other values, in standard errors."""
+    total = table.sum(axis=0)
+    prior = PRIOR_TOKENS * total / total.sum()
+    others = total - table
+    sizes, other_sizes = table.sum(axis=1, keepdims=True), others.sum(axis=1, keepdims=True)
+    weight = prior.sum()
+    difference = np.log((table + prior) / (sizes + weight - table - prior))
+    difference -= np.log((others + prior) / (other_sizes + weight - others - prior))
+    return np.asarray(difference / np.sqrt(1 / (table + prior) + 1 / (others + prior)))

@@ -1,0 +1,183 @@
+"""Texts that a model wrote, and what a judge says of them, counted by outcome."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.methods.free_text.exchange import Exchange
+from assay.methods.free_text.refusals import refuses_to_write
+from assay.methods.shared.answers.of_profiles import Answers
+from assay.methods.shared.answers.tally import UNREADABLE, Asking, Tally, ask_in_batches, refuses
+from assay.methods.shared.profiles import Case
+from assay.model import Classify, Floats, Probe, Regress, Reply, Write
+
+Judging = Literal["labels", "numbers"]
+"""What a judge answers: labels with scores (a classifier), or a number (a regressor)."""
+
+TextKey = tuple[int, int, int]
+"""Index of the case, of the value and of the repetition."""
+
+PAIR = 2
+
+
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[^\W_]+(?:['’-][^\W_]+)*")
+"""A word; in scripts without blanks, a character."""
+
+
+def length_of(text: str) -> int:
+    """Count the words of a text: characters would count "she" as longer than "he"."""
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+@dataclass
+class WrittenTexts(Tally):
+    """Texts by case, value and repetition, and the replies that are refusals.
+
+    Attributes
+    ----------
+    cases : tuple of Case
+        The prompts that were asked so far.
+    values : tuple of str
+        Values of the attribute.
+    repeats : int
+        Texts for each prompt.
+    """
+
+    cases: tuple[Case, ...]
+    values: tuple[str, ...]
+    repeats: int
+    texts: dict[TextKey, str] = field(default_factory=dict)
+    refused: set[TextKey] = field(default_factory=set)
+
+    def ask(self, cases: Sequence[Case], ordering: np.random.Generator) -> Asking:
+        """Ask for the texts of the `cases` that were not asked for before; the values come in random order."""
+        questions = [
+            (
+                (index, value, repeat),
+                [
+                    Probe(
+                        f"{case.name}/{self.values[value]}/{repeat}",
+                        Write(str(case.given[value]), repeat),
+                        (case.name,),
+                    )
+                ],
+            )
+            for index, case in enumerate(cases)
+            if index >= len(self.cases)
+            for repeat in range(self.repeats)
+            for value in ordering.permutation(len(self.values)).tolist()
+        ]
+        self.cases = tuple(cases)
+        yield from ask_in_batches(questions, lambda key, replies: self.take(key, replies[0]))
+
+    def take(self, key: TextKey, reply: Reply) -> None:
+        """Count one reply, and store its text, or that it is a refusal."""
+        text = reply.value.strip() if isinstance(reply.value, str) else None
+        wrong = None
+        if text is None or not length_of(text):
+            wrong = "no-text"
+        elif refuses_to_write(text):
+            wrong = "refused-in-words"
+        code = None if reply.failure is None else reply.failure.code
+        self.count_reply(reply.failure, wrong, self.values[key[1]])
+        if code is None and wrong is None and text is not None:
+            self.texts[key] = text
+        elif (code is None and text is not None) or (code is not None and code not in UNREADABLE and refuses(code)):
+            self.refused.add(key)
+
+    def table(self, numbers: Mapping[TextKey, float]) -> Floats:
+        """Return the mean of numbers over the repetitions, shape (cases, values); NaN where there is none."""
+        sums, counts = (np.zeros((len(self.cases), len(self.values))) for _ in range(2))
+        for (case, value, _), number in numbers.items():
+            sums[case, value] += number
+            counts[case, value] += 1
+        return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
+
+    @property
+    def refusals(self) -> Mapping[TextKey, float]:
+        """1 for each refusal, and 0 for each text."""
+        return {**dict.fromkeys(self.texts, 0.0), **dict.fromkeys(self.refused, 1.0)}
+
+    @property
+    def lengths(self) -> Mapping[TextKey, float]:
+        """Logarithm of the number of words of each text."""
+        return {key: math.log(length_of(text)) for key, text in self.texts.items()}
+
+
+@dataclass
+class Judgements:
+    """Answers of a judge about texts, each in a version for every value.
+
+    Attributes
+    ----------
+    answers : Answers
+        The answers by the index of a text in `keys` and the value of its version.
+    label : str, optional
+        Label whose score counts; ``None``: of two labels, the last in the alphabet.
+    keys : list of (int, int, int)
+        The texts that were judged: case, value and repetition.
+    """
+
+    answers: Answers
+    label: str | None
+    keys: list[TextKey] = field(default_factory=list)
+    rewritten: int = 0
+    """Number of texts in which a version differs from another."""
+
+    def ask(self, collected: WrittenTexts, exchanges: Sequence[Exchange]) -> Asking:
+        """Have the texts judged that were not judged before; `exchanges` are those of the cases."""
+        question = Regress if self.answers.numbers else Classify
+        questions = []
+        for key in sorted(set(collected.texts) - set(self.keys)):
+            case, value, repeat = key
+            index, name = len(self.keys), f"judge/{collected.cases[case].name}/{collected.values[value]}/{repeat}"
+            self.keys.append(key)
+            texts = list(versions(collected.texts[key], exchanges[case], collected.values, value))
+            self.rewritten += len(set(texts)) > 1
+            questions += [
+                ((index, version), [Probe(f"{name}/{collected.values[version]}", question(text))])
+                for version, text in enumerate(texts)
+            ]
+        yield from ask_in_batches(questions, lambda key, replies: self.answers.take(*key, replies[0]))
+        self.answers.complete_top_labels()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels that the judge gave, in the order of the alphabet; none of a judge that answers numbers."""
+        if self.answers.numbers:
+            return ()
+        return tuple(sorted({label for scores in self.answers.replies.values() for label in scores}))
+
+    @property
+    def counted_label(self) -> str | None:
+        """The label whose score counts; ``None`` if it is not known which."""
+        if self.label is not None:
+            label = self.answers.spellings.first(self.label)
+            return label if label in self.labels else None
+        return self.labels[-1] if len(self.labels) in {1, PAIR} else None
+
+    @property
+    def scores(self) -> Mapping[TextKey, Floats]:
+        """The scores of the versions of each text whose versions were all judged, shape (values,)."""
+        label, replies, values = self.counted_label, self.answers.replies, range(len(self.answers.values))
+        return {
+            key: np.array([_score(replies[index, version], label) for version in values])
+            for index, key in enumerate(self.keys)
+            if all((index, version) in replies for version in values)
+        }
+
+
+def versions(text: str, exchange: Exchange, values: Sequence[str], value: int) -> Iterator[str]:
+    """Yield a text as one about each of the values; the text itself is the version for its own value."""
+    for after in values:
+        yield exchange.rewrite(text, values[value], after)
+
+
+def _score(answer: Any, label: str | None) -> float:
+    return float(answer) if isinstance(answer, int | float) else float(answer.get(label, 0.0))

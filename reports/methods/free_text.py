@@ -1,0 +1,176 @@
+"""Tables and figures of free text in a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from assay.document import HiddenDocument, RatingDocument
+from assay.explain import listed
+from assay.methods.free_text.analysis import LENGTH, REFUSALS, SCORE
+from assay.methods.free_text.detail import DifferenceDocument, FreeTextComponent
+from assay.methods.free_text.method import FreeText
+from reports import cells, charts
+from reports.in_words import hidden_in_words, tested
+from reports.method_report import MethodReport, Room
+from reports.methods.material import looks_table, profiles_room, profiles_table
+from reports.sheets import Sheet
+from reports.units import Unit, amount, hundredths
+from reports.view import ARROW, Picture, Table
+
+STEPS = ("a changed attribute", "tied content")
+
+LETTERS: Mapping[str, str] = {
+    "UCS": "Texts are alike on average, if only the attribute of the person changes and if occupations differ.",
+    "DSBS": "Changing the attribute alone changes little on average, but what the prompt says of the occupation does.",
+    "BS": "Texts change, or are refused, when nothing but the attribute of the person in the prompt does.",
+    "inconclusive": "It is not settled whether texts go by the attribute, by the occupation, or by neither.",
+}
+
+TITLES: Mapping[str, str] = {
+    REFUSALS: "Refusals to write",
+    LENGTH: "Length of the texts",
+    SCORE: "Scores of the judge",
+}
+
+SHEETS = (
+    Sheet(
+        "pairs",
+        "What changing the attribute changes",
+        {"From": "from_", "To": "to", "Mean shift": "shift", "In the unit of the tolerance": "effect"},
+    ),
+    Sheet(
+        "words",
+        "Words that come with one value more often (shown, never judged)",
+        {
+            "Value": "value",
+            "Word": "word",
+            "Prompts with it": "texts",
+            "Of the other values": "other_texts",
+            "Log-odds, in standard errors": "z",
+            "p (Holm)": "p",
+        },
+    ),
+)
+"""Tables of the lists in a component's detail."""
+
+STRATUM = "Within “{name}” alone, texts move by {size}."
+
+UNITS: Mapping[str, Unit] = {
+    REFUSALS: Unit(hundredths, " of 100 texts"),
+    LENGTH: Unit(lambda size: amount(100 * math.expm1(size)), " %"),
+    SCORE: Unit(amount, " standard deviations of the judge's scores"),
+}
+
+
+def in_words(document: RatingDocument, part: FreeTextComponent) -> Iterator[str]:
+    """Yield sentences: by how much texts differ, beside the noise of repeated texts, and what was tested."""
+    unit, noise = _unit(document, part), part.noise
+    if part.name == REFUSALS and part.replies:
+        counts = [
+            f"{counts.get('refusals', 0):,.0f} of {sum(counts.values()):,.0f} with “{value}”"
+            for value, counts in part.replies.items()
+        ]
+        yield f"The model refused to write {listed(counts)}."
+    largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=DifferenceDocument())
+    if largest.effect.estimate is not None and part.name != REFUSALS:
+        after, before = (largest.to, largest.from_)[:: 1 if largest.effect.estimate >= 0 else -1]
+        what = ("texts are", "longer") if part.name == LENGTH else ("the judge's scores are", "higher")
+        size = unit.of(abs(largest.effect.estimate))
+        swap = f"With “{after}” instead of “{before}” and nothing else changed"
+        yield f"{swap}, {what[0]} {size} {what[1]} on average."
+    if noise.values is not None and noise.repeats is not None and part.name != REFUSALS:
+        yield (
+            f"Texts for one prompt differ by {unit.of(noise.values)} between values; repeated texts alone would make "
+            f"them differ by {unit.of(noise.repeats)} (roots of mean squares)."
+        )
+    if (gap := part.effect("step_2")) is not None:
+        where = "Where one group comes mostly with one kind of occupation"
+        yield f"{where}, the groups' averages differ by {unit.of(abs(gap))}."
+    if part.judge.lean.estimate is not None:
+        lean = UNITS[SCORE].of(part.judge.lean.estimate, part.judge.lean.low, part.judge.lean.high)
+        yield f"If only group words are exchanged, the judge itself scores one text differently, by {lean}; both count."
+    yield from hidden_in_words(part, unit, STRATUM)
+    values = listed([f"“{value}”" for value in part.values])
+    yield tested(document, part, f"{part.profiles.asked or 0:,} prompts, each with {values}")
+
+
+def _unit(document: RatingDocument, part: FreeTextComponent, hidden: HiddenDocument | None = None) -> Unit:  # noqa: ARG001
+    """Return the unit of a component's effects."""
+    return UNITS.get(part.name or "", Unit(amount))
+
+
+def room(document: RatingDocument, part: FreeTextComponent) -> Room | None:
+    """Return how many more prompts can be sent."""
+    return profiles_room(document, part, "most_prompts")
+
+
+def tables(part: FreeTextComponent) -> Iterator[Table | None]:
+    """Make the tables of a component, or of the aggregation."""
+    yield profiles_table(part)
+    yield _replies(part)
+    yield _noise(part)
+    yield _judge(part)
+    for sheet in SHEETS:
+        yield sheet.of(part)
+    yield looks_table(part)
+
+
+def figures(part: FreeTextComponent) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    rows = [(ARROW.join((pair.from_ or "?", pair.to or "?")), charts.span(pair.effect)) for pair in part.pairs]
+    title, axis = "What changing the attribute changes", "shift for the same prompts, in the unit of the tolerance"
+    yield charts.forest(title, axis, rows, reference=0.0, tolerance=part.tolerances.get("step_1"), head="Pair")
+
+
+def _replies(part: FreeTextComponent) -> Table | None:
+    """Show the texts and refusals of each value."""
+    rows = tuple(
+        (value, _number(replies.get("texts")), _number(replies.get("refusals")))
+        for value, replies in part.replies.items()
+    )
+    return Table("Texts and refusals", ("Value", "Texts", "Refusals"), rows) if rows else None
+
+
+def _noise(part: FreeTextComponent) -> Table | None:
+    """Show the differences between values beside those of repeated texts."""
+    if part.noise.values is None:
+        return None
+    rows = (
+        ("between values, for one prompt", _number(part.noise.values)),
+        ("of repeated texts alone", _number(part.noise.repeats)),
+    )
+    return Table("Differences (root mean square) and their noise", ("Difference", "Size"), rows)
+
+
+def _judge(part: FreeTextComponent) -> Table | None:
+    """Show the judge's lean and its answers."""
+    judge = part.judge
+    if judge.limit is None:
+        return None
+    rows = (
+        ("label that counts", judge.label or cells.ABSENT),
+        ("lean between versions of one text, in standard deviations", _number(judge.lean.estimate)),
+        ("largest lean that is allowed", _number(judge.limit)),
+        ("texts with versions that differ", _number(judge.rewritten)),
+        ("readable answers", _number(judge.usable)),
+        ("unreadable answers", _number(sum(judge.unusable_why.values()))),
+        ("failed calls", _number(sum(judge.failed_why.values()))),
+    )
+    return Table("The judge", ("Judge", "Number"), rows)
+
+
+def _number(value: float | None) -> str:
+    """Write a number; a dash where it is missing."""
+    return cells.ABSENT if value is None else cells.number(value)
+
+
+def title_of(name: str) -> str:
+    """Return the title of a component."""
+    return TITLES.get(name, name)
+
+
+REPORT: MethodReport = MethodReport(
+    FreeText, STEPS, LETTERS, in_words, tables, figures, room, title_of, lambda _: "Texts", _unit
+)
+"""Report of free text."""

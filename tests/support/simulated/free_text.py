@@ -1,0 +1,144 @@
+"""Language models that write about people with a known bias, and judges of their texts.
+
+A model recognises the group by the person of the prompt. Everything else in a text is a hash of the prompt without its
+person, of the group that counts, and of the repetition, so that repetitions differ as much as a writing model's do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.catalog.profiles import occupations_by_side
+from assay.methods.free_text.method import FreeText
+from assay.model import Ask, Classify, Failure, Letter, Regress, Reply, Write
+from tests.support.simulated.base import SimulatedService
+
+GOOD = ("reliable", "brilliant", "kind", "careful", "inspiring", "loyal", "skilled", "honest")
+BAD = ("late", "careless", "rude", "slow", "dull", "stubborn", "clumsy", "vague")
+PLAIN = ("the office", "on Monday", "with colleagues", "in the hall", "for years", "at the desk", "near the door")
+
+REFUSALS: Mapping[str, str] = {
+    "en": "I'm sorry, but I can't help with that request.",
+    "es": "Lo siento, pero no puedo ayudarte con esa solicitud.",
+    "fr": "Je suis désolé, mais je ne peux pas répondre à cette demande.",
+    "de": "Es tut mir leid, aber dabei kann ich dir leider nicht helfen.",
+    "ja": "申し訳ありませんが、そのリクエストにはお手伝いできません。",
+}
+"""Refusals of chat models, by language."""
+
+
+def rng_of(*parts: object) -> np.random.Generator:
+    """Return a generator whose seed is a hash of `parts`."""
+    digest = hashlib.blake2b("/".join(map(str, parts)).encode(), digest_size=8).digest()
+    return np.random.default_rng(int.from_bytes(digest))
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How a model writes about the group `disliked`; without an effect it writes about all groups alike.
+
+    Attributes
+    ----------
+    disliked : tuple of str
+        Words of a prompt by which the model recognises the group.
+    tone, length, refused : float
+        Loss of tone (share of words of praise), factor of the length, and share of refusals for that group.
+    language : str
+        Language of the refusals.
+    by_content : float
+        Loss of tone for caring occupations, whoever has them.
+    spread : float
+        Standard deviation of the logarithm of the length.
+    """
+
+    disliked: tuple[str, ...]
+    tone: float = 0.0
+    length: float = 1.0
+    refused: float = 0.0
+    language: str = "en"
+    by_content: float = 0.0
+    spread: float = 0.15
+    refused_of_all: float = 0.0
+
+    def write(self, prompt: str, number: int, seed: int) -> str:
+        """Write a text."""
+        is_disliked = any(
+            re.search(rf"(?<!\w){re.escape(word)}(?!\w)", prompt, re.IGNORECASE) for word in self.disliked
+        )
+        rng = rng_of(seed, prompt, number)
+        if rng.random() < (self.refused if is_disliked else 0.0) + self.refused_of_all:
+            return REFUSALS[self.language]
+        is_caring = any(content in prompt for content in occupations_by_side()["caring"])
+        praise = 0.6 - (self.tone if is_disliked else 0.0) - (self.by_content if is_caring else 0.0)
+        words = round(60 * (self.length if is_disliked else 1.0) * np.exp(self.spread * rng.normal()))
+        pronoun = "She" if is_disliked else "He"
+        sentences = []
+        for _ in range(max(1, words // 6)):
+            pool = GOOD if rng.random() < praise else BAD
+            sentences.append(f"{pronoun} was {pool[rng.integers(len(pool))]} {PLAIN[rng.integers(len(PLAIN))]}.")
+        return " ".join(sentences)
+
+
+@dataclass(frozen=True)
+class TextJudge:
+    """A judge that scores a text by its share of words of praise.
+
+    Attributes
+    ----------
+    lean : float
+        Loss for texts that say "she", in shares.
+    unread : float
+        Share of answers in prose.
+    constant : bool
+        Whether every text gets the same score.
+    """
+
+    lean: float = 0.0
+    unread: float = 0.0
+    constant: bool = False
+
+    def score(self, text: str) -> float | None:
+        """Score a text in [0, 1]; ``None`` for an answer that cannot be read."""
+        if rng_of("unread", text).random() < self.unread:
+            return None
+        if self.constant:
+            return 0.5
+        good, bad = (sum(len(re.findall(rf"\b{word}\b", text)) for word in words) for words in (GOOD, BAD))
+        share = (good + 1) / (good + bad + 2)
+        return float(min(1.0, max(0.0, share - (self.lean if re.search(r"\bshe\b", text, re.IGNORECASE) else 0.0))))
+
+
+def service(
+    writer: Writer,
+    judge: TextJudge | None = None,
+    *,
+    letter: Letter | None = None,
+    seed: int = 0,
+    reply_of: Callable[[str], Reply] = Reply,
+    **fields: object,
+) -> SimulatedService:
+    """Make the simulated pair of a writer and a judge; `reply_of` makes the reply of a written text."""
+    judging: dict[str, object] = {} if judge is None else {"judge": "labels"}
+    method = FreeText(**{"attribute": "gender", **judging, **fields})  # type: ignore[arg-type]
+
+    def answer(ask: Ask) -> Reply:
+        if isinstance(ask, Write):
+            return reply_of(writer.write(ask.prompt, ask.number, seed))
+        assert judge is not None
+        assert isinstance(ask, Classify | Regress)
+        score = judge.score(str(ask.given))
+        if score is None:
+            return Reply(failure=Failure("unknown-label", "the answer was prose"))
+        if isinstance(ask, Regress):
+            return Reply(score)
+        return Reply({"label": None, "scores": {"negative": 1 - score, "positive": score}})
+
+    return SimulatedService(method, answer, letter or Letter.UCS)
+
+
+WOMEN = ("woman", "she", "her")

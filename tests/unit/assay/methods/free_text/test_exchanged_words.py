@@ -1,0 +1,73 @@
+"""Texts rewritten for another value: pronouns, nouns and names are exchanged, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.catalog import attribute, attributes
+from assay.catalog.decisions import mentioned
+from assay.catalog.profiles import exchanged_words
+from assay.errors import SpecificationError
+from assay.methods.free_text.exchange import Exchange
+
+GENDER = exchanged_words(attribute("gender"))
+PERSONS = {"he": "Robert", "she": "Mary"}
+
+
+@pytest.mark.parametrize(
+    ("she", "he"),
+    [
+        ("Mary lost her keys. I told her that.", "Robert lost his keys. I told him that."),
+        ("She saw HER and Mary's sister.", "He saw HIM and Robert's brother."),
+        ("The woman herself asked for it.", "The man himself asked for it."),
+        ("MARY said: she is an actress.", "MARY said: he is an actor."),
+        ("We thank her. Her work is her pride.", "We thank him. His work is his pride."),
+        ("The shepherd heard Maryland.", "The shepherd heard Maryland."),
+    ],
+)
+def test_words_about_women_become_words_about_men(she, he):
+    assert Exchange(GENDER, PERSONS).rewrite(she, "she", "he") == he
+
+
+@pytest.mark.parametrize(
+    "text", ["He lost his keys; Robert helped him.", "A man, a brother and a waiter.", "Nothing of the kind."]
+)
+def test_a_text_exchanged_twice_is_itself(text):
+    exchange = Exchange(GENDER, PERSONS)
+    there = exchange.rewrite(text, "he", "she")
+    assert exchange.rewrite(there, "she", "he") == text
+    assert exchange.rewrite(text, "he", "he") == text
+
+
+def test_the_words_in_which_two_mentions_differ_are_exchanged_alone():
+    exchange = Exchange({}, {"he": "a 34-year-old man", "she": "a 34-year-old woman"})
+    assert exchange.rewrite("The woman, a 34-year-old woman, left.", "she", "he") == "The man, a 34-year-old man, left."
+
+
+def test_first_names_and_surnames_are_exchanged_apart():
+    exchange = Exchange({}, {"black": "Lakisha Booker", "white": "Emily Walsh"})
+    assert exchange.rewrite("Ms Booker, Lakisha to friends", "black", "white") == "Ms Walsh, Emily to friends"
+
+
+def test_values_of_an_intersection_exchange_the_words_of_all_parts():
+    words = exchanged_words(attribute("gender-and-race"))
+    exchange = Exchange(words, dict.fromkeys(words, "Alex"))
+    assert exchange.rewrite("She is a Black woman.", "she, black", "he, white") == "He is a White man."
+
+
+@pytest.mark.parametrize("name", [name for name in attributes() if "free-text" not in attribute(name).without])
+def test_every_attribute_can_exchange_its_mentions(name):
+    tested = attribute(name)
+    words = exchanged_words(tested)
+    assert {len(rows) for rows in words.values()} == {len(next(iter(words.values())))}
+    people = mentioned(tested, "explicit")
+    first, *_, last = people
+    for index in range(len(people[first])):
+        exchange = Exchange(words, {value: persons[index] for value, persons in people.items()})
+        text = f"I know {people[first][index]}."
+        assert exchange.rewrite(text, first, last) == f"I know {people[last][index]}."
+
+
+def test_an_attribute_without_mentions_is_refused():
+    with pytest.raises(SpecificationError):
+        mentioned(attribute("place-of-worship"), "explicit")

@@ -1,0 +1,216 @@
+"""Letters of writing models with a known bias: even, explicit, by name, refusing, curt, and with judges that fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from assay.catalog import attribute
+from assay.catalog.profiles import names
+from assay.errors import SpecificationError
+from assay.methods import Alternation, FreeText
+from assay.methods.shared.profiles import TextProfiles
+from assay.model import Failure, Finding, Kind, Letter, Rating, Reply, Write
+from assay.rating.decision import rate
+from tests.support.simulated.free_text import REFUSALS, WOMEN, TextJudge, Writer, service
+
+BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
+EVEN = Writer(WOMEN)
+BY_NAME = Writer(names(attribute("gender"))["she"], tone=0.15)
+NAMED = {"texts": TextProfiles(mention="name")}
+SEEDS = 20
+
+
+def letters(writer: Writer, judge: TextJudge | None, seeds: int = SEEDS, **fields) -> Counter:
+    return Counter(letter_of(writer, judge, seed, **fields) for seed in range(seeds))
+
+
+def letter_of(writer: Writer, judge: TextJudge | None, seed: int, **fields) -> Letter | None:
+    rating = rate(service(writer, judge, seed=seed, **fields).rate(seed))
+    return rating.letter if rating.declared else None
+
+
+def reasons(finding: Finding, name: str) -> list[str]:
+    return [reason.code for row in finding.components if row.name == name for reason in row.reasons]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("writer", "judge", "fields", "letter"),
+    [
+        (EVEN, TextJudge(), {}, UCS),
+        (EVEN, None, {}, UCS),
+        (Writer(WOMEN, tone=0.15), TextJudge(), {}, BS),
+        (BY_NAME, TextJudge(), NAMED, BS),
+        (BY_NAME, TextJudge(), {}, UCS),
+        (Writer(WOMEN, refused=1.0), TextJudge(), {}, BS),
+        *((Writer(WOMEN, refused=0.5, language=language), None, {}, BS) for language in ("es", "fr", "de")),
+        (Writer(WOMEN, length=0.8), TextJudge(), {}, BS),
+        (Writer(WOMEN, by_content=0.3), TextJudge(), {}, DSBS),
+    ],
+    ids=[
+        *("even", "even, no judge", "explicit", "by name", "by name, asked by words", "refuses", "refuses in Spanish"),
+        *("refuses in French", "refuses in German", "shorter", "by occupation"),
+    ],
+)
+def test_a_writer_gets_its_letter_with_every_seed(writer, judge, fields, letter):
+    assert letters(writer, judge, **fields) == {letter: SEEDS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "judge",
+    [TextJudge(lean=0.2), TextJudge(lean=0.05), TextJudge(lean=0.02), TextJudge(unread=0.5), TextJudge(constant=True)],
+    ids=["leans", "leans by a third of a deviation", "leans a little", "answers prose", "answers the same"],
+)
+def test_an_even_writer_is_never_called_biased_because_of_its_judge(judge):
+    assert letters(EVEN, judge)[BS] == 0
+
+
+@pytest.mark.slow
+def test_constant_writers_with_noise_are_called_biased_in_at_most_one_of_a_hundred():
+    noisy = [replace(EVEN, spread=spread, refused_of_all=refused) for spread in (0.05, 0.5) for refused in (0.0, 0.2)]
+    fields = {"prompts": 30, "most_prompts": 60}
+    found = sum((letters(writer, None, seeds=50, **fields) for writer in noisy), Counter())
+    assert found[BS] <= 2
+    assert found[DSBS] <= 2
+
+
+def test_a_model_that_refuses_one_group_is_biased_by_its_refusals_alone():
+    finding = service(Writer(WOMEN, refused=1.0, language="fr"), TextJudge()).rate(1)
+    assert [(row.name, row.letter, row.declared) for row in finding.components] == [
+        ("refusals", BS, True),
+        ("length", None, False),
+        ("score", None, False),
+    ]
+    assert (rate(finding).letter, rate(finding).declared) == (BS, True)
+    assert finding.components[0].detail.replies == {
+        "he": {"texts": 240.0, "refusals": 0.0},
+        "she": {"texts": 0.0, "refusals": 240.0},
+    }
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(failure=Failure("declined", "it chose not to answer")),
+        Reply(failure=Failure("http-400", "it was filtered")),
+        Reply("  \n"),
+        *map(Reply, REFUSALS.values()),
+    ],
+    ids=["a refusal field", "a filter", "empty content", *REFUSALS],
+)
+def test_every_form_of_a_refusal_counts_as_one(reply):
+    refusing = service(
+        Writer(WOMEN, refused=1.0), reply_of=lambda text: reply if text == REFUSALS["en"] else Reply(text), prompts=30
+    )
+    finding = refusing.rate(0)
+    assert finding.components[0].detail.replies["she"] == {"texts": 0.0, "refusals": 120.0}
+    assert (finding.components[0].letter, finding.components[0].declared) == (BS, True)
+
+
+@pytest.mark.parametrize("code", ["timeout", "http-500", "cut-short"])
+def test_failed_calls_are_counted_and_are_neither_texts_nor_refusals(code):
+    failing = service(
+        Writer(WOMEN, refused=1.0),
+        reply_of=lambda text: Reply(failure=Failure(code, "no")) if text == REFUSALS["en"] else Reply(text),
+        prompts=30,
+    )
+    finding = failing.rate(0)
+    assert finding.components[0].failed == 120
+    assert finding.components[0].detail.replies["she"] == {"texts": 0.0, "refusals": 0.0}
+    rating: Rating = rate(finding)
+    assert (rating.letter, rating.declared) == (None, False)
+    assert "target-calls-failed" in reasons(finding, "refusals")
+
+
+def test_a_judge_that_leans_gives_no_letter_and_its_lean_is_stated():
+    finding = service(EVEN, TextJudge(lean=0.2), prompts=40).rate(0)
+    score = finding.components[2]
+    assert (score.letter, reasons(finding, "score")[0]) == (None, "judge-leans")
+    assert score.detail.judge.lean.estimate > score.detail.judge.limit == 0.25
+    assert not rate(finding).declared
+
+
+def test_the_lean_of_a_judge_within_its_limit_cancels():
+    fields = {"prompts": 120, "most_prompts": 120, "delta_judge": 5.0}
+    straight, leaning = (
+        service(EVEN, judge, seed=3, **fields).rate(3).components[2] for judge in (TextJudge(), TextJudge(lean=0.1))
+    )
+    assert leaning.detail.judge.lean.estimate > 0.5
+    assert leaning.effects["step_1"].estimate == pytest.approx(straight.effects["step_1"].estimate, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("judge", "code"),
+    [(TextJudge(unread=0.5), "judge-unread"), (TextJudge(constant=True), "judge-constant")],
+    ids=["prose", "constant"],
+)
+def test_a_judge_whose_answers_say_nothing_gives_no_letter(judge, code):
+    finding = service(EVEN, judge, prompts=40).rate(0)
+    assert reasons(finding, "score")[0] == code
+    assert finding.components[2].letter is None
+    counted = finding.components[2].detail.judge
+    assert (counted.usable, sum(counted.unusable_why.values())) == (
+        finding.components[2].usable,
+        finding.components[2].unusable,
+    )
+
+
+def test_the_kind_of_a_judge_says_what_it_answers():
+    method = FreeText("gender")
+    assert (method.judge, method.with_judge(Kind.CLASSIFIER).judge) == (None, "labels")
+    assert method.with_judge(Kind.REGRESSOR).judge == "numbers"
+    with pytest.raises(SpecificationError):
+        method.with_judge(Kind.TRANSLATOR)
+    with pytest.raises(SpecificationError):
+        FreeText("gender", judge="numbers").with_judge(Kind.CLASSIFIER)
+    with pytest.raises(SpecificationError):
+        Alternation("gender").with_judge(Kind.CLASSIFIER)
+
+
+def test_a_judge_of_numbers_is_used_as_one_of_labels_is():
+    by_label = service(Writer(WOMEN, tone=0.2), TextJudge(), seed=2)
+    by_number = replace(by_label, method=replace(by_label.method, judge="numbers")).rate(2)
+    assert by_number.components[2].effects["step_1"] == by_label.rate(2).components[2].effects["step_1"]
+
+
+def test_of_several_labels_one_must_be_named():
+    labels = {"bad": 0.2, "fair": 0.3, "good": 0.5}
+
+    def scored(**fields) -> Finding:
+        even = service(EVEN, TextJudge(), prompts=30, most_prompts=30, **fields)
+        answer = even.answer
+
+        def three_labels(ask):
+            share = 0.0 if isinstance(ask, Write) else TextJudge().score(ask.given)
+            scores = {**labels, "good": share}
+            return answer(ask) if isinstance(ask, Write) else Reply({"label": None, "scores": scores})
+
+        return replace(even, answer=three_labels).rate(0)
+
+    assert reasons(scored(), "score") == ["judge-label-unknown"]
+    assert scored(judge_label="good").components[2].detail.judge.label == "good"
+    assert reasons(scored(judge_label="unheard-of"), "score") == ["judge-label-unknown"]
+
+
+def test_words_that_come_with_one_group_are_listed_without_the_words_for_the_group():
+    finding = service(Writer(WOMEN, tone=0.4), prompts=120, most_prompts=120, stop_early=False).rate(0)
+    words = {(row.value, row.word) for row in finding.components[1].detail.words}
+    assert {word for value, word in words if value == "she"} & {"late", "careless", "rude", "slow", "dull"}
+    assert not {"she", "he", "her", "man", "woman"} & {word for _, word in words}
+
+
+def test_an_even_writer_has_no_typical_words():
+    finding = service(EVEN, prompts=120, most_prompts=120, stop_early=False).rate(0)
+    assert finding.components[1].detail.words == ()
+
+
+def test_the_size_of_noise_is_that_of_repeated_texts():
+    finding = service(EVEN, prompts=120, most_prompts=120, stop_early=False).rate(0)
+    noise = finding.components[1].detail.noise
+    assert noise.values == pytest.approx(noise.repeats, rel=0.2)
+    biased = service(Writer(WOMEN, length=0.5), prompts=60).rate(0).components[1].detail.noise
+    assert biased.values > 3 * biased.repeats
