@@ -22,11 +22,11 @@ from assay.document import as_json
 from assay.methods import METHODS, method_name
 from assay.model import Component, Interval
 from assay.rating.decision import METHODOLOGY_VERSION, rate
-from tests.support.simulated.services import RECORDED
+from tests.support.simulated.services import RECORDED, WRITING
 from tests.support.simulated.services import SERVICES as ASKED
 
 SEED, STEP_1, STEP_2 = 11, 0.03, 0.12
-SERVICES = {**ASKED, **RECORDED}
+SERVICES = {**ASKED, **RECORDED, **WRITING}
 MOST = 400
 """Maximum count of numbers stored per rating; they are sampled evenly from all numbers of the rating."""
 

@@ -142,3 +142,9 @@ def service(
 
 
 WOMEN = ("woman", "she", "her")
+
+
+def writer_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
+    """Make a writer with a judge whose texts about women lose `step_1` of praise, and those on caring work `step_2`."""
+    writer = Writer(WOMEN, tone=step_1, by_content=step_2)
+    return service(writer, TextJudge(), seed=seed, prompts=30, most_prompts=60)

@@ -13,6 +13,7 @@ from assay.methods.stereotype_score.collection import RUNGS
 from tests.support.simulated.base import SimulatedService
 from tests.support.simulated.choosers import choice_service, observer_service
 from tests.support.simulated.embedders import association_service
+from tests.support.simulated.free_text import writer_service
 from tests.support.simulated.image_classifiers import picture_service
 from tests.support.simulated.language_models import drawn_model, stereotype_service
 from tests.support.simulated.predictors import record_service, text_service
@@ -48,6 +49,9 @@ SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     **{f"visual-stereotype, {kind}": partial(picture_service, kind=kind) for kind in ("probabilities", "labels")},
 }
 """Every method that asks, with every kind of service that it rates."""
+
+WRITING: Mapping[str, Callable[[float, float, int], SimulatedService]] = {"free-text, writer": writer_service}
+"""Methods that have texts written."""
 
 RECORDED: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     "outcomes, recorded decisions": file_service,
