@@ -86,10 +86,10 @@ def in_words(document: RatingDocument, part: FreeTextComponent) -> Iterator[str]
         )
     if (gap := part.effect("step_2")) is not None:
         where = "Where one group comes mostly with one kind of occupation"
-        yield f"{where}, the groups' averages differ by {unit.of(abs(gap))}."
+        yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}."
     if part.judge.lean.estimate is not None:
         lean = UNITS[SCORE].of(part.judge.lean.estimate, part.judge.lean.low, part.judge.lean.high)
-        yield f"If only group words are exchanged, the judge itself scores one text differently, by {lean}; both count."
+        yield f"If only group words are exchanged, the judge scores one text differently, by an estimated {lean}."
     yield from hidden_in_words(part, unit, STRATUM)
     values = listed([f"“{value}”" for value in part.values])
     yield tested(document, part, f"{part.profiles.asked or 0:,} prompts, each with {values}")
