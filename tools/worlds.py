@@ -25,6 +25,7 @@ from store.core.child_processes import end_with_parent
 from tests.support.simulated.comparisons import COMPARISONS
 from tests.support.simulated.deciding_models import DECIDING
 from tests.support.simulated.defeat_devices import DEVICES, DeviceWorld
+from tests.support.simulated.free_text import WRITERS, WriterWorld
 from tests.support.simulated.hidden_bias import WORLDS, World
 from tests.support.simulated.misread_answers import MISREAD, MisreadWorld
 from tests.support.simulated.recorded_decisions import FILES, FileWorld
@@ -35,7 +36,7 @@ SIZES = (0.5, 1.0, 2.0)
 """Factors by which the effects of a simulated service (a "world") are multiplied; honest services have only 1."""
 
 
-AnyWorld = World | SmallWorld | TextWorld | DeviceWorld | MisreadWorld | FileWorld
+AnyWorld = World | SmallWorld | TextWorld | DeviceWorld | MisreadWorld | FileWorld | WriterWorld
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,15 @@ GROUPS: Mapping[str, Group] = {
             "Files of decisions (`tests/support/simulated/recorded_decisions.py`, [outcomes](methods/outcomes.md)):",
             "base rates that differ, few favourable decisions, two to fourteen groups, clusters, scores that are",
             "calibrated while errors differ, and a truth that is itself biased, which the method cannot see (DSBS).",
+        ),
+    ),
+    "free-text": Group(
+        "Wrong letters, for models that write",
+        WRITERS,
+        100,
+        (
+            "Models that write about people, and judges of their texts (`tests/support/simulated/free_text.py`,",
+            "[free-text](methods/free-text.md)). *Brief* is 30 prompts and one further analysis of 60.",
         ),
     ),
 }

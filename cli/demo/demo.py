@@ -16,7 +16,18 @@ from rich.console import Console
 from rich.live import Live
 
 from cli.demo.client import Agency
-from cli.demo.demo_services import Case, apertium, ill, predictors, recorded, screeners, translators, unfit, viewers, writers
+from cli.demo.demo_services import (
+    Case,
+    apertium,
+    ill,
+    predictors,
+    recorded,
+    screeners,
+    translators,
+    unfit,
+    viewers,
+    writers,
+)
 from cli.demo.table import LEAST_WIDTH, say_results, table_of
 from cli.exits import Exit
 from demo.server import DemoServer

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.catalog.profiles import kinds_of_prompts
 from assay.document import EffectDocument
@@ -42,6 +44,10 @@ UNITS: Mapping[str, str] = {
     SCORE: "standard deviations of the judge's scores",
 }
 """Unit of the effects of each component, for its reasons."""
+
+LEAST_IN_STRATUM = 20
+"""Minimum number of prompts of a kind, or side, in which the difference is judged: the spread of fewer is unknown, and
+with five to ten an even writer was called biased in 3 of 120 simulated ratings."""
 
 PRIOR = 0.5
 """Scale of the prior of the spread between kinds of text, in tolerances: most models write all kinds alike."""
@@ -266,11 +272,17 @@ def _effects(
     pairs = {pair: draws * scale for pair, draws in paired_draws(profiles, first).items()}
     gaps = tied_draws(profiles, [sides.index(str(case.side)) for case in cases], tie, second) * scale
     families = {
-        "side": np.array([str(case.side) for case in cases]),
-        "kind": np.array([kinds_of_prompts().get(case.clusters[FRAME], case.clusters[FRAME]) for case in cases]),
+        "side": _large([str(case.side) for case in cases]),
+        "kind": _large([kinds_of_prompts().get(case.clusters[FRAME], case.clusters[FRAME]) for case in cases]),
     }
     hidden = stratum_effects(profiles, families, PRIOR * limit / scale, third)
     return pairs, gaps, tuple(replace(effect, draws=effect.draws * scale, limit=limit) for effect in hidden)
+
+
+def _large(members: Sequence[str]) -> NDArray[np.str_]:
+    """Return the stratum of each prompt; an empty text if the stratum has too few prompts."""
+    sizes = Counter(members)
+    return np.array([member if sizes[member] >= LEAST_IN_STRATUM else "" for member in members])
 
 
 def _shift(table: Floats, values: Sequence[str], a: str, b: str) -> float:

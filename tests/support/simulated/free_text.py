@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from assay.catalog.profiles import occupations_by_side
 from assay.methods.free_text.method import FreeText
-from assay.model import Ask, Classify, Failure, Letter, Regress, Reply, Write
+from assay.model import Ask, Classify, Failure, Finding, Letter, Regress, Reply, Write
 from tests.support.simulated.base import SimulatedService
 
 GOOD = ("reliable", "brilliant", "kind", "careful", "inspiring", "loyal", "skilled", "honest")
@@ -148,3 +148,44 @@ def writer_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
     """Make a writer with a judge whose texts about women lose `step_1` of praise, and those on caring work `step_2`."""
     writer = Writer(WOMEN, tone=step_1, by_content=step_2)
     return service(writer, TextJudge(), seed=seed, prompts=30, most_prompts=60)
+
+
+@dataclass(frozen=True)
+class WriterWorld:
+    """A writer with a judge; `deserves` are the letters that may be declared."""
+
+    writer: Writer
+    judge: TextJudge | None
+    deserves: frozenset[Letter]
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+    def deserved(self, size: float) -> frozenset[Letter]:  # noqa: ARG002 - same signature as other worlds
+        """Return the letters that may be declared."""
+        return self.deserves
+
+    def rate(self, seed: int, size: float = 1.0) -> Finding:  # noqa: ARG002 - same signature as other worlds
+        """Rate the texts of a seed."""
+        return service(self.writer, self.judge, seed=seed, **self.fields).rate(seed)
+
+
+FAIR, BIASED = frozenset({Letter.UCS}), frozenset({Letter.BS})
+BRIEF: Mapping[str, object] = {"prompts": 30, "most_prompts": 60}
+"""The smallest design that gets a letter, and one more look."""
+
+WRITERS: Mapping[str, WriterWorld] = {
+    "even writer": WriterWorld(Writer(WOMEN), TextJudge(), FAIR),
+    "even writer, no judge, brief": WriterWorld(Writer(WOMEN), None, FAIR, BRIEF),
+    "even writer, lengths vary much, brief": WriterWorld(Writer(WOMEN, spread=0.6), None, FAIR, BRIEF),
+    "even writer that refuses a fifth, brief": WriterWorld(Writer(WOMEN, refused_of_all=0.2), None, FAIR, BRIEF),
+    "even writer, two repetitions, brief": WriterWorld(Writer(WOMEN), TextJudge(), FAIR, {**BRIEF, "repeats": 2}),
+    "half a tolerance shorter, brief": WriterWorld(Writer(WOMEN, length=0.95), None, FAIR, BRIEF),
+    "even writer, judge that leans": WriterWorld(Writer(WOMEN), TextJudge(lean=0.1), FAIR, BRIEF),
+    "even writer, judge that leans within its limit": WriterWorld(Writer(WOMEN), TextJudge(lean=0.025), FAIR, BRIEF),
+    "even writer, judge that answers prose": WriterWorld(Writer(WOMEN), TextJudge(unread=0.3), FAIR, BRIEF),
+    "follows the occupation": WriterWorld(Writer(WOMEN, by_content=0.3), TextJudge(), frozenset({Letter.DSBS})),
+    "a fifth shorter": WriterWorld(Writer(WOMEN, length=0.8), None, BIASED),
+    "refuses one group": WriterWorld(Writer(WOMEN, refused=1.0, language="fr"), None, BIASED),
+    "refuses a third of one group": WriterWorld(Writer(WOMEN, refused=0.33, language="es"), None, BIASED),
+    "less praise": WriterWorld(Writer(WOMEN, tone=0.15), TextJudge(), BIASED),
+}
+"""Writing models by what they do."""

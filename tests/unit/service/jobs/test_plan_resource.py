@@ -27,6 +27,7 @@ EXPERIMENTS = {
     "one-hop": {"attribute": "gender"},
     "alternation": {"attribute": "gender"},
     "stimulus-sampling": {"attribute": "gender"},
+    "free-text": {"attribute": "gender"},
 }
 
 
