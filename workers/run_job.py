@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -126,6 +126,8 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
         if job.author is not None and any(session.sent[ask] for ask in asks_of_second(job.author["kind"]))
         else None
     )
+    described = NO_SERVICE if second is None else describe(second)
+    is_judge = described.kind in JUDGES
     experiment = dump_method(method)
     document = rating_document(
         rate(finding),
@@ -137,12 +139,12 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
         failed_calls=session.failed,
         evidence_digest=session.evidence.head(),
         visibility=job.visibility,
-        author=NO_SERVICE if second is None or second["kind"] in JUDGES else describe(second),
-        judge=NO_SERVICE if second is None or second["kind"] not in JUDGES else describe(second),
+        author=NO_SERVICE if is_judge else described,
         hosts=hosts_of(job.target, second),
         audit="announced" if await asyncio.to_thread(announced, workplace, job) else "unannounced",
         commitment=commitment_document(job.commitment, experiment, job.seed, job.nonce),
     )
+    document = replace(document, judge=described if is_judge else NO_SERVICE)
     await asyncio.to_thread(_store_rating, workplace, claim, method, document)
 
 

@@ -55,7 +55,6 @@ def rating_document(
     evidence_digest: str,
     visibility: str,
     author: ServiceDocument = NO_SERVICE,
-    judge: ServiceDocument = NO_SERVICE,
     hosts: Sequence[str] = (),
     audit: str | None = None,
     commitment: CommitmentDocument | None = NO_COMMITMENT,
@@ -64,9 +63,8 @@ def rating_document(
 
     Parameters
     ----------
-    target, author, judge : ServiceDocument
-        Descriptor of the service, of one that wrote texts or drew pictures for it, and of one that scored its texts;
-        never a secret.
+    target, author : ServiceDocument
+        Descriptor of the service, and of a second one that wrote the texts or drew the pictures; never a secret.
     calls, failed_calls : int
         Number of distinct questions asked, and of those that failed.
     evidence_digest : str
@@ -89,7 +87,6 @@ def rating_document(
         experiment=experiment,
         target=target,
         author=author,
-        judge=judge,
         hosts=tuple(hosts),
         components=tuple(component_document(component, vocabulary) for component in components),
         aggregation=replace(aggregation, rule=finding.aggregation, deciding=tuple(deciding_components(rating))),

@@ -104,9 +104,8 @@ def rerate(
     amended = methodology.amend(method)
     if methodology.version != made_by.version and amended != recorded:
         session = replay(amended, seed, observations, more=True)
-    finding = session.finding
-    assert finding is not None  # noqa: S101  a complete replay ends with a finding
-    rated = replace(methodology.judge(_with_reasons(finding, rating)), methodology_version=methodology.version)
+    assert session.finding is not None  # noqa: S101  a complete replay ends with a finding
+    rated = replace(methodology.judge(_with_reasons(session.finding, rating)), methodology_version=methodology.version)
     rerated = rating_document(
         rated,
         vocabulary=Vocabulary.of(method),
@@ -118,13 +117,13 @@ def rerate(
         evidence_digest=sealed.evidence.head(),
         visibility=str(rating.visibility),
         author=rating.author,
-        judge=rating.judge,
         hosts=rating.hosts,
         audit=rating.audit,
         commitment=rating.commitment,
     )
     return replace(
         rerated,
+        judge=rating.judge,
         methodology=MethodologyDocument(methodology.version, methodology.digest),
         rerated_from=SourceDocument(rating.id, rating.methodology),
         requester=rating.requester,

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from assay.document import HiddenDocument, RatingDocument
 from assay.explain import listed
-from assay.methods.free_text.analysis import LENGTH, REFUSALS, SCORE
-from assay.methods.free_text.detail import DifferenceDocument, FreeTextComponent
+from assay.methods.free_text.detail import LENGTH, REFUSALS, SCORE, DifferenceDocument, FreeTextComponent
 from assay.methods.free_text.method import FreeText
 from reports import cells, charts
 from reports.in_words import hidden_in_words, tested

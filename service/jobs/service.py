@@ -212,13 +212,7 @@ async def rating_order(
     with located("target"):
         check_kind(method, kind)
         check_rated(target.descriptor)
-    if request.judge is not None and request.author is None:
-        author: dict[str, Any] | None = await resolve_second(service, caller, request.judge, "judge")
-        with located("judge"):
-            method = method.with_judge(Kind((author or {})["kind"]))
-    else:
-        author = None if request.author is None else await resolve_second(service, caller, request.author, "author")
-        check_judge(method, request)
+    author, method = await second_service(service, caller, request, method)
     seed = random_seed() if request.seed is None else request.seed
     if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
         method = await without_rows(service, caller.tenant, method, target.descriptor)
@@ -321,6 +315,19 @@ def _request_digest(
 ) -> str:
     """Return the digest of everything in a request that affects the rating: equal requests have equal digests."""
     return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed, author)
+
+
+async def second_service(
+    service: Service, caller: Caller, request: RatingRequest, method: AnyMethod
+) -> tuple[dict[str, Any] | None, AnyMethod]:
+    """Return the descriptor of a job's author or judge, and the method fitted to the judge."""
+    if request.judge is None or request.author is not None:
+        author = None if request.author is None else await resolve_second(service, caller, request.author, "author")
+        check_judge(method, request)
+        return author, method
+    judge = await resolve_second(service, caller, request.judge, "judge")
+    with located("judge"):
+        return judge, method.with_judge(Kind(judge["kind"]))
 
 
 async def resolve_second(

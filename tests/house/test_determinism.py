@@ -21,10 +21,10 @@ from assay.model import Failure, Observation, Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from store.ratings.experiment_json import dump_method, parse_method
-from tests.support.simulated.services import RECORDED, SERVICES
+from tests.support.simulated.services import RECORDED, SERVICES, WRITING
 
 SEED, STEP_1, STEP_2 = 5, 0.0, 0.4
-EVERY = {**SERVICES, **RECORDED}
+EVERY = {**SERVICES, **RECORDED, **WRITING}
 
 
 def written(method, finding, evidence: str) -> dict:

@@ -16,6 +16,7 @@ from assay.catalog.profiles import kinds_of_prompts
 from assay.document import EffectDocument
 from assay.errors import EvidenceError, ZeroVariance
 from assay.methods.free_text import detail as parts
+from assay.methods.free_text.detail import LENGTH, REFUSALS, SCORE
 from assay.methods.free_text.word_use import typical_words, words_of
 from assay.methods.free_text.written_texts import Judgements, TextKey, WrittenTexts
 from assay.methods.shared.detail import Profiles as ProfilesDocument
@@ -28,9 +29,6 @@ from assay.statistics.hidden.strata import stratum_effects
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import largest_interval
-
-REFUSALS, LENGTH, SCORE = "refusals", "length", "score"
-"""Names of the components."""
 
 LOST_SHARE = 0.2
 """Largest share of prompts without a number for every value with which a letter is still given."""

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from assay.document import NO_EFFECT, NO_ENTRIES, NO_ITEMS, EffectDocument, Shares
 from assay.methods.shared.detail import ProfilesComponent
 
+REFUSALS, LENGTH, SCORE = "refusals", "length", "score"
+"""Names of the components."""
+
 
 @dataclass(frozen=True)
 class DifferenceDocument:

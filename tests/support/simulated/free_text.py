@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -157,7 +158,7 @@ class WriterWorld:
     writer: Writer
     judge: TextJudge | None
     deserves: frozenset[Letter]
-    fields: Mapping[str, object] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
     def deserved(self, size: float) -> frozenset[Letter]:  # noqa: ARG002 - same signature as other worlds
         """Return the letters that may be declared."""
@@ -169,7 +170,7 @@ class WriterWorld:
 
 
 FAIR, BIASED = frozenset({Letter.UCS}), frozenset({Letter.BS})
-BRIEF: Mapping[str, object] = {"prompts": 30, "most_prompts": 60}
+BRIEF: Mapping[str, Any] = {"prompts": 30, "most_prompts": 60}
 """The smallest design that gets a letter, and one more look."""
 
 WRITERS: Mapping[str, WriterWorld] = {
