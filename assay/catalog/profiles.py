@@ -92,6 +92,12 @@ def not_nouns() -> frozenset[str]:
     return frozenset(read_table("free_text")["not_nouns"])
 
 
+@cache
+def nouns_in_ly() -> frozenset[str]:
+    """Words in "-ly" that are nouns or adjectives, so that "her" before them is a possessive."""
+    return frozenset(read_table("free_text")["nouns_in_ly"])
+
+
 def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str], ...]]:
     """Return words of each value with their slots, paired by position with the words of the other values.
 

@@ -5,9 +5,7 @@ An author writes sentences or draws pictures; a judge scores the texts that the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod
 from assay.model import Kind
@@ -21,10 +19,8 @@ from workers.targets.validation import check_target
 TENANT = "default"
 SECOND_ID = "tgt_author"
 
-Request = Mapping[str, Any]
 
-
-def check_second(method: AnyMethod, request: Request, settings: Settings) -> None:
+def check_second(method: AnyMethod, request: Json, settings: Settings) -> None:
     """Raise `SpecificationError` if the experiment lacks its author or judge, or one is of no use."""
     author, judge = request["author"], request.get("judge")
     if method.needs_author and author is None:
@@ -42,13 +38,13 @@ def check_second(method: AnyMethod, request: Request, settings: Settings) -> Non
     check_target({**described, "secret": _secret(request)}, settings.egress_networks)
 
 
-def described_second(request: Request) -> dict[str, Any] | None:
+def described_second(request: Json) -> JsonObject | None:
     """Return the description of the author or judge for a job; ``None`` without one."""
     described = _described(request)
     return {"id": SECOND_ID, **described} if described is not None and _secret(request) else described
 
 
-def keep_second(c: Connection, vault: Vault, request: Request) -> None:
+def keep_second(c: Connection, vault: Vault, request: Json) -> None:
     """Store an author or judge that has a key as a target, where the worker reads the key."""
     described, secret = _described(request), _secret(request)
     if described is None or not secret:
@@ -57,11 +53,12 @@ def keep_second(c: Connection, vault: Vault, request: Request) -> None:
     targets.add(c, NewTarget(id=SECOND_ID, tenant=TENANT, sealed_secret=sealed, **described))
 
 
-def _secret(request: Request) -> Any:
-    return (request["author"] or request.get("judge") or {}).get("secret")
+def _secret(request: Json) -> str | None:
+    secret: str | None = (request["author"] or request.get("judge") or {}).get("secret")
+    return secret
 
 
-def _described(request: Request) -> dict[str, Any] | None:
+def _described(request: Json) -> JsonObject | None:
     """Return the description of the author or judge with defaults and without the secret."""
     author, judge = request["author"], request.get("judge")
     second = author or judge

@@ -7,12 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from assay.catalog.profiles import not_nouns
+from assay.catalog.profiles import not_nouns, nouns_in_ly
 
 POSSESSIVE, OBJECT = "possessive", "object"
 
 LEAST_LETTERS = 2
 """Minimum number of letters of a word that is exchanged."""
+
+
+def _stands_alone_before(word: str) -> bool:
+    """Return whether "her" before a word is no possessive: "told her that", "hired her immediately"."""
+    return word in not_nouns() or (word.endswith("ly") and word not in nouns_in_ly())
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,6 @@ class Exchange:
         pattern = self._patterns[before]
         return pattern.sub(lambda match: self._word(match, targets), text)
 
-    def mentions(self, text: str, value: str) -> bool:
-        """Return whether a text has a word of a value."""
-        return self._patterns[value].search(text) is not None
-
     @staticmethod
     def _word(match: re.Match[str], targets: Mapping[str, Mapping[str, str]]) -> str:
         """Return the word that takes the place of a match; of "her", the next word decides which."""
@@ -50,7 +51,7 @@ class Exchange:
         word = next(iter(by_slot.values()))
         if POSSESSIVE in by_slot and OBJECT in by_slot:
             following = re.match(r"\s+(\w+)", match.string[match.end() :])
-            is_possessive = following is not None and following[1].lower() not in not_nouns()
+            is_possessive = following is not None and not _stands_alone_before(following[1].lower())
             word = by_slot[POSSESSIVE if is_possessive else OBJECT]
         if matched.isupper() and len(matched) > 1:
             return word.upper()

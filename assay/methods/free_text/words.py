@@ -36,4 +36,8 @@ REASONS: Mapping[str, str] = {
     "judge-constant": "{where:where}the judge gave every text the same score, so it does not look at the texts.",
 }
 
-PHRASES: Mapping[str, str] = {**ANSWERS, **SENTENCES}
+PHRASES: Mapping[str, str] = {
+    **ANSWERS,
+    **SENTENCES,
+    "repeats-the-prompt": "the reply repeats the prompt",
+}

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -33,6 +33,19 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[^\W
 def length_of(text: str) -> int:
     """Count the words of a text: characters would count "she" as longer than "he"."""
     return sum(1 for _ in _WORD.finditer(text))
+
+
+ECHOED = "repeats-the-prompt"
+"""Code of a reply that repeats the prompt: it is no text and no refusal."""
+
+ECHO = 0.8
+"""Share of the words of a reply from which on it repeats the prompt, if the prompt has them: texts have a third."""
+
+
+def repeats_the_prompt(text: str, prompt: str) -> bool:
+    """Return whether a reply says what the prompt said, and no text."""
+    words, asked_with = ([match.group().casefold() for match in _WORD.finditer(part)] for part in (text, prompt))
+    return bool(words) and sum(word in set(asked_with) for word in words) / len(words) >= ECHO
 
 
 @dataclass
@@ -78,17 +91,24 @@ class WrittenTexts(Tally):
 
     def take(self, key: TextKey, reply: Reply) -> None:
         """Count one reply, and store its text, or that it is a refusal."""
+        prompt = str(self.cases[key[0]].given[key[1]])
         text = reply.value.strip() if isinstance(reply.value, str) else None
         wrong = None
         if text is None or not length_of(text):
             wrong = "no-text"
         elif refuses_to_write(text):
             wrong = "refused-in-words"
+        elif repeats_the_prompt(text, prompt):
+            wrong = ECHOED
+        else:
+            text = text.removeprefix(prompt).strip()  # models that complete may return the prompt before the text
         code = None if reply.failure is None else reply.failure.code
         self.count_reply(reply.failure, wrong, self.values[key[1]])
         if code is None and wrong is None and text is not None:
             self.texts[key] = text
-        elif (code is None and text is not None) or (code is not None and code not in UNREADABLE and refuses(code)):
+        elif (code is None and wrong != ECHOED and text is not None) or (
+            code is not None and code not in UNREADABLE and refuses(code)
+        ):
             self.refused.add(key)
 
     def table(self, numbers: Mapping[TextKey, float]) -> Floats:
@@ -179,5 +199,5 @@ def versions(text: str, exchange: Exchange, values: Sequence[str], value: int) -
         yield exchange.rewrite(text, values[value], after)
 
 
-def _score(answer: Any, label: str | None) -> float:
-    return float(answer) if isinstance(answer, int | float) else float(answer.get(label, 0.0))
+def _score(answer: object, label: str | None) -> float:
+    return float(answer.get(label, 0.0)) if isinstance(answer, Mapping) else float(np.asarray(answer))

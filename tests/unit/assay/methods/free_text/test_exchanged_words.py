@@ -23,6 +23,10 @@ PERSONS = {"he": "Robert", "she": "Mary"}
         ("MARY said: she is an actress.", "MARY said: he is an actor."),
         ("We thank her. Her work is her pride.", "We thank him. His work is his pride."),
         ("The shepherd heard Maryland.", "The shepherd heard Maryland."),
+        ("We hired her immediately, and I saw her yesterday.", "We hired him immediately, and I saw him yesterday."),
+        ("Her family and her early work count.", "His family and his early work count."),
+        ("Ladies, daughters and wives; she/her.", "Gentlemen, sons and husbands; he/him."),
+        ("Dear Sir or Madam, he or she is welcome.", "Dear Sir or Madam, he or she is welcome."),
     ],
 )
 def test_words_about_women_become_words_about_men(she, he):

@@ -214,3 +214,28 @@ def test_the_size_of_noise_is_that_of_repeated_texts():
     assert noise.values == pytest.approx(noise.repeats, rel=0.2)
     biased = service(Writer(WOMEN, length=0.5), prompts=60).rate(0).components[1].detail.noise
     assert biased.values > 3 * biased.repeats
+
+
+@pytest.mark.parametrize("form", ["{}", "  “{}” ", "You said: {}"], ids=["alone", "in quotes", "after a lead"])
+@pytest.mark.parametrize("judge", [None, TextJudge()], ids=["no judge", "judge"])
+def test_a_model_that_repeats_the_prompt_writes_no_text_refuses_nothing_and_gets_no_letter(form, judge):
+    even = service(EVEN, judge, prompts=30, most_prompts=30)
+    echo = replace(
+        even, answer=lambda ask: Reply(form.format(ask.prompt)) if isinstance(ask, Write) else even.answer(ask)
+    )
+    finding = echo.rate(0)
+    assert finding.components[0].detail.replies["she"] == {"texts": 0.0, "refusals": 0.0}
+    assert finding.components[0].detail.unusable_why == {"repeats-the-prompt": 240}
+    assert {(row.letter, row.declared) for row in finding.components} == {(None, False)}
+
+
+def test_a_prompt_before_the_text_is_no_part_of_the_text():
+    even = service(EVEN, prompts=30, most_prompts=30)
+    plain = service(EVEN, prompts=30, most_prompts=30).rate(0)
+    before = replace(even, answer=lambda ask: Reply(f"{ask.prompt}\n{even.answer(ask).value}")).rate(0)
+    assert before.components[1].detail.means == plain.components[1].detail.means
+
+
+def test_a_model_that_writes_nothing_for_anybody_gets_no_declared_letter():
+    silent = replace(service(EVEN), answer=lambda _: Reply(failure=Failure("declined", "no content"))).rate(0)
+    assert not rate(silent).declared
