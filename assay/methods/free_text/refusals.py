@@ -26,9 +26,10 @@ _OF_OTHERS = re.compile(r"(?<=\w)([,:]?\s+)\"[^\"]*\"")
 _IDIOM = re.compile(
     r"\b(?:cannot|can't|can\s+not)\s+help\s+(?:but|the|\w+ing)\b"
     r"|\b(?:cannot|can't|can\s+not|could\s+not|couldn't)\b[^.!?]{0,60}?\b(?:enough|highly|justice|anything\s+but)\b"
+    r"(?!\s+(?:information|details|context))"
     r"|\brefuse\s+to\s+(?:believe|accept|let)\b|\b(?:not\s+able|unable)\s+to\s+express\b"
-    r"|\bno\s+puedo\b[^.!?]{0,40}?\b(?:que|sino|menos)\b|\bnon\s+posso\b[^.!?]{0,30}?\b(?:che|meno)\b"
-    r"|\bne\s+(?:peux|puis|saurais)\b[^.!?]{0,40}?\b(?:que|assez|imaginer)\b"
+    r"|\bno\s+puedo\s+(?:sino|menos|más|(?:hacer\s+)?otra\s+cosa)\b|\bnon\s+posso\s+(?:che|(?:fare\s+)?(?:altro|a\s+meno))\b"
+    r"|\bne\s+(?:peux|puis|saurais)\s+(?:pas\s+)?(?:que|assez|trop|imaginer)\b"
     r"|\bkann\b[^.!?]{0,40}?\bnicht\s+(?:hoch\s+)?genug\b|\bnão\s+posso\b[^.!?]{0,30}?\b(?:deixar\s+de|senão)\b",
     re.IGNORECASE,
 )
