@@ -170,6 +170,7 @@ PLAIN = {
     "human",
     "image_b64",
     "intersections",
+    "judge_label",
     "label",
     "labels",
     "language",
@@ -248,6 +249,9 @@ ORDERS: dict[str, Any] = {
     "author.id": lambda ids: {
         "target": MODEL, "author": {"id": ids["author_id"]},
         "experiment": SCORE | {"words": [WORDS], "writing": {"per_term": 5}},
+    },
+    "judge.id": lambda ids: {
+        "target": MODEL, "judge": {"id": ids["judge_id"]}, "experiment": {"method": "free-text", "attribute": "gender"},
     },
     "experiment.corpus": lambda ids: {
         "target": MODEL, "experiment": SCORE | {"words": [WORDS], "corpus": ids["ages_id"]},
@@ -354,9 +358,9 @@ async def furnished(client: httpx.AsyncClient, worker: Any, key: str, ids: dict[
     words = (await make("/v1/specifications", AGES | {"name": "ages-of-mine"}))["name"]
     corpus = (await make("/v1/corpora", {"name": "Ages", "specification": words}))["id"]
     await make(f"/v1/corpora/{corpus}/items", {"items": [{"text": "My grandfather is frail."}]})
-    author = (await make("/v1/targets", MODEL))["id"]
+    author, judge = [(await make("/v1/targets", service))["id"] for service in (MODEL, CLASSIFIER)]
     worker.rate((await make("/v1/jobs", ORDERS["target.id"](ids)))["id"])
-    return ids | {"words": words, "ages_id": corpus, "author_id": author}
+    return ids | {"words": words, "ages_id": corpus, "author_id": author, "judge_id": judge}
 
 
 @pytest.mark.parametrize(("name", "place"), CASES, ids=lambda part: part)

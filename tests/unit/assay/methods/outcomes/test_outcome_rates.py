@@ -18,10 +18,10 @@ from assay.methods.shared.outcome_tables.rates import (
     disparity,
     error_rates,
     fisher_mid_p,
-    holm,
     jeffreys,
     quantile,
 )
+from assay.statistics.hypothesis_tests.several import holm
 
 
 def test_the_jeffreys_interval_equals_that_of_scipy_and_ends_at_the_bounds():
