@@ -114,7 +114,7 @@ def _with_detail(component: Component, **fields: Any) -> Component:
     return replace(component, detail=replace(component.detail, **fields))
 
 
-def _words(collected: WrittenTexts, group_words: frozenset[str]) -> tuple[parts.WordDocument, ...]:
+def _words(collected: WrittenTexts, group_words: frozenset[str]) -> tuple[parts.TypicalWordDocument, ...]:
     """Return the words that come with one value more often."""
     texts: dict[tuple[int, int], list[str]] = {}
     for (case, value, _), text in collected.texts.items():

@@ -48,7 +48,7 @@ class JudgeDocument:
 
 
 @dataclass(frozen=True)
-class WordDocument:
+class TypicalWordDocument:
     """A word that comes with one value more often: prompts with it, log-odds in standard errors, adjusted p."""
 
     value: str | None = None
@@ -68,4 +68,4 @@ class FreeTextComponent(ProfilesComponent):
     pairs: tuple[DifferenceDocument, ...] = NO_ITEMS
     noise: NoiseDocument = NoiseDocument()
     judge: JudgeDocument = JudgeDocument()
-    words: tuple[WordDocument, ...] = NO_ITEMS
+    words: tuple[TypicalWordDocument, ...] = NO_ITEMS

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy import special
 
-from assay.methods.free_text.detail import WordDocument
+from assay.methods.free_text.detail import TypicalWordDocument
 from assay.model import Floats
 from assay.statistics.hypothesis_tests.several import holm
 
@@ -35,7 +35,7 @@ def words_of(text: str) -> list[str]:
 
 def typical_words(
     texts: Mapping[tuple[int, int], Sequence[str]], values: Sequence[str], left_out: frozenset[str]
-) -> tuple[WordDocument, ...]:
+) -> tuple[TypicalWordDocument, ...]:
     """Return the words that come with a value more often than with the other values.
 
     Parameters
@@ -64,12 +64,12 @@ def typical_words(
     table = np.array([[words.get(word, 0.0) for word in vocabulary] for words in frequencies])
     scores = _log_odds(table)
     p_values = holm(2 * special.ndtr(-np.abs(scores)).ravel()).reshape(scores.shape)
-    rows: list[WordDocument] = []
+    rows: list[TypicalWordDocument] = []
     for value, name in enumerate(values):
         order = np.argsort(-scores[value], kind="stable")
         typical = [index for index in order.tolist() if scores[value, index] > 0 and p_values[value, index] < SURE]
         rows += [
-            WordDocument(
+            TypicalWordDocument(
                 value=name,
                 word=vocabulary[index],
                 texts=float(table[value, index]),

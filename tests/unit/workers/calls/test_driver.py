@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 
 from assay.experiment import Session, generator
-from assay.model import Finding, Probe, Reply, Translate, Write
+from assay.model import Finding, Kind, Probe, Reply, Translate, Write
 from store.jobs.jobs import LedgerEntry
 from workers.calls.driver import CalledService, Driver, TargetRefused, TargetUnavailable
 from workers.calls.limits import Breaker, Budget, Lane, Patience
@@ -416,14 +416,14 @@ def with_author(rated: Target, author: Target, lanes: tuple[str, str], traffic: 
     called = CalledService(lane, on_call=more.pop("on_call", lambda outcome, seconds: None))
     author_called = CalledService(way, Breaker(3), more.pop("on_author", lambda outcome, seconds: None))
     return Driver(
-        Roles(rated, author),
+        Roles(rated, author, Kind.LANGUAGE_MODEL),
         limits,
         Budget(1000),
         Ledger(),
         job,
         generator(0),
         rated=called,
-        author=author_called,
+        second=author_called,
         **more,
     )
 

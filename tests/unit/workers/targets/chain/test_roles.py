@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from assay.model import Reply, Score, Write
+from assay.model import Classify, Kind, Reply, Score, Write
 from workers.egress import CallFailed
 from workers.job_targets import hosts_of
 from workers.targets.chain.roles import Roles
@@ -35,7 +35,7 @@ class Remembering:
 
 def roles(author=None):
     rated, author = Remembering("rated"), author or Remembering("written")
-    return Roles(rated, author), rated, author
+    return Roles(rated, author, Kind.LANGUAGE_MODEL), rated, author
 
 
 def test_rated_service_and_author_each_get_only_their_own_questions():
@@ -53,6 +53,27 @@ def test_each_text_to_write_is_requested_in_its_own_call():
     assert both.group_key(Score("a")) == both.group_key(Score("b"))
     keys = {both.group_key(ask) for ask in (Score("a"), Write("a"), Write("a", 1), Write("b"))}
     assert len(keys) == 4
+
+
+def test_texts_are_written_by_the_rated_service_and_scored_by_the_judge_in_its_batches():
+    writer, judge = Remembering("a text"), Remembering("good")
+    judge.batch_limit = 2
+    both = Roles(writer, judge, Kind.CLASSIFIER)
+    assert asyncio.run(both.answer([Write("a story")])) == [Reply("a text")]
+    assert asyncio.run(both.answer([Classify("a"), Classify("b")])) == [Reply("good")] * 2
+    assert (writer.asked, judge.asked) == ([Write("a story")], [Classify("a"), Classify("b")])
+    assert both.batch_limit == 2
+    assert both.group_key(Write("a")) != both.group_key(Write("a", 1)) != both.group_key(Classify("a"))
+
+
+def test_failure_of_the_judge_names_the_judge():
+    both = Roles(
+        Remembering("a text"),
+        Remembering("", CallFailed("http-500", "broken", retriable=True, status=500)),
+        Kind.CLASSIFIER,
+    )
+    with pytest.raises(CallFailed, match="judge"):
+        asyncio.run(both.answer([Classify("a")]))
 
 
 def test_failure_of_the_author_names_it_and_keeps_its_code():
