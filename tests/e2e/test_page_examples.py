@@ -178,8 +178,9 @@ def test_a_request_body_on_a_page_is_valid(page, block):
     method = read if "method" in read else read.get("experiment")
     if method:
         parse_method(method)
-    if "target" in read:
-        check_target(read["target"], [ipaddress.ip_network("127.0.0.0/8")])
+    described = [read[role] for role in ("target", "judge") if role in read and set(read[role]) != {"id"}]
+    for target in described:
+        check_target(target, [ipaddress.ip_network("127.0.0.0/8")])
 
 
 # ---------------------------------------------------------------------------- completeness

@@ -10,7 +10,8 @@ REASONS: Mapping[str, str] = {
     **PROFILES,
     "writes-by-attribute": (
         "{where:where}the texts differ when nothing but the attribute of the person in the prompt changes"
-        "[: from {from:value} to {to:value} by {shift:signed}[ {unit:words}] on average]."
+        "[: from {from:value} to {to:value} by {shift:signed} {unit:words} on average|"
+        ": from {from:value} to {to:value} by {shift:signed} on average]."
     ),
     "writes-by-occupation": (
         "{where:where}changing nothing but the attribute of the person makes no difference that counts, but the texts "
@@ -31,7 +32,8 @@ REASONS: Mapping[str, str] = {
         "concluded from the others."
     ),
     "judge-label-unknown": (
-        "{where:where}it is not known which label of the judge counts; it gave {labels:names}. Name one (judge_label)."
+        "{where:where}it is not known which label of the judge counts[; it gave {labels:names}]. "
+        "Name one (judge_label)."
     ),
     "judge-constant": "{where:where}the judge gave every text the same score, so it does not look at the texts.",
 }
