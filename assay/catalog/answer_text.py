@@ -49,6 +49,9 @@ _TAG = re.compile(
 _IGNORED = {chr(code) for code in (0x034F, *range(0x180B, 0x180F), *range(0xFE00, 0xFE10))}
 """Invisible characters that Unicode does not count as format characters: joiners and variation selectors."""
 
+_PLAIN = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\u00f6\u00f8-\u00ff]*")
+"""Texts that are normalised already: letters of Western Europe, and signs but ``&``, ``<``, apostrophes and accents."""
+
 _REFUSAL = re.compile(
     r"\b(?:i(?:'m|\s+am)\s+(?:sorry|unable|not\s+able)|i\s+(?:can't|cannot|can\s+not|won't|will\s+not|refuse|apologi[sz]e)"
     r"|i\s+do(?:n't|\s+not)\s+(?:feel\s+comfortable|have)|as\s+an?\s+(?:ai|artificial|language\s+model)"
@@ -69,7 +72,7 @@ def normalise_answer(text: str) -> str:
     one, and so do apostrophes, quotes and hyphens; the apostrophe of an article has no blank before it. Upper and
     lower case, and line ends, stay.
     """
-    if text.isascii() and text.isprintable() and not any(sign in text for sign in "&<`'"):
+    if _PLAIN.fullmatch(text):
         return text
     for _ in range(MOST_ESCAPES):
         if (plain := unescape(text)) == text:

@@ -15,18 +15,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
     Integer,
     ScalarSelect,
     Select,
-    and_,
     bindparam,
     case,
     func,
-    literal,
-    or_,
     select,
+    tuple_,
 )
 
 from store.core.clock import now_ms
@@ -169,11 +168,19 @@ def jobs_before(tenant: ColumnElement[str], *earlier: ColumnElement[bool]) -> Sc
     return select(func.count()).select_from(earlier_jobs.limit(MOST_COUNTED).subquery()).scalar_subquery()
 
 
+_OWN_BEFORE = select(
+    jobs_before(
+        bindparam("own_tenant", type_=AnyText()),
+        tuple_(QUEUE.c.next_run_at, QUEUE.c.id)
+        < tuple_(bindparam("due_at", type_=BigInteger), bindparam("job_id", type_=AnyText())),
+    )
+)
+
+
 def own_before(c: Connection, job: Job) -> int:
     """Count the queued jobs of a queued job's tenant before it, up to `MOST_COUNTED`."""
-    due_at = QUEUE.c.next_run_at
-    earlier = or_(due_at < job.next_run_at, and_(due_at == job.next_run_at, QUEUE.c.id < job.id))
-    return int(c.execute(select(jobs_before(literal(job.tenant, AnyText()), earlier))).scalar_one())
+    values = {"own_tenant": job.tenant, "due_at": job.next_run_at, "job_id": job.id}
+    return int(c.execute(_OWN_BEFORE, values).scalar_one())
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from assay.document import Json, JsonObject
 from store.core.clock import now_ms
 from store.core.columns import AnyText
 from store.core.engines import lock_transaction
-from store.core.rows import equal, one_row
+from store.core.rows import one_row
 from store.jobs import fair_order
 from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, columns_of, job_from
 from store.jobs.tables import events as events_table
@@ -69,7 +69,9 @@ _unfinished = (
     .subquery()
 )
 
-# built once, because building such a statement takes longer than executing it
+# statements of frequent requests are built once, because that takes longer than executing them
+_JOB = select(jobs).where(jobs.c.id == bindparam("job_id", type_=AnyText()))
+_OWN_JOB = _JOB.where(jobs.c.tenant == _mine)
 _own_before = fair_order.jobs_before(_mine, fair_order.QUEUE.c.next_run_at <= now_ms())
 _EXISTING_WORK = select(
     _rating_id.label("rating_id"),
@@ -93,7 +95,9 @@ def serialise(c: Connection, request_digest: str) -> None:
 
 def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
     """Read a tenant's job; with ``tenant=None``, a job of any tenant."""
-    return one_row(c, select(jobs).where(*equal(jobs, id=job_id, tenant=tenant)), job_from)
+    if tenant is None:
+        return one_row(c, _JOB, job_from, {"job_id": job_id})
+    return one_row(c, _OWN_JOB, job_from, {"job_id": job_id, "by_tenant": tenant})
 
 
 def request_digest(

@@ -9,6 +9,9 @@ something broke or a new version is needed. To store the numbers again, run in t
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, asdict, fields
 from functools import cache
@@ -25,6 +28,7 @@ from assay.rating.decision import METHODOLOGY_VERSION, rate
 from tests.support.simulated.services import RECORDED, WRITING
 from tests.support.simulated.services import SERVICES as ASKED
 
+ROOT = Path(__file__).resolve().parents[2]
 SEED, STEP_1, STEP_2 = 11, 0.03, 0.12
 SERVICES = {**ASKED, **RECORDED, **WRITING}
 MOST = 400
@@ -105,6 +109,27 @@ def test_pinned_numbers_name_their_version_of_the_methodology_and_cover_every_se
 @pytest.mark.parametrize("service", sorted(SERVICES))
 def test_ratings_equal_their_pinned_numbers(service):
     np.testing.assert_allclose(numbers(service), pinned()["ratings"][service], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_ratings_do_not_depend_on_the_processor():
+    """OpenBLAS multiplies matrices with other instructions on other processors, so that the last digits differ."""
+    program = (
+        "import json; from tests.house.test_pinned_ratings import SERVICES, numbers; "
+        "print(json.dumps({name: numbers(name) for name in SERVICES}))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "OPENBLAS_CORETYPE": "Prescott"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    for service, ratings in json.loads(run.stdout.splitlines()[-1]).items():
+        np.testing.assert_allclose(ratings, pinned()["ratings"][service], rtol=1e-7, atol=1e-9, err_msg=service)
 
 
 def test_defaults_of_every_method_equal_the_pinned_defaults():

@@ -20,6 +20,9 @@ Families = Mapping[str, NDArray[np.str_]]
 SURE = 0.99
 """Probability that no pair of values in any stratum of an unbiased service differs significantly by chance."""
 
+NEGLIGIBLE = 1e-9
+"""Difference of two variances, as a share of the larger one, that may be rounding."""
+
 LEAST_SHARE_VARIANCE = 1e-12
 """Lower bound of a share's variance where it is a divisor."""
 
@@ -142,7 +145,8 @@ def share_effects(
     """
     estimates = np.stack([estimate for estimate, _ in strata.values()])
     samples = np.stack([draws for _, draws in strata.values()], axis=1)
-    last = int(samples.var(axis=0).sum(axis=0).argmax())
+    spread = samples.var(axis=0).sum(axis=0)
+    last = int((spread > (1 - NEGLIGIBLE) * spread.max()).argmax())  # of equal ones the first, on every processor
     effect, away = np.zeros(samples.shape[:2]), np.zeros(samples.shape[:2])
     for value in range(estimates.shape[1]):
         if value != last:  # differences add up to 0: of two opposites, independent draws would partly cancel out
