@@ -77,13 +77,18 @@ async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller:
     """Create a corpus. If it names a specification, every sentence must follow its rules."""
     with located():
         new = await validation.new_corpus(service, caller.tenant, body)
+        framed = await asyncio.to_thread(validation.framed_items, new, body.from_frames) if body.from_frames else []
 
     def add(c: Connection) -> Answer:
         stored = corpora.add(c, new)
-        copied = validation.copy_items(c, body.items_of, stored) if body.items_of else 0
+        if body.items_of:
+            validation.copy_items(c, body.items_of, stored)
+        if framed:
+            corpus_items.add(c, stored.id, caller.tenant, framed)
         stored = corpora.find(c, stored.id, caller.tenant) or stored
+        size = corpora.sizes(c, [stored.id])[stored.id]
         headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id, stored.version)}
-        return Answer(201, write_json(CorpusView.of(stored, copied, caller.tenant)), headers)
+        return Answer(201, write_json(CorpusView.of(stored, size, caller.tenant)), headers)
 
     return await answer_once(service, repeat, add)
 

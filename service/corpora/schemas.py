@@ -62,6 +62,9 @@ class CorpusRequest(RequestModel):
     items_of: Annotated[str, Field(max_length=64, examples=["crp_01KA8Z6M3YQ8V5T2N7R4W9X0CD"])] | None = None
     """A corpus that you may read, whose sentences are copied with their provenance. Those that break the rules of the
     new corpus are left out."""
+    from_frames: Annotated[int, Field(ge=0, le=100, examples=[10])] = 0
+    """Number of sentences of each term to make at once from the specification's frames or, in English, from frames that
+    fit any word. Terms get fewer if there are not enough frames and group words; at most 1,000 sentences are made."""
 
 
 class CorpusChange(RequestModel):

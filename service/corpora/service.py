@@ -14,10 +14,19 @@ from assay.catalog.shipped import specifications as shipped
 from assay.catalog.stereotypes import StereotypeWords
 from assay.document import Json, JsonObject
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from assay.methods.shared.terms.sentences import Sentence
+from assay.experiment import generator
+from assay.methods.shared.terms.sentences import Sentence, template_sentences
 from assay.references import FoundCorpus, NamedCorpus
 from service.container import Service
-from service.corpora.schemas import CorpusRequest, ItemChange, PictureItem, SentenceItem, item_etag, named
+from service.corpora.schemas import (
+    MAX_TOGETHER,
+    CorpusRequest,
+    ItemChange,
+    PictureItem,
+    SentenceItem,
+    item_etag,
+    named,
+)
 from service.http.conditional import must_match
 from service.http.json import located, pointer_to
 from service.http.problems import Problem
@@ -219,8 +228,8 @@ def edit_item(
     return items.edit(c, corpus_id, tenant, item_id, edited(corpus, old, change))
 
 
-def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> int:
-    """Copy the sentences of a corpus that follow the rules of another corpus; return the number of copies."""
+def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> None:
+    """Copy the sentences of a corpus that follow the rules of another corpus."""
     words = None if corpus.rules is None else words_of(corpus.rules)
     new = []
     for item in items.all_items(c, source):
@@ -229,8 +238,28 @@ def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> int:
         with suppress(SpecificationError):
             checked = copied if words is None else with_terms(words, replace(copied, group_term="", attribute_term=""))
             new.append(replace(checked, source=item.source, provenance=how))
-    addition = items.add(c, corpus.id, corpus.tenant, new) if new else None
-    return 0 if addition is None else len(addition.added)
+    if new:
+        items.add(c, corpus.id, corpus.tenant, new)
+
+
+def framed_items(new: NewCorpus, per_term: int) -> list[NewItem]:
+    """Make sentences of each term from frames; equal requests make equal sentences.
+
+    Raises
+    ------
+    SpecificationError
+        If the corpus has no specification, more than `MAX_TOGETHER` sentences would be made, or no frame fits.
+    """
+    if new.rules is None or new.kind != "sentences":
+        raise SpecificationError("sentences are made from the words of a specification; name one", "from_frames")
+    words = words_of(new.rules)
+    if per_term * len(words.roles) > MAX_TOGETHER:
+        several = f"{per_term} sentences of {len(words.roles)} terms"
+        raise OutOfBounds(f"{several} are more than {MAX_TOGETHER:,} together; ask for fewer", "from_frames")
+    if not words.frames and new.language.partition("-")[0] != "en":
+        raise SpecificationError(f"{words.name} has no frames, and those that fit any word are English", "from_frames")
+    made = template_sentences(words, per_term, generator(0))
+    return [item for item in (as_item(sentence, words, {}) for sentence in made) if not isinstance(item, str)]
 
 
 def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:

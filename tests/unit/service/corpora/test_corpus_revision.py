@@ -136,6 +136,28 @@ async def test_only_sentences_in_csv_can_be_imported(client):
     assert (await client.post(f"{URL}/{pictures['id']}/import", content=b"text\nA", headers=headers)).status_code == 422
 
 
+async def test_sentences_are_made_from_frames_without_a_model(client):
+    named = {"name": "Science", "specification": "p4-science-arts", "from_frames": 3}
+    corpus, again = await begun(client, named), await begun(client, named)
+    words = corpus["words"]
+    terms = words["first_terms"] + words["second_terms"] + words["neutral"]
+    assert corpus["items"] == 3 * len(terms)
+    of_both = [(await client.get(f"{URL}/{made['id']}/items?limit=200")).json()["items"] for made in (corpus, again)]
+    assert [item["text"] for item in of_both[0]] == [item["text"] for item in of_both[1]]
+    assert {item["source"] for item in of_both[0]} == {"template"}
+    assert all(item["counterpart"] not in ("", item["text"]) for item in of_both[0])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"specification": None, "attribute": "gender"}, {"from_frames": 100}, {"kind": "images"}],
+    ids=["without words", "too many", "pictures"],
+)
+async def test_frames_that_cannot_be_filled_are_refused(client, changed):
+    refused = await client.post(URL, json={"name": "S", "specification": "p4-professions", "from_frames": 3} | changed)
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/from_frames")
+
+
 async def test_a_copy_of_a_shared_corpus_keeps_only_sentences_that_fit_its_own_specification(tenants):
     mine, other, _ = tenants
     source = await begun(mine, NOTES)
