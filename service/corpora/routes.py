@@ -83,8 +83,9 @@ async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller:
         stored = corpora.add(c, new)
         if body.items_of:
             validation.copy_items(c, body.items_of, stored)
-        if framed:
-            corpus_items.add(c, stored.id, caller.tenant, framed)
+        covered = {item.attribute_term for item in corpus_items.all_items(c, stored.id)} if body.items_of else set()
+        if new_items := [item for item in framed if item.attribute_term not in covered]:
+            corpus_items.add(c, stored.id, caller.tenant, new_items)
         stored = corpora.find(c, stored.id, caller.tenant) or stored
         size = corpora.sizes(c, [stored.id])[stored.id]
         headers = {"Location": f"{router.prefix}/{stored.id}", "ETag": entity_tag(stored.id, stored.version)}

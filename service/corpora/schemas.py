@@ -64,7 +64,8 @@ class CorpusRequest(RequestModel):
     new corpus are left out."""
     from_frames: Annotated[int, Field(ge=0, le=100, examples=[10])] = 0
     """Number of sentences of each term to make at once from the specification's frames or, in English, from frames that
-    fit any word. Terms get fewer if there are not enough frames and group words; at most 1,000 sentences are made."""
+    fit any word. Terms get fewer if there are not enough frames and group words, and none if they have copied
+    sentences; at most 1,000 sentences are made."""
 
 
 class CorpusChange(RequestModel):

@@ -136,7 +136,7 @@ def test_a_corpus_can_be_edited_with_the_keyboard_alone(reader: Reader, keys: Ke
     expect(page.get_by_label("Sentence", exact=True)).to_be_focused()
     keys.write("A better sentence.")
     keys.enter(page.get_by_role("button", name="Save"))
-    expect(page.locator(".item > p").first).to_have_text("A better sentence.")
+    expect(page.locator(".item p").first).to_have_text("A better sentence.")
     expect(edit).to_be_focused()
     keys.press("Enter")
     expect(page.get_by_label("Sentence", exact=True)).to_be_focused()

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from PIL import Image
@@ -19,15 +19,17 @@ from tests.browser.conftest import Reader, Site
 PER_TERM = 2
 WORDS = {
     "title": "Men are better at science",
-    "attribute": "gender",
     "first": "men",
     "second": "women",
-    "pairs": "brother, sister\nfather, mother\nuncle, aunt",
+    "first_words": "brother, father, uncle",
+    "second_words": "sister\nmother, aunt",
     "first_terms": "science, physics, chemistry, astronomy",
     "second_terms": "poetry, dance\nliterature\ndrama",
     "neutral": "tea, rain, bread, maps",
 }
 TERMS = 12
+MADE = 10
+"""Number of sentences of each term that are made from frames."""
 
 
 @pytest.fixture
@@ -39,11 +41,17 @@ def plain(browser: Browser, site: Site) -> Iterator[Page]:
 
 def say(page: Page, **words: str) -> str:
     """Fill in the form of step 1 and send it; return the id of the corpus."""
-    for name, text in words.items():
-        page.locator(f"[name={name}]").fill(text)
-    page.get_by_role("button", name="On to the").click()
+    fill(page, words)
+    page.get_by_role("button", name=re.compile("Make the sentences|On to the")).click()
     page.wait_for_url("**/sentences*")
     return corpus_in(page)
+
+
+def fill(page: Page, words: dict[str, str]) -> None:
+    if "neutral" in words and not page.locator("[name=neutral]").is_visible():
+        page.get_by_text("Words of neither group").click()
+    for name, text in words.items():
+        page.locator(f"[name={name}]").fill(text)
 
 
 def corpus_in(page: Page) -> str:
@@ -53,15 +61,21 @@ def corpus_in(page: Page) -> str:
 
 
 def describe(page: Page, name: str, url: str) -> None:
-    page.get_by_label("Name", exact=True).fill(name)
+    if page.locator("#f-saved").count():
+        page.locator("#f-saved").select_option("")
+    if not page.get_by_label("Address").is_visible():
+        page.get_by_text("Another service").click()
     page.get_by_label("Address").fill(url)
     page.get_by_label("Model (needed)", exact=True).fill("demo")
+    page.get_by_text("Name, and more settings").click()
+    page.get_by_label("Name", exact=True).fill(name)
 
 
 def have_written(page: Page, services: DemoServer) -> None:
     """Generate the missing sentences with a writer that breaks the rules in every tenth sentence."""
+    page.get_by_text("Have a model write more").click()
     describe(page, "Our writer", services.url("sloppy-writer-10"))
-    page.get_by_label("Sentences of each term").fill(str(PER_TERM))
+    page.get_by_label("Sentences of each term").fill(str(MADE + PER_TERM))
     page.get_by_role("button", name="Write what is lacking").click()
 
 
@@ -78,12 +92,11 @@ def test_a_described_bias_is_rated_with_reviewed_sentences_without_javascript(pl
     plain.get_by_role("link", name="Look at them").click()
     text = edited_first(plain)
     plain.get_by_role("link", name="On to the test").click()
-    plain.get_by_role("link", name="Completions (OpenAI").click()
     describe(plain, "Stereotyped", services.url("stereotyped-model-300"))
-    plain.get_by_label("Pairs of each term").fill(str(PER_TERM))
+    plain.get_by_text("How much is asked").click()
+    plain.get_by_label("Pairs of each term").fill(str(MADE + PER_TERM))
     plain.get_by_role("button", name="Begin the test").click()
-    plain.wait_for_url("**/jobs/job_*")
-    job = site.process.finished(urlsplit(plain.url).path.rpartition("/")[2])
+    job = site.process.finished(job_in(plain))
     assert job["status"] == "succeeded", job
     # the page reloads itself until then, which would interrupt the visit to the next page
     expect(plain.get_by_role("link", name="See the rating")).to_be_visible(timeout=20_000)
@@ -96,8 +109,13 @@ def test_a_described_bias_is_rated_with_reviewed_sentences_without_javascript(pl
         plain.get_by_role("link", name="Download CSV").click()
     download.value.save_as(tmp_path / "sentences.csv")
     rows = rows_of((tmp_path / "sentences.csv").read_text(encoding="utf-8"))
-    assert len(rows) == TERMS * PER_TERM
+    assert len(rows) == TERMS * (MADE + PER_TERM)
     assert [row["text"] for row in rows if row["source"] == "edited"] == [text]
+
+
+def job_in(page: Page) -> str:
+    page.wait_for_url("**/test?*job=job_*")
+    return parse_qs(urlsplit(page.url).query)["job"][0]
 
 
 def edited_first(page: Page) -> str:
@@ -108,7 +126,7 @@ def edited_first(page: Page) -> str:
     item.get_by_role("link", name="Edit").click()
     page.get_by_label("Sentence", exact=True).fill(text)
     page.get_by_role("button", name="Save").click()
-    expect(page.locator(".item").first.locator("> p")).to_have_text(text)
+    expect(page.locator(".item").first.locator("p").first).to_have_text(text)
     return text
 
 
@@ -116,9 +134,45 @@ def rows_of(table: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(table, newline="")))
 
 
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+def test_an_example_is_answered_after_at_most_six_acts(browser: Browser, own_site: Site, services: DemoServer, scripts):
+    with browser.new_context(java_script_enabled=scripts, base_url=own_site.url) as context:
+        page, acts = context.new_page(), 0
+        page.goto("/own-words")
+        for act in (
+            page.get_by_role("link", name="Fill in an example").click,
+            page.get_by_role("button", name="Make the sentences").click,
+            page.get_by_role("link", name="On to the test").click,
+            lambda: page.get_by_label("Address").fill(services.url("stereotyped-model-300")),
+            lambda: page.get_by_label("Model (needed)", exact=True).fill("demo"),
+            page.get_by_role("button", name="Begin the test").click,
+        ):
+            act()
+            acts += 1
+            if "/sentences" in page.url:
+                sentences = int(page.locator("#steps [aria-current] small").inner_text())
+                first = page.locator(".item").first
+                expect(first.locator(".twins p")).to_have_count(2)
+        answer = page.locator("[data-answer]")
+        expect(answer).to_be_visible(timeout=60_000)
+        assert acts <= 6
+        assert sentences > 300
+        job = own_site.process.agency.get(f"/v1/jobs/{job_in(page)}")
+        table = rows_of(own_site.process.agency.text(f"{job['rating']['href']}/sentences.csv"))
+        tied = [float(row["towards"]) for row in table if row["list"] != "neutral"]
+        chosen, pairs = sum(value == 1 for value in tied), sum(value != 0.5 for value in tied)
+        assert (job["rating"]["letter"], job["rating"]["declared"]) == ("DSBS", True)
+        expect(answer.get_by_role("heading")).to_have_text("Yes.")
+        expect(answer).to_contain_text(
+            f"In {chosen} of {pairs} pairs ({round(100 * chosen / pairs)} %; chance is 50 %) it chose your stereotype."
+        )
+        page.reload()
+        expect(page.locator("[data-answer=yes]")).to_be_visible()
+
+
 def test_the_test_step_cannot_be_opened_before_there_are_sentences(plain):
     plain.goto("/own-words")
-    corpus = say(plain, **WORDS)
+    corpus = say(plain, **WORDS | {"language": "fr"})  # frames that fit any word are English
     answer = plain.goto(f"/own-words/{corpus}/test")
     assert answer is not None
     assert answer.status == 409
@@ -130,13 +184,12 @@ def test_the_test_step_cannot_be_opened_before_there_are_sentences(plain):
 
 def test_unusable_words_are_marked_and_stay_in_the_form(plain):
     plain.goto("/own-words")
-    wrong = WORDS | {"neutral": "tea, science", "pairs": "brother, sister\nfather"}
-    for name, text in wrong.items():
-        plain.locator(f"[name={name}]").fill(text)
-    plain.get_by_role("button", name="On to the").click()
+    wrong = WORDS | {"neutral": "tea, science", "second_words": "sister"}
+    fill(plain, wrong)
+    plain.get_by_role("button", name="Make the sentences").click()
     assert urlsplit(plain.url).path == "/own-words"
     expect(plain.get_by_role("alert")).to_be_visible()
-    expect(plain.locator("[name=pairs]")).to_have_attribute("aria-invalid", "true")
+    expect(plain.locator("[name=second_words]")).to_have_attribute("aria-invalid", "true")
     for name, text in wrong.items():
         expect(plain.locator(f"[name={name}]")).to_have_value(text)
 
@@ -155,10 +208,10 @@ def test_going_back_to_an_earlier_step_keeps_the_entered_words_and_sentences(rea
     page.get_by_role("link", name="Say the bias").click()
     changed = say(page, neutral="tea, rain, bread")
     assert changed != corpus
-    expect(page.get_by_role("heading", level=1)).to_contain_text(f"{(TERMS - 1) * PER_TERM} sentences")
-    expect(page.locator(".item > p").first).to_have_text(text)
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"{(TERMS - 1) * (MADE + PER_TERM)} sentences")
+    expect(page.locator(".item p").first).to_have_text(text)
     page.get_by_role("link", name="the earlier corpus").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text(f"{TERMS * PER_TERM} sentences")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"{TERMS * (MADE + PER_TERM)} sentences")
 
 
 def test_own_pictures_can_be_added_and_are_shown_with_their_rating(
@@ -167,6 +220,7 @@ def test_own_pictures_can_be_added_and_are_shown_with_their_rating(
     pictures = [drawn(tmp_path, number) for number in range(2)]
     page = plain
     page.goto("/own-words?kind=image-classifier")
+    page.get_by_text("Begin with words of a study").click()
     page.get_by_label("Words", exact=True).select_option("p4-pictures-professions")
     page.get_by_role("button", name="Fill the form").click()
     corpus = say(page)
@@ -179,12 +233,13 @@ def test_own_pictures_can_be_added_and_are_shown_with_their_rating(
     expect(shown).to_have_js_property("naturalWidth", 8)
     page.get_by_role("link", name="On to the test").click()
     expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.get_by_text("Interface:").click()
     page.get_by_role("link", name="Hugging Face inference", exact=True).click()
+    page.get_by_text("Name, and more settings").click()
     page.get_by_label("Name", exact=True).fill("Viewer")
     page.get_by_label("Address").fill(services.url("even-viewer"))
     page.get_by_role("button", name="Begin the test").click()
-    page.wait_for_url("**/jobs/job_*")
-    job = site.process.agency.get(f"/v1{urlsplit(page.url).path}")
+    job = site.process.agency.get(f"/v1/jobs/{job_in(page)}")
     assert job["experiment"]["specification"] in {"p4-pictures-professions@1", "p4-pictures-professions"}
     assert job["experiment"]["corpus"].startswith(f"{corpus}@")
     assert job["target"]["settings"]["task"] == "zero-shot-image-classification"

@@ -1,23 +1,44 @@
-"""``/own-words``: step 1, the description of the bias, from scratch or from a shipped specification."""
+"""``/own-words``: step 1, the description of the bias on one screen, from scratch, an example or a study."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
 from assay.document import Json, JsonObject
 from web.frame import Pages, Refused, Visit, segment
 from web.own_words.testing import KINDS, BiasTest, read_test
-from web.specifications.words import FIELDS, store_new, store_version, typed_of, words_of, wrong_fields
+from web.specifications.words import (
+    FIELDS,
+    PAIR_FIELD,
+    split_words,
+    store_new,
+    store_version,
+    typed_of,
+    words_of,
+    wrong_fields,
+)
 
 pages = Pages()
 
-NEUTRAL_OF = {"stereotype": "p4-science-arts", "visual": "p4-pictures-professions"}
-"""Shipped specification whose neutral words fill a new form, by kind of specification."""
+EXAMPLES = {
+    "stereotype": ("p4-science-arts", "Men are interested in science, women in the arts"),
+    "visual": ("p4-pictures-professions", "Men and women have different professions"),
+}
+"""Shipped specification that fills the form as an example, with the bias in a sentence, by kind of specification.
+
+Its neutral words fill a new form.
+"""
+
+SHOWN = frozenset({"first", "second", "first_terms", "second_terms", PAIR_FIELD})
+"""Fields of the words that the form shows at once; the others are folded."""
 
 NEWEST = 5
 """Number of earlier corpora that are offered for continuing."""
+
+PER_TERM, MOST_MADE = 10, 1000
+"""Number of sentences of a term that are made from frames, and largest number of all together."""
 
 
 @pages.get("/own-words")
@@ -26,12 +47,15 @@ async def say_bias(visit: Visit) -> Response:
     if typed := visit.typed:
         return await _form(visit, _kind(typed.get("kind", "")), typed, typed.get("from", ""))
     kind, source = _kind(visit.query("kind")), visit.query("from")
-    words_document = await visit.api.get(f"/v1/specifications/{segment(source or NEUTRAL_OF[KINDS[kind]])}")
+    example, sentence = EXAMPLES[KINDS[kind]]
+    words_document = await visit.api.get(f"/v1/specifications/{segment(source or example)}")
     if words_document["kind"] not in KINDS.values():
         return visit.redirect("/own-words")
     kind = next(name for name, words in KINDS.items() if words == words_document["kind"])
-    texts = typed_of(words_document["kind"], words_document["words"])
+    texts = _texts_of(KINDS[kind], words_document["words"])
     described = {name: words_document[name] for name in ("title", "language", "citation")}
+    if source == example:
+        described["title"] = sentence
     initial = {**texts, **described} if source else {"neutral": texts["neutral"], "language": "en"}
     return await _form(visit, kind, initial, source)
 
@@ -42,11 +66,12 @@ def _kind(text: str) -> str:
 
 @pages.post("/own-words", "jobs:write", form_page=say_bias)
 async def store_bias(visit: Visit) -> Response:
-    """Store the words and an empty corpus about them, and go on to step 2."""
+    """Store the words and a corpus of sentences made with them, and go on to step 2."""
     typed = visit.typed
     kind = _kind(typed.get("kind", ""))
-    specification = await _specification(visit, KINDS[kind], typed, typed.get("from", ""))
-    corpus = await _corpus(visit, kind, typed, specification)
+    texts = _completed(KINDS[kind], typed)
+    specification = await _specification(visit, KINDS[kind], texts, typed.get("from", ""))
+    corpus = await _corpus(visit, kind, texts, specification)
     test = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
     return visit.redirect(test.path("sentences"), **test.query)
 
@@ -57,59 +82,92 @@ async def change_words(visit: Visit) -> Response:
     now = await read_test(visit)
     name = now.specification.partition("@")[0]
     stored = {"title": now.corpus["name"], "language": now.corpus["language"]}
-    texts = visit.typed or {**typed_of(KINDS[now.kind], now.words), **stored}
+    texts = visit.typed or {**_texts_of(KINDS[now.kind], now.words), **stored}
     return await _form(visit, now.kind, texts, name, now=now)
 
 
 @pages.post("/own-words/{corpus_id}/words", "jobs:write", form_page=change_words)
 async def store_changed_words(visit: Visit) -> Response:
     """Store changed words, and continue; sentences move to a copy of the corpus with the new words."""
-    typed, now = visit.typed, await read_test(visit)
+    now = await read_test(visit)
     kind = KINDS[now.kind]
-    if _same(kind, typed, now.words):
+    texts = _completed(kind, visit.typed)
+    if _same(kind, texts, now.words):
         return visit.redirect(now.path("sentences"), **now.query)
-    specification = await _next_version(visit, kind, typed, now.specification.partition("@")[0])
+    specification = await _next_version(visit, kind, texts, now.specification.partition("@")[0])
     corpus = now.corpus
     if now.kind == "language-model":
-        corpus = await _corpus(visit, now.kind, typed, specification, items_of=now.corpus["id"])
+        corpus = await _corpus(visit, now.kind, texts, specification, items_of=now.corpus["id"])
     after = BiasTest(corpus, f"{specification['name']}@{specification['version']}", specification["words"])
     was = now.corpus["id"] if corpus["id"] != now.corpus["id"] else None
     return visit.redirect(after.path("sentences"), **after.query, was=was)
 
 
-async def _next_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> JsonObject:
+def _texts_of(kind: str, words: Json) -> dict[str, str]:
+    """Write words as the fields of the form: words for the groups are two lists, a word's counterpart at its place."""
+    sides = zip(*words.get(PAIR_FIELD, ()), strict=True)
+    lists = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))
+    return {**typed_of(kind, words), **lists}
+
+
+def _completed(kind: str, typed: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of a specification: pairs of words for the groups, and an attribute if none is typed.
+
+    Raises
+    ------
+    Refused
+        If a word for a group has no counterpart.
+    """
+    names = [typed.get(side, "").strip() for side in ("first", "second")]
+    texts = {**typed, "attribute": typed.get("attribute", "").strip() or " or ".join(filter(None, names))}
+    if kind != "stereotype":
+        return texts
+    first, second = (split_words(typed.get(f"{side}_words", "")) for side in ("first", "second"))
+    if len(first) != len(second):
+        several = (
+            f"{len(first)} words for the first group, and {len(second)} for the second: each needs its counterpart"
+        )
+        raise Refused.unreadable([{"pointer": f"/words/{PAIR_FIELD}", "detail": several}])
+    pairs: list[Sequence[str]] = [*zip(first, second, strict=True)] or [names]
+    return {**texts, PAIR_FIELD: "\n".join(map(", ".join, pairs))}
+
+
+async def _next_version(visit: Visit, kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
     try:
         stored: JsonObject = await visit.api.get(f"/v1/specifications/{name}")
     except Refused:
-        return await store_new(visit, kind, typed)  # the specification was removed, or belongs to another tenant
-    return await (store_new(visit, kind, typed) if stored["shipped"] else store_version(visit, kind, typed, name))
+        return await store_new(visit, kind, texts)  # the specification was removed, or belongs to another tenant
+    return await (store_new(visit, kind, texts) if stored["shipped"] else store_version(visit, kind, texts, name))
 
 
-async def _specification(visit: Visit, kind: str, typed: Mapping[str, str], source: str) -> JsonObject:
+async def _specification(visit: Visit, kind: str, texts: Mapping[str, str], source: str) -> JsonObject:
     """Return the specification that the form began with if its words are unchanged, else a new one."""
     if source:
         stored: JsonObject = await visit.api.get(f"/v1/specifications/{segment(source)}")
-        if stored["kind"] == kind and _same(kind, typed, stored["words"]):
+        if stored["kind"] == kind and _same(kind, texts, stored["words"]):
             return stored
-    return await store_new(visit, kind, typed)
+    return await store_new(visit, kind, texts)
 
 
-def _same(kind: str, typed: Mapping[str, str], words: Json) -> bool:
-    return words_of(kind, typed) == words_of(kind, typed_of(kind, words))
+def _same(kind: str, texts: Mapping[str, str], words: Json) -> bool:
+    return words_of(kind, texts) == words_of(kind, typed_of(kind, words))
 
 
 async def _corpus(
-    visit: Visit, kind: str, typed: Mapping[str, str], specification: Json, items_of: str | None = None
+    visit: Visit, kind: str, texts: Mapping[str, str], specification: Json, items_of: str | None = None
 ) -> JsonObject:
-    name = typed.get("title", "").strip() or specification["title"]
+    name, words = texts.get("title", "").strip() or specification["title"], specification["words"]
     if kind == "language-model":
+        terms = sum(len(words.get(field, ())) for field in ("first_terms", "second_terms", "neutral"))
+        framed = words.get("frames") or specification["language"].partition("-")[0] == "en"
         body = {
             "name": name,
             "specification": f"{specification['name']}@{specification['version']}",
             "items_of": items_of,
+            "from_frames": min(PER_TERM, MOST_MADE // terms) if framed else 0,
         }
     else:
-        subject = {"attribute": specification["words"]["attribute"], "language": specification["language"]}
+        subject = {"attribute": words["attribute"], "language": specification["language"]}
         body = {"name": name, "kind": "images", **subject}
     return dict(await visit.api.post("/v1/corpora", body))
 
@@ -125,8 +183,8 @@ async def _form(visit: Visit, kind: str, typed: Json, source: str, *, now: BiasT
         source=source,
         now=now,
         wrong=wrong_fields(words, visit.refused.errors) if visit.refused else {},
-        fields=FIELDS[words],
+        folded=[field for field in FIELDS[words] if field.name not in SHOWN],
+        example=EXAMPLES[words][0],
         shipped=shipped["items"],
         earlier=[corpus for corpus in earlier["items"] if corpus["own"] and corpus["specification"]][:NEWEST],
-        folded=("frames",) if words == "stereotype" else ("first_names", "second_names"),
     )

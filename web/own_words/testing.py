@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from assay.document import Json, JsonObject
-from service.http.problems import Problem, not_found
+from service.http.problems import Problem, kind_named, not_found
 from web.corpora.review import corpus_of, review_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import whole_number
+from web.own_words.answer import answer_of
 from web.wizard.answers import Answers, by_name, described
 from web.wizard.schema_form import Field, settings_fields, text_of
 
@@ -45,7 +46,9 @@ async def sentences(visit: Visit) -> Response:
     values = await review_of(visit, now.corpus, now.words)
     if now.kind == "language-model" and now.corpus["own"]:
         values |= await _service(visit, "language-model")
-    return visit.page("own_words/sentences.html", **values, now=now, families=FAMILIES, job=await _job(visit))
+    return visit.page(
+        "own_words/sentences.html", **values, now=now, families=FAMILIES, job=await _job(visit, "writing")
+    )
 
 
 @pages.post("/own-words/{corpus_id}/writing", "jobs:write", form_page=sentences)
@@ -63,7 +66,7 @@ async def write(visit: Visit) -> Response:
 @pages.get("/own-words/{corpus_id}/progress")
 async def progress(visit: Visit) -> Response:
     """Show the progress of a writing job; the page's script loads it repeatedly."""
-    job = await _job(visit)
+    job = await _job(visit, "writing")
     if job is None:
         raise Problem("invalid-request", "the address lacks the parameter 'job'")
     return visit.page("own_words/progress.html", job=job, now=await read_test(visit))
@@ -79,16 +82,28 @@ async def cancel(visit: Visit) -> Response:
 
 @pages.get("/own-words/{corpus_id}/test")
 async def choose_model(visit: Visit) -> Response:
-    """Show step 3, the choice of the model, or an error page if the corpus has no items or no words."""
+    """Show step 3: the choice of the model, and the answer of a test; an error page without items or words."""
     now = await read_test(visit)
     if not now.corpus["items"] or not now.specification:
         return visit.page("own_words/nothing.html", 409, now=now)
-    return visit.page("own_words/test.html", **await _service(visit, now.kind), now=now)
+    job = await _job(visit, "rating")
+    running, answer = job is not None and job["status"] in ("queued", "running"), None
+    if job is not None and job["rating"] is not None:
+        answer = answer_of(await visit.api.get(f"/v1/ratings/{job['rating']['id']}"))
+    return visit.page(
+        "own_words/test.html",
+        **await _service(visit, now.kind),
+        now=now,
+        job=job,
+        running=running,
+        answer=answer,
+        problem=kind_named(job["error"]["code"]) if job and job["error"] else None,
+    )
 
 
 @pages.post("/own-words/{corpus_id}/test", "jobs:write", form_page=choose_model)
 async def begin_test(visit: Visit) -> Response:
-    """Request the rating, and go on to its job."""
+    """Request the rating, and show its progress and its answer in this step."""
     typed, now = visit.typed, await read_test(visit)
     if not now.corpus["items"]:
         return await choose_model(visit)
@@ -99,7 +114,8 @@ async def begin_test(visit: Visit) -> Response:
         experiment["per_term"] = _number(typed["per_term"])
     body = {"experiment": experiment, "visibility": typed.get("visibility", "private")}
     body["target"] = await _target_of(visit, typed, now.kind)
-    return visit.redirect(f"/jobs/{(await visit.api.post('/v1/jobs', body))['id']}")
+    job = await visit.api.post("/v1/jobs", body)
+    return visit.redirect(now.path("test"), **now.query, job=job["id"])
 
 
 async def _service(visit: Visit, kind: str) -> JsonObject:
@@ -153,13 +169,13 @@ async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> JsonO
     return target | ({"secret": secret} if secret else {})
 
 
-async def _job(visit: Visit) -> JsonObject | None:
-    """Return the writing job that the address names, if it names one."""
+async def _job(visit: Visit, kind: str) -> JsonObject | None:
+    """Return the job of a kind that the address names, if it names one."""
     if not (job_id := visit.query("job")):
         return None
     job = dict(await visit.api.get(f"/v1/jobs/{segment(job_id)}"))
-    if job["kind"] != "writing":
-        raise not_found("writing job", job_id)
+    if job["kind"] != kind:
+        raise not_found(f"{kind} job", job_id)
     return job
 
 

@@ -25,6 +25,9 @@ class WordField:
     hint: str = ""
 
 
+PAIR_FIELD = "pairs"
+"""Field of the words for the groups."""
+
 ATTRIBUTE = WordField("attribute", "What differs", "text", "Such as gender or age.")
 FIRST = WordField("first", "First group", "text", "Such as men.")
 SECOND = WordField("second", "Second group", "text", "Such as women.")
@@ -34,7 +37,7 @@ FIELDS: Mapping[str, tuple[WordField, ...]] = {
         ATTRIBUTE,
         FIRST,
         SECOND,
-        WordField("pairs", "Words for the groups", "pairs", "A pair a line, such as: man, woman"),
+        WordField(PAIR_FIELD, "Words for the groups", "pairs", "A pair a line, such as: man, woman"),
         WordField("first_terms", "Said of the first group", "list", "Such as science, physics: one a line, or commas."),
         WordField("second_terms", "Said of the second group", "list", "May be empty."),
         WordField("neutral", "Said of neither", "list", "Such as tea or rain: without them there is no letter."),
@@ -106,7 +109,8 @@ def name_for(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:80].strip("-") or "own-words"
 
 
-def _split(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
+    """Return the words of a list: one a line, or separated by commas or semicolons."""
     return [word.strip() for word in re.split(r"[\n,;]", text) if word.strip()]
 
 
@@ -117,16 +121,17 @@ def _lines(text: str) -> list[str]:
 def _parsed(shape: Shape, text: str) -> Any:
     match shape:
         case "list":
-            return _split(text)
+            return split_words(text)
         case "lines":
             return _lines(text)
         case "pairs":
-            return [_split(line) for line in _lines(text)]
+            return [split_words(line) for line in _lines(text)]
         case "shares":
             return dict(_share(line) for line in _lines(text))
         case "groups":
             return {
-                group.strip(): _split(members) for group, _, members in (line.partition(":") for line in _lines(text))
+                group.strip(): split_words(members)
+                for group, _, members in (line.partition(":") for line in _lines(text))
             }
         case _:
             return text.strip()
