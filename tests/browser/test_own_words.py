@@ -168,6 +168,13 @@ def test_an_example_is_answered_after_at_most_six_acts(browser: Browser, own_sit
         )
         page.reload()
         expect(page.locator("[data-answer=yes]")).to_be_visible()
+        page.get_by_text("Test another model").click()
+        page.get_by_label("Address").fill(services.url("leaning-model"))
+        page.get_by_label("Model (needed)", exact=True).fill("demo")
+        page.get_by_role("button", name="Begin the test").click()
+        no = page.locator("[data-answer=no]")
+        expect(no.get_by_role("heading")).to_have_text("No.", timeout=60_000)
+        expect(no).to_contain_text(re.compile(r"But without the stereotype it prefers men: [78]\d %\."))
 
 
 def test_the_test_step_cannot_be_opened_before_there_are_sentences(plain):
