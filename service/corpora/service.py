@@ -258,8 +258,8 @@ def framed_items(new: NewCorpus, per_term: int) -> list[NewItem]:
         raise OutOfBounds(f"{several} are more than {MAX_TOGETHER:,} together; ask for fewer", "from_frames")
     if not words.frames and new.language.partition("-")[0] != "en":
         raise SpecificationError(f"{words.name} has no frames, and those that fit any word are English", "from_frames")
-    made = template_sentences(words, per_term, generator(0))
-    return [item for item in (as_item(sentence, words, {}) for sentence in made) if not isinstance(item, str)]
+    sentences = template_sentences(words, per_term, generator(0))
+    return [item for item in (as_item(sentence, words, {}) for sentence in sentences) if not isinstance(item, str)]
 
 
 def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:

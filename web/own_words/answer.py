@@ -92,6 +92,6 @@ def _verdict(declared: Letter | str | None, of_stereotype: str, stereotyped: Tal
 
 
 def _tally(choices: list[float | None]) -> Tally:
-    made = [choice for choice in choices if choice is not None]
-    first, second = (sum(choice > STEREOTYPE for choice in made), sum(choice < STEREOTYPE for choice in made))
-    return Tally(first, second, len(made) - first - second)
+    tallied = [choice for choice in choices if choice is not None]
+    first, second = (sum(choice > STEREOTYPE for choice in tallied), sum(choice < STEREOTYPE for choice in tallied))
+    return Tally(first, second, len(tallied) - first - second)
