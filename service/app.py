@@ -16,6 +16,7 @@ import assay
 from assay.rating.methodology import Methodologies, shipped
 from service.badges import routes as badges
 from service.badges.service import OLDEST_S
+from service.cases import routes as cases
 from service.catalog import routes as catalog
 from service.certificates import routes as certificates
 from service.compositions import routes as compositions
@@ -82,6 +83,7 @@ ROUTERS = (
     corpora.router,
     methodology.of_ratings,
     replies.router,
+    cases.router,
     domains.router,
     overview.router,
     catalog.router,
@@ -95,6 +97,9 @@ ROUTERS = (
 
 MOST_REPORTS = 32
 """Maximum number of cached reports, which can have a megabyte each."""
+
+MOST_CASE_INDEXES = 8
+"""Maximum number of ratings whose evidence is kept read into cases; each takes up to about 10 MB."""
 
 
 def operation_id(route: APIRoute) -> str:
@@ -237,6 +242,7 @@ def _wire(
         reports=SwrCache(60.0, 60.0, capacity=MOST_REPORTS),
         open_streams=OpenStreams(settings.max_streams),
         queue_state=SwrCache(1.0, 10.0),
+        case_indexes=SwrCache(600.0, 600.0, capacity=MOST_CASE_INDEXES),
         embeds=SwrCache(settings.badge_cache_s, OLDEST_S, meter.count_embed),
         recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
         write_proof=SwrCache(1.0, 0.0),

@@ -10,6 +10,7 @@ from fastapi import Depends, Request, Response
 
 from assay.rating.methodology import Methodologies, shipped
 from assay.references import HeldBack
+from reports.cases import CaseIndex
 from service.http.json import Answer
 from service.http.parts import HttpParts, get_parts, parts_of
 from service.http.swr_cache import SwrCache
@@ -33,6 +34,7 @@ class Service(HttpParts):
     progress: SwrCache[tuple[str, str], Any]
     reports: SwrCache[tuple[str, str], Response]
     queue_state: SwrCache[str, QueueState]
+    case_indexes: SwrCache[str, CaseIndex]
     embeds: SwrCache[tuple[str | None, ...], Answer]
     write_proof: SwrCache[str, bool]
     clock: Callable[[], float]

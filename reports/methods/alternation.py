@@ -20,6 +20,7 @@ from assay.methods.alternation.detail import (
 from assay.methods.alternation.method import Alternation
 from assay.statistics.hidden.single_cases import LABELS
 from reports import cells, charts
+from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import looks_table, profiles_room, profiles_table
@@ -409,5 +410,15 @@ def _direction(row: PairDocument | DivergenceDocument) -> str:
     return ARROW.join((row.from_ or "?", row.to or "?"))
 
 
-REPORT: MethodReport = MethodReport(Alternation, STEPS, LETTERS, in_words, tables, figures, room, unit=_unit_of)
+REPORT: MethodReport = MethodReport(
+    Alternation,
+    STEPS,
+    LETTERS,
+    in_words,
+    tables,
+    figures,
+    room,
+    unit=_unit_of,
+    cases=ProfileCases,
+)
 """Report of alternation."""

@@ -10,6 +10,7 @@ from assay.explain import listed
 from assay.methods.association.detail import AssociationComponent, ConnectionDocument, MeasureDocument, WeatDocument
 from assay.methods.association.method import Association
 from reports import cells, charts
+from reports.cases import WordCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import coverage_table, title_of_words
@@ -225,6 +226,15 @@ ALL_ASKED = Room(0, "", "words")
 """No further questions: the vector of a word is always the same."""
 
 REPORT: MethodReport = MethodReport(
-    Association, STEPS, LETTERS, in_words, tables, figures, lambda *_: ALL_ASKED, title_of_words, lambda _: "Words"
+    Association,
+    STEPS,
+    LETTERS,
+    in_words,
+    tables,
+    figures,
+    lambda *_: ALL_ASKED,
+    title_of_words,
+    lambda _: "Words",
+    cases=WordCases,
 )
 """Report of association."""

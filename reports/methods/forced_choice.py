@@ -9,6 +9,7 @@ from assay.document import RatingDocument
 from assay.methods.forced_choice.detail import ForcedChoiceComponent, WordDocument
 from assay.methods.forced_choice.method import ForcedChoice
 from reports import cells, charts
+from reports.cases import WordCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import coverage_table, sides, title_of_words
@@ -232,6 +233,16 @@ def _shares(part: ForcedChoiceComponent) -> Picture | None:
 
 
 REPORT: MethodReport = MethodReport(
-    ForcedChoice, STEPS, LETTERS, in_words, tables, figures, room, title_of_words, counted, unit=of_hundred
+    ForcedChoice,
+    STEPS,
+    LETTERS,
+    in_words,
+    tables,
+    figures,
+    room,
+    title_of_words,
+    counted,
+    unit=of_hundred,
+    cases=WordCases,
 )
 """Report of forced choice."""

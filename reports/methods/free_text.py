@@ -10,6 +10,7 @@ from assay.explain import listed
 from assay.methods.free_text.detail import LENGTH, REFUSALS, SCORE, DifferenceDocument, FreeTextComponent
 from assay.methods.free_text.method import FreeText
 from reports import cells, charts
+from reports.cases import WrittenCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import looks_table, profiles_room, profiles_table
@@ -170,6 +171,16 @@ def title_of(name: str) -> str:
 
 
 REPORT: MethodReport = MethodReport(
-    FreeText, STEPS, LETTERS, in_words, tables, figures, room, title_of, lambda _: "Texts", _unit
+    FreeText,
+    STEPS,
+    LETTERS,
+    in_words,
+    tables,
+    figures,
+    room,
+    title_of,
+    lambda _: "Texts",
+    _unit,
+    cases=WrittenCases,
 )
 """Report of free text."""

@@ -10,6 +10,7 @@ from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.stereotype_score.method import StereotypeScore
 from assay.methods.stereotype_score.words import PHRASES, REASONS
 from reports import charts
+from reports.cases import TermCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods.material import coverage_table, sides, title_of_words
@@ -163,5 +164,6 @@ REPORT: MethodReport = MethodReport(
     lambda *_: ALL_ASKED,
     title_of_words,
     unit=of_hundred,
+    cases=TermCases,
 )
 """Report of stereotype-score."""

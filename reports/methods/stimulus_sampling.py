@@ -9,6 +9,7 @@ from assay.explain import listed
 from assay.methods.stimulus_sampling.detail import SamplingComponent, ValueDocument
 from assay.methods.stimulus_sampling.method import StimulusSampling
 from reports import cells, charts
+from reports.cases import ProfileCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.methods.material import looks_table, profiles_room, profiles_table
@@ -177,5 +178,15 @@ def _projection(part: SamplingComponent) -> Picture | None:
     return Scatter(title, "first component", "second", tuple(points), twin, kinds=kinds)
 
 
-REPORT: MethodReport = MethodReport(StimulusSampling, STEPS, LETTERS, in_words, tables, figures, room, unit=of_hundred)
+REPORT: MethodReport = MethodReport(
+    StimulusSampling,
+    STEPS,
+    LETTERS,
+    in_words,
+    tables,
+    figures,
+    room,
+    unit=of_hundred,
+    cases=ProfileCases,
+)
 """Report of stimulus sampling."""

@@ -16,6 +16,7 @@ from assay.methods.translation.hidden_effects import SIDES
 from assay.methods.translation.one_hop import OneHop
 from assay.methods.translation.round_trip import RoundTrip
 from assay.model import Letter
+from reports.cases import OneHopCases, RoundTripCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport, Room
 from reports.units import HUNDREDTHS, of_hundred
@@ -110,6 +111,7 @@ ROUND_TRIP = MethodReport(
     counted=lambda _: "Texts",
     unit=of_hundred,
     remark=remark,
+    cases=RoundTripCases,
 )
 """Report of round-trip."""
 ONE_HOP = MethodReport(
@@ -119,5 +121,6 @@ ONE_HOP = MethodReport(
     room=partial(_room, OneHop),
     counted=lambda _: "Texts",
     unit=of_hundred,
+    cases=OneHopCases,
 )
 """Report of one-hop."""

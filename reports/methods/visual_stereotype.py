@@ -10,6 +10,7 @@ from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.methods.visual_stereotype.method import VisualStereotype
 from assay.methods.visual_stereotype.words import PHRASES, REASONS
 from reports import cells
+from reports.cases import TermCases
 from reports.in_words import hidden_in_words, tested
 from reports.method_report import MethodReport
 from reports.methods.material import coverage_table, sides, title_of_words
@@ -147,5 +148,6 @@ REPORT: MethodReport = MethodReport(
     lambda *_: ALL_ASKED,
     title_of_words,
     unit=of_hundred,
+    cases=TermCases,
 )
 """Report of visual-stereotype."""

@@ -112,15 +112,15 @@ class ListReader:
     parts: HttpParts
 
     def response(
-        self, query: PageQuery, list_name: str, page: Page[Any], items: Sequence[BaseModel | Json]
+        self, query: PageQuery, list_name: str, page: Page[Any], items: Sequence[BaseModel | Json], **facts: object
     ) -> Response:
-        """Return the views of a page's rows, with ``Link`` to the next page."""
+        """Return the views of a page's rows, with ``Link`` to the next page, and facts about the whole list."""
         headers, cursor = dict[str, str](), None
         if page.next_key is not None:
             cursor = make_cursor(page.next_key, list_name, query.filters())
             address = self.request.url.include_query_params(cursor=cursor)
             headers["Link"] = f'<{base_url(self.request)}{address.path}?{address.query}>; rel="next"'
-        return json_response({"items": items, "next_cursor": cursor}, headers=headers)
+        return json_response({"items": items, "next_cursor": cursor, **facts}, headers=headers)
 
     async def page(
         self,

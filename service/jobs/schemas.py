@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -326,6 +326,11 @@ class ObservationView(ResponseModel):
         if failure is not None and (service_message := service_said(failure.message)) is not None:
             record["failure"] |= {"service_said": service_message}
         return cls.from_row(row, thumbnail=thumbnail, **record)
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[StoredObservation], thumbnails: Mapping[str, str]) -> list[Self]:
+        """Build the views of rows, with the addresses of the pictures in their questions."""
+        return [cls.of(row, thumbnails.get(getattr(row.observation.probe.ask, "image", ""))) for row in rows]
 
 
 class EventView(ResponseModel):

@@ -55,6 +55,7 @@ from service.ratings.service import (
     report,
     sentence_table,
     summary,
+    thumbnails_of,
 )
 from store.core.database import Connection
 from store.corpora import images
@@ -228,12 +229,7 @@ async def list_evidence(
     after, _ = query.before(name) or (0, "")
     criteria = observations.ObservationFilter(**query.filters())
     rows, end = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
-    digests = [getattr(row.observation.probe.ask, "image", "") for row in rows]
-    thumbnails = (
-        await service.database.read(images.thumbnails, sorted(set(digests)), caller.tenant) if any(digests) else {}
-    )
-    addresses = {digest: f"{router.prefix}/{rating.id}/thumbnails/{digest}" for digest in thumbnails}
-    views = [ObservationView.of(row, addresses.get(digest)) for row, digest in zip(rows, digests, strict=True)]
+    views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))
     response = lists.response(query, name, Page(rows, None if end is None else (end, "")), views)
     response.headers.update(dated(rating))
     return response

@@ -18,6 +18,7 @@ from assay.document import RatingDocument
 from assay.evidence.verification import Check
 from assay.methods.outcomes.recount import check_recount, uncounted
 from assay.methods.stereotype_score.detail import StereotypeComponent
+from assay.model import Look
 from assay.rating.methodology import Methodology
 from reports.formats import format_named, html, installed_formats
 from reports.pages import MEDIA_TYPES, PageFormat, render_page
@@ -31,6 +32,8 @@ from service.replies.schemas import ReplyView
 from service.uploads.service import decisions_of, find_upload
 from store.core.clock import iso
 from store.core.database import Connection
+from store.corpora import images
+from store.jobs.observations import StoredObservation
 from store.ratings import replies, rerated
 from store.ratings.experiment_json import parse_method
 from store.ratings.ratings import StoredRating
@@ -84,6 +87,17 @@ def read_annotations(
         rating_id: Annotations(standing[rating_id], version, letters.get(rating_id), owners_replies.get(rating_id))
         for rating_id in ids
     }
+
+
+async def thumbnails_of(
+    service: Service, rating_id: str, tenant: str, rows: Sequence[StoredObservation]
+) -> Mapping[str, str]:
+    """Return the addresses of the thumbnails that a tenant may see of pictures in questions, by their digests."""
+    digests = {row.observation.probe.ask.image for row in rows if isinstance(row.observation.probe.ask, Look)}
+    if not digests:
+        return {}
+    seen = await service.database.read(images.thumbnails, sorted(digests), tenant)
+    return {digest: f"/v1/ratings/{rating_id}/thumbnails/{digest}" for digest in seen}
 
 
 # ---------------------------------------------------------------------------- cache and freshness

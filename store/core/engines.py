@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import asyncpg
 from sqlalchemy import (
@@ -188,7 +188,10 @@ def upsert(c: Connection, table: Table, row: Mapping[str, Any], *changed: str) -
     c.execute(new.on_conflict_do_update(index_elements=key, set_=replaced))
 
 
-def chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
+V = TypeVar("V")
+
+
+def chunks(values: Sequence[V]) -> Iterator[Sequence[V]]:
     """Split values into lists of at most `VALUES_A_QUERY`."""
     for start in range(0, len(values), VALUES_A_QUERY):
         yield values[start : start + VALUES_A_QUERY]

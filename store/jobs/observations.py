@@ -83,6 +83,16 @@ def page(
     return bounded(rows, _stored)
 
 
+def numbered(c: Connection, job_id: str, numbers: Sequence[int]) -> list[StoredObservation]:
+    """Read a job's observations with these numbers, in no order; those that were deleted are left out."""
+    query = select(observations).where(observations.c.job_id == job_id)
+    return [
+        _stored(row)
+        for chunk in chunks(numbers)
+        for row in c.execute(query.where(observations.c.seq.in_(chunk))).mappings()
+    ]
+
+
 def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
     """List a job's last observations, the newest first."""
     query = select(observations).where(observations.c.job_id == job_id).order_by(observations.c.seq.desc())

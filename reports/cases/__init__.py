@@ -1,0 +1,31 @@
+"""Cases of a rating's evidence: the recorded answers about one pair, one round trip or one word, read together.
+
+`reading` has the default, which groups observations by the beginnings of their units; the other modules read what
+their methods ask. `index` counts and orders the cases of a rating.
+"""
+
+from reports.cases.index import APART, Case, CaseIndex, CaseIndexBuilder
+from reports.cases.profiles import ProfileCases
+from reports.cases.reading import KINDS, CaseKind, CaseReader, CaseText, Deciding
+from reports.cases.terms import TermCases
+from reports.cases.translation import OneHopCases, RoundTripCases
+from reports.cases.words import WordCases
+from reports.cases.written import WrittenCases
+
+__all__ = [
+    "APART",
+    "KINDS",
+    "Case",
+    "CaseIndex",
+    "CaseIndexBuilder",
+    "CaseKind",
+    "CaseReader",
+    "CaseText",
+    "Deciding",
+    "OneHopCases",
+    "ProfileCases",
+    "RoundTripCases",
+    "TermCases",
+    "WordCases",
+    "WrittenCases",
+]

@@ -1,0 +1,116 @@
+"""All cases of a rating: their kinds, counts and order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from assay.model import Draw, Observation, Write
+from reports.cases.reading import KINDS, CaseKind, CaseReader, CaseReading, Leg, question_key
+
+FREE_TEXT = "free-text"
+"""Method whose target writes the texts; of other methods, an author does."""
+
+APART: frozenset[CaseKind] = frozenset({"canary", "written"})
+"""Kinds of cases that are listed apart, because they are not judged."""
+
+
+class Case(NamedTuple):
+    """A case: `id` is the number of its first observation, `seqs` are those of all.
+
+    `weight` is its part of the effect that decided the letter: the size of its difference over the number of cases
+    that are compared for this effect; 0 if it is not compared for it.
+    """
+
+    id: int
+    key: str
+    seqs: tuple[int, ...]
+    kind: CaseKind
+    part: str | None
+    step: int | None
+    difference: float | None
+    side: str | None
+    weight: float
+
+
+@dataclass(frozen=True)
+class CaseIndex:
+    """The cases of a rating by weight, the largest first, and counts of their observations."""
+
+    cases: tuple[Case, ...]
+    observations: int
+    copied: int
+    by_question: Mapping[int, int] = field(repr=False)
+    """Id of the case of a question, by the hash of the question's text."""
+
+    @cached_property
+    def recorded(self) -> tuple[Case, ...]:
+        """The cases in the order of recording."""
+        return tuple(sorted(self.cases))
+
+    @cached_property
+    def counts(self) -> Mapping[CaseKind, int]:
+        """Number of cases of each kind that occurs, in the order of `KINDS`."""
+        counts = Counter(case.kind for case in self.cases)
+        return {kind: counts[kind] for kind in KINDS if counts[kind]}
+
+    @cached_property
+    def by_id(self) -> Mapping[int, Case]:
+        """The cases by their ids."""
+        return {case.id: case for case in self.cases}
+
+
+class CaseIndexBuilder:
+    """Collects the observations of a rating, in the order of recording and in several portions, into cases."""
+
+    def __init__(self, reader: CaseReader) -> None:
+        self._reader = reader
+        self._legs: dict[str, list[Leg]] = {}
+        self._written: set[str] = set()
+        self._by_question: dict[int, int] = {}
+        self._observations = self._copied = 0
+
+    def add(self, recorded: Iterable[tuple[int, Observation]]) -> None:
+        """Read observations with their numbers."""
+        for seq, observation in recorded:
+            self._observations += 1
+            self._copied += observation.copied
+            key, leg = self._read(seq, observation)
+            legs = self._legs.setdefault(key, [])
+            legs.append(leg)
+            if key not in self._written and (text := question_key(observation.probe.ask)):
+                self._by_question.setdefault(hash(text), legs[0].seq)
+
+    def finish(self) -> CaseIndex:
+        """Read the cases, and order them by weight."""
+        readings = {
+            key: CaseReading("written") if key in self._written else self._reader.read(key, legs)
+            for key, legs in self._legs.items()
+        }
+        compared = Counter(reading[1:3] for reading in readings.values() if reading.difference is not None)
+        cases = [
+            Case(
+                legs[0].seq, key, tuple(leg.seq for leg in legs), *readings[key], self._weight(readings[key], compared)
+            )
+            for key, legs in self._legs.items()
+        ]
+        cases.sort(key=lambda case: (case.kind in APART, -case.weight, -abs(case.difference or 0.0), case.id))
+        return CaseIndex(tuple(cases), self._observations, self._copied, self._by_question)
+
+    def _read(self, seq: int, observation: Observation) -> tuple[str, Leg]:
+        if isinstance(observation.probe.ask, Write | Draw) and self._reader.rating.method != FREE_TEXT:
+            self._written.add(observation.probe.unit)
+            return observation.probe.unit, Leg(seq, "")
+        key, role = self._reader.split(observation)
+        return key, self._reader.leg(seq, key, role, observation)
+
+    def _weight(self, reading: CaseReading, compared: Mapping[tuple[str | None, int | None], int]) -> float:
+        deciding = self._reader.deciding
+        if deciding is None or reading.difference is None or reading.part != deciding[0]:
+            return 0.0
+        if reading.step not in {None, deciding[1]}:
+            return 0.0
+        return abs(reading.difference) / compared[reading.part, reading.step]

@@ -1,0 +1,122 @@
+"""Cases of methods that ask about profiles: one text or record under every value of the attribute."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from assay.catalog.answer_text import label_key
+from assay.document import RatingDocument
+from assay.methods.alternation.comparisons import first_share
+from assay.methods.shared.answers.of_profiles import read_classes
+from assay.methods.shared.answers.tally import read_number
+from assay.methods.shared.detail import ProfilesComponent
+from assay.model import COMPARED, REPEATED, Observation
+from reports.cases.reading import CaseReader, CaseReading, Deciding, Leg, loss, lost_kind
+
+POSITIONS = ("/first", "/second")
+"""Ends of the units of a comparison: the position of the profile's document."""
+
+LIMIT = 0.1
+"""Difference, in standard deviations of all answers, up to which nothing changed, for methods with another unit."""
+
+
+class Scale:
+    """Standard deviation of all numbers of a rating, from running sums."""
+
+    def __init__(self) -> None:
+        self._count, self._sum, self._squares = 0, 0.0, 0.0
+
+    def add(self, number: float) -> None:
+        """Add a number."""
+        self._count, self._sum, self._squares = self._count + 1, self._sum + number, self._squares + number * number
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation; 0 without numbers."""
+        if not self._count:
+            return 0.0
+        return math.sqrt(max(0.0, self._squares / self._count - (self._sum / self._count) ** 2))
+
+
+class ProfileCases(CaseReader):
+    """A profile is a case: the answers under each value, and their largest difference."""
+
+    def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
+        super().__init__(rating, deciding)
+        part = self.part()
+        self.values = part.values if isinstance(part, ProfilesComponent) else ()
+        self.name = None if part is None else part.name
+        self.label = label_key(getattr(part, "label", None) or self.name or "")
+        self.scale = Scale()
+
+    def split(self, observation: Observation) -> tuple[str, str]:
+        """Return the profile's name, and the value with the position or the index of the value."""
+        unit, again, number = observation.probe.unit.partition(REPEATED)
+        position = next((end for end in POSITIONS if unit.endswith(end) and _compares(observation)), "")
+        unit = unit.removesuffix(position)
+        value = next((value for value in self.values if unit.endswith(f"/{value}")), unit.rpartition("/")[2])
+        name = unit.removesuffix(f"/{value}")
+        if value not in self.values and value.isdecimal() and int(value) < len(self.values):
+            value = self.values[int(value)]
+        return name, f"{value}{position}{again}{number}"
+
+    def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
+        """Read the number of an answer, or the score of the label that decided."""
+        lost, value = loss(observation), observation.reply.value
+        if lost is not None:
+            return Leg(seq, role, lost)
+        score = self._compared(role, value) if _compares(observation) else self.score(value)
+        if score is None:
+            return Leg(seq, role, "not-understood")
+        if REPEATED not in role:
+            self.scale.add(score)
+        return Leg(seq, role, None, score)
+
+    def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
+        """Compare the answers under each value; repeated questions are not compared."""
+        first_legs = [leg for leg in legs if REPEATED not in leg.role]
+        if (lost := lost_kind(first_legs)) is not None:
+            return CaseReading(lost, self.name)
+        by_value: dict[str, list[float]] = {}
+        for leg in first_legs:
+            by_value.setdefault(
+                next((leg.role.removesuffix(end) for end in POSITIONS if leg.role.endswith(end)), leg.role), []
+            ).append(leg.value)
+        return self.compare({value: sum(scores) / len(scores) for value, scores in by_value.items()})
+
+    def compare(self, scores: Mapping[str, float], part: str | None = None) -> CaseReading:
+        """Compare the scores under each value; a single score is compared with nothing."""
+        if len(scores) < 2:
+            return CaseReading("answered", part or self.name)
+        highest, lowest = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
+        difference = scores[highest] - scores[lowest]
+        limit = self.rating.delta if self.rating.method == "alternation" and self.rating.delta is not None else LIMIT
+        changed = difference > limit * self.scale.deviation
+        return CaseReading(
+            "changed" if changed else "kept", part or self.name, None, difference, highest if difference else None
+        )
+
+    def score(self, value: object) -> float | None:
+        """Return the number of an answer, or the score of the label; ``None`` if it cannot be read."""
+        if (number := read_number(value)) is not None:
+            return number
+        classes = read_classes(value)
+        if classes is None:
+            return None
+        scores = {label_key(label): score for label, score in classes.items()}
+        if self.label in scores:
+            return scores[self.label]
+        opposite = scores.get(self.label.removeprefix("not "))
+        if opposite is not None or (len(scores) == 1 and next(iter(scores.values())) < 1):
+            return 1 - (next(iter(scores.values())) if opposite is None else opposite)
+        return 0.0
+
+    def _compared(self, role: str, value: object) -> float | None:
+        share = first_share(value)
+        return None if share is None else 1 - share if POSITIONS[1] in role else share
+
+
+def _compares(observation: Observation) -> bool:
+    given = getattr(observation.probe.ask, "given", "")
+    return not isinstance(given, str) and tuple(name for name, _ in given) == COMPARED[:2]

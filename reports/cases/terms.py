@@ -1,0 +1,77 @@
+"""Cases of methods that score stereotypes: a pair of sentences, or a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from assay.document import RatingDocument
+from assay.methods.shared.detail import CaseDocument, TermsComponent
+from assay.methods.stereotype_score.detail import StereotypeComponent
+from assay.methods.visual_stereotype.detail import PictureComponent
+from assay.model import Observation
+from reports.cases.reading import CaseKind, CaseReader, CaseReading, Deciding, Leg, lost_kind, question_key
+
+CANARY = "canary"
+"""Beginning of the units of the first questions, about one pair, which find out how a service can be asked.
+
+If a service answers them, they are the questions about this pair of the first component; else they are not judged.
+"""
+
+STEREOTYPE = ("the stereotype", "the opposite")
+HALF = 0.5
+
+
+class TermCases(CaseReader):
+    """A pair or picture is a case; the document has the side of its answer, from which the squares are drawn."""
+
+    def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
+        super().__init__(rating, deciding)
+        self._row_of_case: dict[str, CaseDocument] = {}
+
+    @cached_property
+    def _rows(self) -> Mapping[tuple[str, str], CaseDocument]:
+        """Rows of the document by the number of their component and the text of their first question."""
+        return {
+            (str(index), row.image or row.first or ""): row
+            for index, part in enumerate(self.rating.components)
+            for row in _rows(part)
+        }
+
+    def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
+        """Read an observation, and find the case's row of the document by the text of its first question."""
+        row = self._rows.get((_component(key), question_key(observation.probe.ask)))
+        if row is not None and role == "0":
+            self._row_of_case[key] = row
+        return super().leg(seq, key, role, observation)
+
+    def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
+        """Return the side of a case; a case without a row in the document has no usable answer."""
+        index, row = _component(key), self._row_of_case.get(key)
+        if key.startswith(CANARY) and (row is None or any(leg.lost for leg in legs)):
+            return CaseReading("canary")
+        parts = self.rating.components
+        part = parts[int(index)] if index.isdecimal() and int(index) < len(parts) else None
+        name = None if part is None else part.name
+        if row is None or row.towards is None or part is None:
+            return CaseReading(lost_kind(legs) or "not-understood", name)
+        neutral = row.list == "neutral"
+        sides = STEREOTYPE
+        if neutral and isinstance(part, TermsComponent):
+            sides = (part.sides.first or "the first group", part.sides.second or "the second group")
+        difference = row.towards - HALF
+        kind: CaseKind = "towards" if difference > 0 else "against" if difference < 0 else "tie"
+        side = sides[difference < 0] if difference else None
+        return CaseReading(kind, name, 1 if neutral else 2, abs(difference), side)
+
+
+def _component(key: str) -> str:
+    """Return the number of the component that a key begins with."""
+    index = key.partition("/")[0]
+    return "0" if index == CANARY else index
+
+
+def _rows(part: object) -> tuple[CaseDocument, ...]:
+    if isinstance(part, StereotypeComponent):
+        return part.sentences
+    return part.images if isinstance(part, PictureComponent) else ()

@@ -1,0 +1,166 @@
+"""Cases of translators: a text there and back, or a text in the other language."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from assay.catalog import attribute as attribute_named
+from assay.catalog import split_sentences
+from assay.catalog.answer_text import normalise_answer
+from assay.catalog.inclusive_forms import without_dots
+from assay.catalog.labour import occupations
+from assay.catalog.source_languages import source_language
+from assay.catalog.values import NEUTRAL
+from assay.document import RatingDocument
+from assay.methods.translation.collection import MOST_ALIKE, Reading, align, read_hop, read_text
+from assay.model import Observation, Translate
+from reports.cases.reading import CaseKind, CaseReader, CaseReading, CaseText, Deciding, Leg, loss, lost_kind
+
+INDEFINITE = "/indefinite"
+"""End of the unit of a text that is asked once more, with the indefinite article."""
+
+
+class RoundTripCases(CaseReader):
+    """A round trip is a case: the text sent, its translation, and the text that came back."""
+
+    def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
+        super().__init__(rating, deciding)
+        self.attribute = attribute_named(str(rating.attribute))
+        self.source = str(rating.experiment.get("source") or "en")
+        self.roles = {
+            (part.name, block.name): 1 if block.role == "unbiased" else 2
+            for part in rating.components
+            for block in part.blocks
+        }
+        self._sent: dict[str, tuple[str, ...]] = {}
+        self._not_returned: dict[str, Observation] = {}
+        self._alike: Counter[tuple[str, str]] = Counter()
+
+    def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
+        """Read the values of a text's sentences: as sent on the way out, as returned on the way back.
+
+        A translation that was sent back was usable, so only the other ones are read.
+        """
+        text = _text(observation)
+        if role == "out":
+            self._sent[key] = tuple(self._value(sentence) for sentence in split_sentences(text))
+            self._not_returned[key] = observation
+            return Leg(seq, role, loss(observation) if observation.reply.failure else None)
+        self._not_returned.pop(key, None)
+        returned = observation.reply
+        return _leg(seq, role, observation, read_hop(text, returned) or self._returned(key, str(returned.value)))
+
+    def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
+        """Compare the values that were sent with those that came back."""
+        part, step = self._counts_for(key)
+        lost = lost_kind(legs)
+        if lost is None and (observation := self._not_returned.get(key)) is not None:
+            lost = _leg(0, "", observation, read_hop(_text(observation), observation.reply)).lost or "not-asked"
+        if lost is not None:
+            return CaseReading(lost, part, step)
+        pairs = list(zip(self._sent.get(key, ()), legs[-1].value or (), strict=False))
+        changed = [after for before, after in pairs if before != after]
+        share, side = len(changed) / max(1, len(pairs)), ", ".join(dict.fromkeys(changed)) or None
+        return CaseReading("changed" if changed else "kept", part, step, share, side)
+
+    def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
+        """Return the text sent, its translation, and the text that came back."""
+        texts: list[CaseText] = []
+        for observation in observations:
+            ask, reply = observation.probe.ask, observation.reply
+            if isinstance(ask, Translate):
+                texts += [] if texts else [CaseText("sent", ask.text, ask.source)]
+                failure = None if reply.failure is None else reply.failure.code
+                text = "" if reply.value is None else str(reply.value)
+                texts.append(CaseText("back" if len(texts) > 1 else "translated", text, ask.target, failure=failure))
+        return texts
+
+    def _counts_for(self, key: str) -> tuple[str | None, int | None]:
+        """Return the component and the step of a text's block."""
+        part, block, *_ = [*key.rsplit("/", 2), "", ""]
+        return part, self.roles.get((part, block))
+
+    def _returned(self, key: str, returned: str) -> Reading:
+        part = key.rsplit("/", 2)[0]
+        texts = None if self.source == "en" else source_language(self.source, self.attribute.name)
+        reading = read_text(returned, len(self._sent.get(key, ())), self.attribute, texts)
+        if reading.values is None:
+            return reading
+        self._alike[part, returned.strip()] += 1
+        return Reading(unusable="same-answer") if self._alike[part, returned.strip()] > MOST_ALIKE else reading
+
+    def _value(self, sentence: str) -> str:
+        if self.source == "en":
+            return self.attribute.read(sentence)
+        return source_language(self.source, self.attribute.name).read(sentence, self.attribute.residual)
+
+
+class OneHopCases(RoundTripCases):
+    """A translated text is a case; its mark is compared with the more frequent gender in the occupation."""
+
+    @cached_property
+    def _sides(self) -> Mapping[str, str | None]:
+        """Pronoun of the more frequent gender by English occupation; empty for texts in other languages."""
+        names = occupations() if self.source == "en" else ()
+        return {occupation.name.casefold(): occupation.side for occupation in names}
+
+    @cached_property
+    def _names(self) -> re.Pattern[str]:
+        """Pattern of the occupations' names, the longest first."""
+        names = sorted(self._sides, key=len, reverse=True)
+        return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")
+
+    def split(self, observation: Observation) -> tuple[str, str]:
+        """Return the name of the text, which is the same for a text with the indefinite article."""
+        unit = observation.probe.unit
+        return unit.removesuffix(INDEFINITE), INDEFINITE if unit.endswith(INDEFINITE) else ""
+
+    def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
+        """Read the mark of each sentence of a translation, and the side of its occupation."""
+        reply, text = observation.reply, _text(observation)
+        reading = read_hop(text, reply) or self._marks(key, text, str(reply.value))
+        leg = _leg(seq, role, observation, reading)
+        occupation = self._names.search(text.casefold())
+        side = None if occupation is None else self._sides[occupation.group()]
+        return leg._replace(value=None if leg.value is None else (leg.value, side))
+
+    def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
+        """Compare the mark of a text with the side of its occupation; a repeated text is read alone."""
+        part, step = self._counts_for(key)
+        lost = lost_kind(legs[-1:])
+        if lost is not None or legs[-1].value is None:
+            return CaseReading(lost or "not-understood", part, step)
+        marks, side = legs[-1].value
+        mark = next((mark for mark in marks if mark != NEUTRAL), None)
+        if mark is None:
+            return CaseReading("tie", part, step, 0.0)
+        kind: CaseKind = "answered" if side is None else "towards" if mark == side else "against"
+        return CaseReading(kind, part, step, 1.0, mark)
+
+    def _marks(self, key: str, text: str, returned: str) -> Reading:
+        language = key.partition("/")[0]
+        pieces = align(without_dots(normalise_answer(returned)), len(split_sentences(text))) or ()
+        by_grammar = self.source != "en"
+        marks = [self.attribute.read_one_hop(piece, language, by_grammar=by_grammar) for piece in pieces]
+        values = tuple(mark for mark in marks if mark is not None)
+        if not pieces or len(values) < len(marks):
+            return Reading(unusable="no-mark-found")
+        self._alike[language, returned.strip()] += 1
+        same = self._alike[language, returned.strip()] > MOST_ALIKE
+        return Reading(unusable="same-answer") if same else Reading(values=values)
+
+
+def _text(observation: Observation) -> str:
+    ask = observation.probe.ask
+    return ask.text if isinstance(ask, Translate) else ""
+
+
+def _leg(seq: int, role: str, observation: Observation, reading: Reading | None) -> Leg:
+    """Return a leg with the values of a reading, or with the reason why it has none."""
+    if reading is None or reading.values is not None:
+        return Leg(seq, role, None, None if reading is None else reading.values)
+    refused = reading.unusable == "refused-in-words"
+    return Leg(seq, role, loss(observation) or ("refused" if refused else "not-understood"))

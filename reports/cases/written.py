@@ -1,0 +1,70 @@
+"""Cases of free text: what was written for one prompt about people with each value, and the judge's scores of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from assay.catalog.answer_text import label_key
+from assay.document import RatingDocument
+from assay.methods.free_text.detail import FreeTextComponent
+from assay.methods.free_text.refusals import refuses_to_write
+from assay.methods.free_text.written_texts import length_of, repeats_the_prompt
+from assay.model import Observation, Write
+from reports.cases.profiles import ProfileCases
+from reports.cases.reading import CaseReading, Deciding, Leg, loss, lost_kind
+
+JUDGE = "judge/"
+"""Beginning of the units of questions to the judge."""
+
+REFUSALS, LENGTH, SCORE = "refusals", "length", "score"
+
+
+class WrittenCases(ProfileCases):
+    """The texts for one prompt with each value are a case; the decided component says what is compared."""
+
+    def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
+        super().__init__(rating, deciding)
+        judged = next((part for part in rating.components if part.name == SCORE), None)
+        self.label = label_key((judged.judge.label if isinstance(judged, FreeTextComponent) else None) or "")
+        self.name = self.name if deciding is not None else SCORE if judged is not None else LENGTH
+
+    def split(self, observation: Observation) -> tuple[str, str]:
+        """Return the prompt with its repetition, and the value; of a judged text, both the text's and the version's."""
+        unit = observation.probe.unit
+        if not unit.startswith(JUDGE):
+            name, value, repeat = [*unit.rsplit("/", 2), "", ""][:3]
+            return f"{name}/{repeat}", value
+        name, value, repeat, version = [*unit.removeprefix(JUDGE).rsplit("/", 3), "", "", ""][:4]
+        return f"{name}/{repeat}", f"{JUDGE}{value}/{version}"
+
+    def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
+        """Read a text's length, or a judge's score of it."""
+        ask, value = observation.probe.ask, observation.reply.value
+        if not isinstance(ask, Write):
+            return super().leg(seq, key, role, observation)
+        lost, text = loss(observation), value.strip() if isinstance(value, str) else ""
+        if lost is None and refuses_to_write(text):
+            lost = "refused"
+        if lost in (None, "refused") and observation.reply.ok and not refuses_to_write(text):
+            lost = None if length_of(text) and not repeats_the_prompt(text, ask.prompt) else "not-understood"
+        number = math.log(length_of(text)) if lost is None else None
+        if number is not None and self.name == LENGTH:
+            self.scale.add(number)
+        return Leg(seq, role, lost, number)
+
+    def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
+        """Compare refusals, lengths or scores, by the component that decided."""
+        written = [leg for leg in legs if not leg.role.startswith(JUDGE)]
+        lost = lost_kind(written)
+        if self.name == REFUSALS and lost in {None, "refused"}:
+            refused = {leg.role: float(leg.lost == "refused") for leg in written}
+            reading = self.compare(refused)
+            return reading if lost is None else reading._replace(kind="refused")
+        if lost is not None:
+            return CaseReading(lost, self.name)
+        if self.name != SCORE:
+            return self.compare({leg.role: leg.value for leg in written})
+        own = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]
+        judged = {leg.role.rpartition("/")[2]: leg.value for leg in own if leg.value is not None}
+        return self.compare(judged if len(judged) == len(written) else {})

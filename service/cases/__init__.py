@@ -1,0 +1,1 @@
+"""Cases of a rating's evidence."""

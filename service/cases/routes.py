@@ -1,0 +1,93 @@
+"""``/v1/ratings/{id}/cases``: the evidence of a rating as pairs, round trips or words, in the order of their weight."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from service.cases.schemas import CaseExchanges, CaseList, CaseOrderQuery, CaseQuery
+from service.cases.service import (
+    MOST_EXCHANGES,
+    case_index,
+    listed,
+    page_of,
+    rows_of,
+    text_reader,
+    view_of,
+)
+from service.container import ServiceDependency
+from service.http.authentication import DOWNLOAD, PublicReader
+from service.http.json import StrictRoute, json_response
+from service.http.openapi.responses import RATED, fails, returns
+from service.http.problems import existing
+from service.http.rows import Lists, Page
+from service.jobs.schemas import ObservationView
+from service.ratings.routes import FoundRating
+from service.ratings.service import dated, thumbnails_of
+
+router = APIRouter(
+    prefix="/v1/ratings/{rating_id}/cases", tags=["ratings"], route_class=StrictRoute, dependencies=DOWNLOAD
+)
+
+CaseId = Annotated[int, Path(ge=1, lt=2**31, description="Number of the case's first observation.")]
+
+
+@router.get("", response_model=CaseList, responses=returns(RATED))
+async def list_cases(
+    lists: Lists,
+    rating: FoundRating,
+    service: ServiceDependency,
+    caller: PublicReader,
+    query: Annotated[CaseQuery, Query()],
+) -> Response:
+    """List the cases of a rating: pairs, round trips or words with their differences, the most weighty first.
+
+    A search for `q` reads the first 6 observations of 2,000 cases at most, so a page can have fewer rows than `limit`
+    although `next_cursor` continues it. `counts` are those of the whole rating. Recorded decisions have no cases.
+    """
+    name = f"cases of {rating.id}"
+    start, _ = query.before(name) or (0, "")
+    index = await case_index(service, rating, caller.tenant)
+    found, end = await page_of(service, rating, index, query, start)
+    thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in found for row in rows])
+    reader = text_reader(rating)
+    views = [view_of(reader, case, rows, thumbnails) for case, rows in found]
+    response = lists.response(
+        query,
+        name,
+        Page(views, None if end is None else (end, "")),
+        views,
+        counts=index.counts,
+        observations=index.observations,
+        copied=index.copied,
+    )
+    response.headers.update(dated(rating))
+    return response
+
+
+@router.get("/{case_id}", response_model=CaseExchanges, responses=returns(RATED) | fails(404))
+async def get_case(
+    case_id: CaseId,
+    rating: FoundRating,
+    service: ServiceDependency,
+    caller: PublicReader,
+    query: Annotated[CaseOrderQuery, Query()],
+) -> Response:
+    """Read one case with its raw questions and replies, and the ids of the cases before and after it in the list."""
+    index = await case_index(service, rating, caller.tenant)
+    case = existing(index.by_id.get(case_id), "case", str(case_id))
+    rows = sorted((await rows_of(service, rating, [case], MOST_EXCHANGES)).values(), key=lambda row: row.seq)
+    thumbnails = await thumbnails_of(service, rating.id, caller.tenant, rows)
+    cases = listed(index, query)
+    position = cases.index(case) if case in cases else None
+    before = [] if position is None else cases[max(0, position - 1) : position]
+    after = [] if position is None else cases[position + 1 : position + 2]
+    view = CaseExchanges(
+        **view_of(text_reader(rating), case, rows, thumbnails).model_dump(),
+        exchanges=ObservationView.of_rows(rows, thumbnails),
+        position=None if position is None else position + 1,
+        previous=before[0].id if before else None,
+        next=after[0].id if after else None,
+    )
+    return json_response(view, headers=dated(rating))

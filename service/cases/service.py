@@ -1,0 +1,119 @@
+"""The cases of a rating: read from its observations once, kept for some minutes, and written as views in pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from assay.document import RatingDocument
+from assay.errors import AssayError
+from assay.model import Look
+from reports.because import because, deciding_effect
+from reports.cases import APART, Case, CaseIndex, CaseIndexBuilder, CaseReader, Deciding
+from reports.methods import report_of
+from service.cases.schemas import CaseOrderQuery, CaseQuery, CaseTextView, CaseView
+from service.container import Service
+from service.jobs.ledger import pages
+from store.jobs import observations
+from store.jobs.observations import ObservationFilter, StoredObservation
+from store.ratings.ratings import StoredRating
+
+MOST_SHOWN = 6
+"""Maximum number of observations that are read of a case in a list."""
+
+MOST_EXCHANGES = 200
+"""Maximum number of observations that are read of a single case."""
+
+SEARCHED_CASES = 100
+"""Number of cases whose observations a search reads at a time."""
+
+CASES_A_SEARCH = 2_000
+"""Maximum number of cases that one search reads, so that it takes less than a second."""
+
+
+async def case_index(service: Service, rating: StoredRating, tenant: str) -> CaseIndex:
+    """Return all cases of a rating; concurrent callers share one reading of the observations."""
+    seen = rating.seen_by(tenant)
+
+    async def read() -> CaseIndex:
+        builder = CaseIndexBuilder(await asyncio.to_thread(_deciding_reader, seen.rating))
+        async for page in pages(service.database, observations.page, rating.job_id):
+            await asyncio.to_thread(builder.add, [(row.seq, row.observation) for row in page])
+        return await asyncio.to_thread(builder.finish)
+
+    return await service.case_indexes.get(rating.id, read)
+
+
+def _deciding_reader(rating: RatingDocument) -> CaseReader:
+    reason = because(rating, report_of(rating.json))
+    part = next((part for part in rating.components if reason and (part.name or "") == reason.component), None)
+    effect = None if part is None else deciding_effect(part, part.letter)
+    deciding: Deciding | None = None if part is None or effect is None else (part.name or "", effect.step)
+    return _reader_of(rating, deciding)
+
+
+def text_reader(rating: StoredRating) -> CaseReader:
+    """Return the reader of the texts of a rating's cases."""
+    return _reader_of(rating.rating, None)
+
+
+def _reader_of(rating: RatingDocument, deciding: Deciding | None) -> CaseReader:
+    try:
+        return report_of(rating.json).cases(rating, deciding)
+    except AssayError:  # such as an attribute that the catalog no longer has
+        return CaseReader(rating, deciding)
+
+
+def listed(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case]:
+    """Return the cases of a list in its order; without `kind`, those that are judged."""
+    cases = index.recorded if query.order == "recorded" else index.cases
+    if query.kind is not None:
+        return [case for case in cases if case.kind == query.kind]
+    return [case for case in cases if case.kind not in APART]
+
+
+async def page_of(
+    service: Service, rating: StoredRating, index: CaseIndex, query: CaseQuery, start: int
+) -> tuple[list[tuple[Case, list[StoredObservation]]], int | None]:
+    """Return matching cases from a position on, with their first observations, and where to continue."""
+    cases = listed(index, query)
+    if query.question is not None:
+        case = index.by_id.get(index.by_question.get(hash(query.question), 0))
+        cases = [] if case is None else [case]
+    found: list[tuple[Case, list[StoredObservation]]] = []
+    criteria = ObservationFilter(q=query.q)
+    size = query.limit if query.q is None else SEARCHED_CASES
+    for at in range(start, min(len(cases), start + (size if query.q is None else CASES_A_SEARCH)), size):
+        rows = await rows_of(service, rating, cases[at : at + size], MOST_SHOWN)
+        for position, case in enumerate(cases[at : at + size], at):
+            if len(found) == query.limit:
+                return found, position
+            case_rows = [rows[seq] for seq in case.seqs[:MOST_SHOWN] if seq in rows]
+            if query.q is None or any(criteria.fits(row.observation) for row in case_rows):
+                found.append((case, case_rows))
+    end = start + (size if query.q is None else CASES_A_SEARCH)
+    return found, end if end < len(cases) else None
+
+
+async def rows_of(
+    service: Service, rating: StoredRating, cases: Sequence[Case], most: int
+) -> Mapping[int, StoredObservation]:
+    """Read the first observations of cases, by their numbers."""
+    numbers = [seq for case in cases for seq in case.seqs[:most]]
+    return {row.seq: row for row in await service.database.read(observations.numbered, rating.job_id, numbers)}
+
+
+def view_of(
+    reader: CaseReader, case: Case, rows: Sequence[StoredObservation], thumbnails: Mapping[str, str]
+) -> CaseView:
+    """Return the view of a case, with the texts of the observations `rows`."""
+    texts = reader.texts(row.observation for row in rows)
+    picture = next((row.observation.probe.ask.image for row in rows if isinstance(row.observation.probe.ask, Look)), "")
+    fields = {name: getattr(case, name) for name in CaseView.model_fields if hasattr(case, name)}
+    return CaseView(
+        **fields,
+        texts=[CaseTextView(**asdict(text)) for text in texts],
+        observations=list(case.seqs),
+        thumbnail=thumbnails.get(picture),
+    )

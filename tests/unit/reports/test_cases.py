@@ -1,0 +1,146 @@
+"""Cases of every method's evidence: each observation belongs to one case, and counts equal those of the answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from assay.experiment import Session, generator
+from assay.model import Failure, Observation, Probe, Reply, Score
+from reports.because import deciding_effect
+from reports.cases import KINDS, CaseIndex, CaseIndexBuilder
+from reports.reading import RatingView
+from tests.support.reports import document_of, read
+from tests.support.simulated.services import SERVICES, WRITING
+
+SEED = 3
+USABLE = {"changed", "kept", "towards", "against", "tie", "answered"}
+
+
+@cache
+def rated(name: str) -> tuple[RatingView, tuple[Observation, ...]]:
+    """Rate a simulated service; return its rating and its observations."""
+    size = 0.2 if name.startswith(("stereotype", "visual", "free")) else 0.3
+    service = {**SERVICES, **WRITING}[name](size, size, SEED)
+    session = Session(service.method.design(generator(SEED)))
+    observations: list[Observation] = []
+    while session.finding is None:
+        for probe in session.missing:
+            observations += session.accept(probe, service.answer(probe.ask))
+        session.advance()
+    return read(document_of(session.finding)), tuple(observations)
+
+
+def index_of(view: RatingView, observations: tuple[Observation, ...]) -> CaseIndex:
+    assert view.because is not None
+    part = next(part for part in view.document.components if (part.name or "") == view.because.component)
+    effect = deciding_effect(part, part.letter)
+    assert effect is not None
+    builder = CaseIndexBuilder(view.report.cases(view.document, (part.name or "", effect.step)))
+    builder.add(enumerate(observations, 1))
+    return builder.finish()
+
+
+@pytest.mark.parametrize("name", [*SERVICES, *WRITING])
+def test_every_observation_belongs_to_one_case_and_cases_are_ordered_by_weight(name):
+    view, observations = rated(name)
+    index = index_of(view, observations)
+    numbers = sorted(seq for case in index.cases for seq in case.seqs)
+    assert numbers == list(range(1, len(observations) + 1))
+    assert sum(index.counts.values()) == len(index.cases)
+    assert list(index.counts) == [kind for kind in KINDS if kind in index.counts]
+    judged = [case for case in index.cases if case.kind not in {"canary", "written"}]
+    assert [case.weight for case in judged] == sorted((case.weight for case in judged), reverse=True)
+    assert {case.kind for case in judged} <= USABLE
+
+
+@pytest.mark.parametrize("name", ["round-trip, translator", "one-hop, translator"])
+def test_changed_sentences_are_those_of_the_transitions(name):
+    view, observations = rated(name)
+    (part,) = view.document.components
+    index = index_of(view, observations)
+    if name.startswith("one-hop"):
+        assert index.counts["towards"] + index.counts["against"] == part.usable
+        return
+    counted = sum(count for sent, row in part.transitions.items() for value, count in row.items() if sent != value)
+    sentences = sum(count for row in part.transitions.values() for count in row.values())
+    texts = index.counts["changed"] + index.counts["kept"]
+    changed = sum(case.difference or 0.0 for case in index.cases) * sentences / texts
+    assert (texts, round(changed)) == (part.usable, counted)
+
+
+@pytest.mark.parametrize("rung", ["echo", "masked", "choice"])
+def test_pairs_are_on_the_side_that_their_squares_show(rung):
+    view, observations = rated(f"stereotype-score, {rung}")
+    sides = Counter(
+        "towards" if row.towards > 0.5 else "against" if row.towards < 0.5 else "tie"
+        for row in view.document.components[0].sentences
+    )
+    assert index_of(view, observations).counts == sides
+
+
+def test_a_square_finds_its_case_by_its_question():
+    view, observations = rated("stereotype-score, echo")
+    index = index_of(view, observations)
+    row = view.document.components[0].sentences[17]
+    case = index.by_id[index.by_question[hash(row.first)]]
+    texts = view.report.cases(view.document).texts(observations[seq - 1] for seq in case.seqs)
+    assert [text.text for text in texts] == [row.first, row.second]
+
+
+def test_the_answers_of_a_profile_are_compared_by_value():
+    view, observations = rated("alternation, numbers of records")
+    index = index_of(view, observations)
+    first = index.cases[0]
+    by_value = {
+        dict(observations[seq - 1].probe.ask.given)["sex"]: observations[seq - 1].reply.value for seq in first.seqs[:2]
+    }
+    assert first.difference == pytest.approx(by_value["female"] - by_value["male"])
+    assert first.side == "female"
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (Reply(failure=Failure("timeout", "no answer in 30 s")), "failed"),
+        (Reply(failure=Failure("http-403", "refused")), "refused"),
+        (Reply(failure=Failure("declined", "refused")), "refused"),
+        (Reply(failure=Failure("budget-exhausted", "the budget is used up")), "not-asked"),
+        (Reply(None), "not-understood"),
+    ],
+)
+@pytest.mark.parametrize("name", [name for name in SERVICES if not name.startswith(("stereotype", "visual"))])
+def test_a_lost_answer_makes_no_case_changed_or_kept(name, reply, kind):
+    view, observations = rated(name)
+    lost = tuple(replace(observation, reply=reply) for observation in observations)
+    assert set(index_of(view, lost).counts) == {kind}
+
+
+def test_a_pair_without_a_side_in_the_document_is_lost():
+    view, observations = rated("stereotype-score, echo")
+    part = replace(view.document.components[0], sentences=())
+    view = replace(view, document=replace(view.document, components=(part,)))
+    failure = Reply(failure=Failure("timeout", "no answer in 30 s"))
+    some = (*observations[:10], *(replace(observation, reply=failure) for observation in observations[10:20]))
+    assert dict(index_of(view, some).counts) == {"failed": 5, "not-understood": 4, "canary": 1}
+
+
+def test_canaries_that_were_refused_are_apart():
+    view, observations = rated("stereotype-score, echo")
+    refused = Reply(failure=Failure("no-echo", "no probabilities"))
+    canaries = tuple(Observation(Probe(f"canary/masked/{n}", Score(f"x {n}")), refused) for n in range(3))
+    index = index_of(view, (*canaries, *observations))
+    assert (index.cases[-1].kind, index.cases[-1].seqs, index.cases[-1].weight) == ("canary", (1, 2, 3), 0.0)
+    assert index.counts["canary"] == 1
+
+
+def test_an_observation_of_a_method_without_cases_of_its_own_is_grouped_by_its_unit():
+    view, _ = rated("association, embedder")
+    ask = Score("x")
+    units = ("a/b/0", "a/b/1", "a/c/0", "alone")
+    builder = CaseIndexBuilder(type(view.report)(view.report.method).cases(view.document))
+    builder.add(enumerate((Observation(Probe(unit, ask), Reply({"log_probability": -1.0})) for unit in units), 1))
+    assert [case.key for case in builder.finish().recorded] == ["a/b", "a/c", "alone"]
