@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from assay.catalog.answer_text import refuses_in_words
-from assay.document import ComponentDocument, RatingDocument
+from assay.document import ComponentDocument, Json, RatingDocument
 from assay.experiment import BUDGET
 from assay.methods.shared.answers.tally import UNREADABLE, refuses
 from assay.model import REPEATED, Ask, Choose, Draw, Fill, Look, Observation, Translate, Write
@@ -181,7 +181,7 @@ def question_and_answer(observation: Observation, name: str) -> CaseText:
     return CaseText(name, question_text(record["ask"]), source, answer, target, code)
 
 
-def question_text(ask: Mapping[str, Any]) -> str:
+def question_text(ask: Json) -> str:
     """Return a question as one line; the word that fills a gap is in brackets."""
     if ask.get("asks") == "fill":
         return f"{ask['before']}[{ask['word']}]{ask['after']}"
@@ -193,7 +193,7 @@ def question_text(ask: Mapping[str, Any]) -> str:
     return value_text(next(iter(fields.values())) if len(fields) == 1 else fields)
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """Return any JSON value as one line of text; records and scores as names with their values."""
     if isinstance(value, float):
         return f"{value:.4g}"

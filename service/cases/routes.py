@@ -30,7 +30,7 @@ router = APIRouter(
     prefix="/v1/ratings/{rating_id}/cases", tags=["ratings"], route_class=StrictRoute, dependencies=DOWNLOAD
 )
 
-CaseId = Annotated[int, Path(ge=1, lt=2**31, description="Number of the case's first observation.")]
+CaseNumber = Annotated[int, Path(ge=1, lt=2**31, description="Number of the case's first observation.")]
 
 
 @router.get("", response_model=CaseList, responses=returns(RATED))
@@ -66,9 +66,9 @@ async def list_cases(
     return response
 
 
-@router.get("/{case_id}", response_model=CaseExchanges, responses=returns(RATED) | fails(404))
+@router.get("/{seq}", response_model=CaseExchanges, responses=returns(RATED) | fails(404))
 async def get_case(
-    case_id: CaseId,
+    seq: CaseNumber,
     rating: FoundRating,
     service: ServiceDependency,
     caller: PublicReader,
@@ -76,7 +76,7 @@ async def get_case(
 ) -> Response:
     """Read one case with its raw questions and replies, and the ids of the cases before and after it in the list."""
     index = await case_index(service, rating, caller.tenant)
-    case = existing(index.by_id.get(case_id), "case", str(case_id))
+    case = existing(index.by_id.get(seq), "case", str(seq))
     rows = sorted((await rows_of(service, rating, [case], MOST_EXCHANGES)).values(), key=lambda row: row.seq)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, rows)
     cases = listed(index, query)

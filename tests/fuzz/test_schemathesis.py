@@ -52,6 +52,7 @@ TESTED_ELSEWHERE = {
     # need observations that fit the experiment: see `test_certificate_resource.py`
     "GET /v1/ratings/{rating_id}/export.jsonl",
     "GET /v1/ratings/{rating_id}/observations/{seq}/proof",
+    "GET /v1/ratings/{rating_id}/cases/{seq}",  # needs the number of a case: see `test_case_resource.py`
     # need a notice that was sent to a `callback_url`; this test sends none: see `test_callback_deliveries.py`
     "GET /v1/jobs/{job_id}/deliveries/{delivery_id}",
     "POST /v1/jobs/{job_id}/deliveries/{delivery_id}/redeliver",
