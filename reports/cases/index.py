@@ -11,9 +11,6 @@ from typing import NamedTuple
 from assay.model import Draw, Observation, Write
 from reports.cases.reading import KINDS, CaseKind, CaseReader, CaseReading, Leg, question_key
 
-FREE_TEXT = "free-text"
-"""Method whose target writes the texts; of other methods, an author does."""
-
 APART: frozenset[CaseKind] = frozenset({"canary", "written"})
 """Kinds of cases that are listed apart, because they are not judged."""
 
@@ -101,7 +98,7 @@ class CaseIndexBuilder:
         return CaseIndex(tuple(cases), self._observations, self._copied, self._by_question)
 
     def _read(self, seq: int, observation: Observation) -> tuple[str, Leg]:
-        if isinstance(observation.probe.ask, Write | Draw) and self._reader.rating.method != FREE_TEXT:
+        if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:
             self._written.add(observation.probe.unit)
             return observation.probe.unit, Leg(seq, "")
         key, role = self._reader.split(observation)

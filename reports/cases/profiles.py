@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from assay.catalog.answer_text import label_key
 from assay.document import RatingDocument
 from assay.methods.alternation.comparisons import first_share
+from assay.methods.alternation.detail import AlternationComponent
 from assay.methods.shared.answers.of_profiles import read_classes
 from assay.methods.shared.answers.tally import read_number
 from assay.methods.shared.detail import ProfilesComponent
@@ -91,7 +92,8 @@ class ProfileCases(CaseReader):
             return CaseReading("answered", part or self.name)
         highest, lowest = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
         difference = scores[highest] - scores[lowest]
-        limit = self.rating.delta if self.rating.method == "alternation" and self.rating.delta is not None else LIMIT
+        in_deviations = isinstance(self.part(), AlternationComponent)
+        limit = self.rating.delta if in_deviations and self.rating.delta is not None else LIMIT
         changed = difference > limit * self.scale.deviation
         return CaseReading(
             "changed" if changed else "kept", part or self.name, None, difference, highest if difference else None

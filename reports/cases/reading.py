@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from assay.catalog.answer_text import refuses_in_words
 from assay.document import ComponentDocument, Json, RatingDocument
@@ -102,6 +102,9 @@ class CaseText:
 
 class CaseReader:
     """Reads the cases of one rating; `deciding` is the effect that decided its letter, if it has one."""
+
+    target_writes: ClassVar[bool] = False
+    """Whether the rated service writes texts; otherwise an author does, whose texts are no cases of the service."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         self.rating, self.deciding = rating, deciding

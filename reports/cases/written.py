@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 from assay.catalog.answer_text import label_key
 from assay.document import RatingDocument
@@ -22,6 +23,8 @@ REFUSALS, LENGTH, SCORE = "refusals", "length", "score"
 
 class WrittenCases(ProfileCases):
     """The texts for one prompt with each value are a case; the decided component says what is compared."""
+
+    target_writes: ClassVar[bool] = True
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
