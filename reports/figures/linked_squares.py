@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 from reports.figures.canvas import Figure, clip, draw, label
 from reports.markup import Markup, coordinate, text
-from reports.plain import width
 from reports.view import CaseWords, Squares, Table
 
-SIDE, STEP, ROW = 14, 16, 19
-LETTER, WIDEST, COUNT = 6.2, 176, 26
-"""Width of a character, of the widest column of names, and of the numbers at the end of a row."""
+SIDE, STEP, NAME, ROW = 15, 17, 16, 8
+"""Side and distance of squares, height of the line with the name, and room below the squares of a name.
 
-LEAST = 330
-"""Minimum width of a drawing; a page would enlarge a narrower drawing, which has few or short names."""
+A page for phones draws the squares at least 1.6 times as large, so that each can be pressed.
+"""
+
+LETTERS = 27
+"""Maximum number of characters of a name that are drawn."""
 
 ACROSS = 10
 """Maximum number of squares in a line."""
@@ -35,24 +36,22 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[CaseWor
         return None
     total = sum(len(cases) for _, cases in rows)
     maximum = total if total <= MOST else max(ACROSS, MOST // len(rows) // ACROSS * ACROSS)
-    name_width = min(WIDEST, max(width(name) for name, _ in rows) * LETTER + 8)
-    across = max(LEAST, name_width + ACROSS * STEP + COUNT)
-    end = name_width + min(ACROSS, max(len(cases) for _, cases in rows)) * STEP + COUNT
+    across = ACROSS * STEP
     shapes: list[Markup] = []
     y = 0.0
     for name, cases in rows:
-        shapes.append(label(name_width - 8, y + 11, clip(name, int((name_width - 8) / LETTER)), "e"))
-        shapes.append(label(end - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
+        shapes.append(label(0, y + 11, clip(name, LETTERS)))
+        shapes.append(label(across - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
         visible = cases if len(cases) <= maximum else [cases[at * len(cases) // maximum] for at in range(maximum)]
         shapes += [
-            _square(case.share, words, name_width + index % ACROSS * STEP, y + index // ACROSS * STEP, link(words))
+            _square(case.share, words, index % ACROSS * STEP, y + NAME + index // ACROSS * STEP, link(words))
             for index, case in enumerate(visible)
             for words in [case.write()]
         ]
-        y += (len(visible) - 1) // ACROSS * STEP + ROW
+        y += NAME + ((len(visible) - 1) // ACROSS + 1) * STEP + ROW
     if maximum < total:
-        shapes.append(label(0, y + 11, f"At most {maximum} of a name are drawn, spread evenly."))
-        y += ROW
+        shapes.append(label(0, y + 11, f"At most {maximum} of a name are drawn."))
+        y += NAME
     summary = f"{sum(case.share > 0.5 for _, cases in rows for case in cases)} of {total}: {chart.filled}"
     table_rows = tuple((name, str(sum(case.share > 0.5 for case in cases)), str(len(cases))) for name, cases in rows)
     table = Table(f"{group}: {summary}", ("Name", chart.filled.capitalize(), "Of"), table_rows)

@@ -182,7 +182,7 @@ def fill(url: str, key: str, service: str, silent: str) -> list[str]:
         f"/suites/new?service={saved}&method=round-trip&attribute=gender&languages=es",
         f"/webhooks/{hook}", f"/compose/{chain}", f"/compare?first={first}&second={second}", f"/new?rating={first}",
         f"/new?target={saved}", f"/schedules/new?rating={first}", f"/ratings/{first}/withdraw",
-        f"/ratings/{first}/reply", f"/ratings/{first}/evidence?q=a&failure=&answer=",
+        f"/ratings/{first}/reply", f"/ratings/{first}/evidence?q=a&kind=&order=&case=",
         f"/compose?rating={first}&act=up-0",
         f"/corpora/{pictures}/items/itm_0/image", f"/ratings/{first}/files/thumbnails/sha256:0",
         f"/ratings/{first}/files/observations/1/proof",

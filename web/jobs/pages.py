@@ -11,13 +11,13 @@ from functools import partial
 from starlette.responses import HTMLResponse, Response
 
 from assay.document import Json, JsonObject
+from reports.cases.reading import question_text, value_text
 from service.http.conditional import none_match
 from service.http.problems import kind_named
 from service.http.swr_cache import SwrCache
 from web.frame import Pages, Refused, Visit
 from web.frame.rendering import render
 from web.frame.visit import headers_of
-from web.ratings.observations import question_text, value_text
 
 pages = Pages()
 

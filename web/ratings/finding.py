@@ -139,7 +139,7 @@ def _walks(rating: Rating, component: Component, read: int) -> Iterator[Walk]:
         walking = picture.cases if index == min(read, len(walked) - 1) else ()
         groups = dict.fromkeys(case.group for _, cases in walking for case in cases)
         squares = [
-            (group, figures.linked_squares(picture, group, f"sq{at}", lambda c: rating.evidence(c.search)))
+            (group, figures.linked_squares(picture, group, f"sq{at}", lambda c: rating.case_of(c.search)))
             for at, group in enumerate(groups)
         ]
         drawings = tuple((group, Markup(figure.svg), figure.table) for group, figure in squares if figure)  # noqa: S704  escaped

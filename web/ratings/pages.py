@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,12 +12,13 @@ from assay.document import Json
 from assay.explain import Vocabulary
 from assay.methods import method_of
 from reports import outline
+from reports.cases import APART, KINDS
 from reports.regulators import AUDIT_FILES
 from service.http.problems import Problem
 from web.frame import Pages, Visit
+from web.ratings.evidence import address_of, row_of
 from web.ratings.finding import part_of
 from web.ratings.mentions import both_mentions
-from web.ratings.observations import row_of
 from web.ratings.rating import Rating, rating_in_path, render_page
 
 pages = Pages()
@@ -24,11 +26,11 @@ public = Pages(public=True)
 
 OWN, PUBLIC = "/ratings/{rating_id}", "/r/{rating_id}"
 
-ROWS = 100
-"""Number of observations on a page."""
+ROWS = 50
+"""Number of cases on a page."""
 
-FILTERS = ("part", "answer", "failure", "q")
-"""Filters of the evidence, by their names in the API."""
+FILTERS = ("kind", "order", "q", "question")
+"""Filters and order of the evidence, by their names in the API."""
 
 FILES = frozenset(
     {
@@ -57,15 +59,32 @@ async def finding(visit: Visit) -> Response:
 @pages.get(OWN + "/evidence")
 @public.get(PUBLIC + "/evidence")
 async def evidence(visit: Visit) -> Response:
-    """List the questions with their answers; the filters are in the address."""
+    """List the cases; the filters and the number of the opened case are in the address.
+
+    A question that is looked up opens its case.
+    """
     rating = await rating_in_path(visit)
     filters = {name: visit.query(name).strip() for name in FILTERS}
-    page = await visit.api.get(
-        f"/v1/ratings/{rating.id}/observations", **filters, cursor=visit.query("cursor"), limit=ROWS
+    cases = f"/v1/ratings/{rating.id}/cases"
+    page = await visit.api.get(cases, **filters, cursor=visit.query("cursor"), limit=ROWS)
+    number = visit.query("case") or next((str(case["id"]) for case in page["items"] if filters["question"]), "")
+    opened = None
+    if number.isascii() and number.isdecimal():
+        opened = await visit.api.get(f"{cases}/{number}", kind=filters["kind"], order=filters["order"])
+    row = partial(row_of, looked_for=filters["q"], vocabulary=Vocabulary.of(method_of(rating.document)))
+    return render_page(
+        visit,
+        rating,
+        "evidence",
+        page=page,
+        rows=list(map(row, page["items"])),
+        opened=None if opened is None else row(opened),
+        asked=filters,
+        address=partial(address_of, rating.base, filters),
+        kinds=KINDS,
+        apart=APART,
+        next=visit.older(page["next_cursor"]),
     )
-    vocabulary = Vocabulary.of(method_of(rating.document))
-    rows = [row_of(observation, filters["q"], vocabulary) for observation in page["items"]]
-    return render_page(visit, rating, "evidence", rows=rows, asked=filters, next=visit.older(page["next_cursor"]))
 
 
 @pages.get(OWN + "/history")

@@ -88,8 +88,11 @@ class Rating:
 
     def evidence(self, text: str) -> str:
         """Return the address of the evidence page, filtered by a text."""
-        spaced = text[:200].replace("%", "%25").replace(" ", "%20")  # `quote` is fast if nothing is left to escape
-        return f"{self.base}/evidence?q={quote(spaced, safe='/%')}"
+        return f"{self.base}/evidence?q={_quoted(text[:200])}"
+
+    def case_of(self, question: str) -> str:
+        """Return the address of the evidence page on which the case of a question is opened."""
+        return f"{self.base}/evidence?question={_quoted(question[:2_000])}#opened"
 
     @property
     def too_few(self) -> bool:
@@ -115,6 +118,11 @@ class Rating:
         return (
             None if verdict.letter is None or verdict.probabilities is None else verdict.probabilities[verdict.letter]
         )
+
+
+def _quoted(text: str) -> str:
+    spaced = text.replace("%", "%25").replace(" ", "%20")  # `quote` is fast if nothing is left to escape
+    return quote(spaced, safe="/%")
 
 
 async def rating_in_path(visit: Visit) -> Rating:

@@ -42,13 +42,55 @@ for (const figure of document.querySelectorAll("[data-peek]")) {
   for (const group of groups) {
     const squares = [...group.querySelectorAll("a")];
     const here = () => (squares.includes(chosen) ? chosen : squares[0]);
-    group.addEventListener("pointerover", (event) => choose(event.target.closest?.("a")));
+    group.addEventListener("pointerover", (event) => {
+      if (!shown.querySelector("article")) choose(event.target.closest?.("a"));
+    });
     group.addEventListener("focus", () => choose(here()));
     group.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") location.href = here().getAttribute("href");
+      if (event.key === "Enter") openCase(here().getAttribute("href"), shown);
       if (!WAYS[event.key]) return;
       event.preventDefault();
       choose(neighbour(squares, here(), WAYS[event.key]));
     });
   }
+}
+
+// A case is read in place: beside the squares, or above the list. Arrow keys go to the case before or after it.
+async function openCase(address, panel) {
+  const page = new DOMParser().parseFromString(await (await fetch(address)).text(), "text/html");
+  const article = page.querySelector("#opened article");
+  if (!article || !panel) return location.assign(address);
+  panel.replaceChildren(document.adoptNode(article));
+  article.focus();
+  if (panel.id) history.replaceState(null, "", address);
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.(".squares a, .cases a, #opened a, article.opened a");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const panel = link.closest("[data-peek]")?.querySelector(".peek") ?? document.querySelector("#opened");
+  event.preventDefault();
+  if (!link.closest("#opened, [data-peek]")) link.closest("li").append(panel);
+  if (link.matches("[data-copy]")) {
+    navigator.clipboard?.writeText(link.href);
+    link.append(link.dataset.done ? "" : " ✓");
+    link.dataset.done = true;
+  } else if (link.matches("[data-close]")) panel.replaceChildren();
+  else openCase(link.getAttribute("href"), panel);
+});
+
+document.addEventListener("keydown", (event) => {
+  const rel = { ArrowLeft: "prev", ArrowRight: "next", Escape: "close" }[event.key];
+  const article = event.target.closest?.("article.opened");
+  const link = article?.querySelector(rel === "close" ? "[data-close]" : `[rel=${rel}]`);
+  if (!rel || !link) return;
+  event.preventDefault();
+  link.click();
+});
+
+const [, permalink] = location.hash.match(/^#case-(\d+)$/) ?? [];
+if (permalink && !document.getElementById(`case-${permalink}`)) {
+  const address = new URL(location.href);
+  address.searchParams.set("case", permalink);
+  location.replace(address);
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from web.ratings.observations import question_text
+from reports.cases.reading import question_text
 
 
 @pytest.mark.parametrize(
@@ -12,10 +12,10 @@ from web.ratings.observations import question_text
     [
         ({"asks": "fill", "before": "The ", "word": "father", "after": " is a taper."}, "The [father] is a taper."),
         ({"asks": "score", "text": "She is a taper."}, "She is a taper."),
-        ({"asks": "regress", "given": [["sex", "male"], ["experience", 25]]}, "sex, male, experience, 25"),
+        ({"asks": "regress", "given": [["sex", "male"], ["experience", 25]]}, "sex male, experience 25"),
         (
             {"asks": "choose", "text": "Which?", "options": ["He is a taper.", "She is a taper."]},
-            "text Which?, options He is a taper., She is a taper.",
+            "He is a taper. / She is a taper.",
         ),
     ],
 )

@@ -1,0 +1,125 @@
+"""Cases of the evidence in the browser: in place of a square, by keys, by links, on a phone, without scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Reader
+from tests.browser.test_whole_site import faults_of, with_axe
+from tests.support.filled_agency import Site
+
+PHONE = {"width": 390, "height": 844}
+SMALLEST_TARGET = 24
+SIDES = "squares => squares.map((s) => s.getBoundingClientRect()).map((box) => Math.min(box.width, box.height))"
+
+
+def cases(site: Site, name: str, query: str = "") -> dict:
+    address = f"{site.url}/v1/ratings/{site.ratings[name]}/cases{query}"
+    with urllib.request.urlopen(address, timeout=30) as answer:
+        return dict(json.loads(answer.read()))
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    with browser.new_context(viewport=PHONE, has_touch=True) as context:
+        yield context.new_page()
+
+
+def test_a_row_is_a_case_with_the_changed_word_tinted_and_the_page_counts_as_the_api_does(
+    site: Site, reader: Reader
+) -> None:
+    page = reader.open(f"/r/{site.ratings['always-he']}/evidence")
+    listed = cases(site, "always-he", "?limit=50")
+    assert page.locator(".cases > li").count() == len(listed["items"])
+    chips = page.get_by_role("navigation", name="Kinds of cases").get_by_role("link").all_inner_texts()
+    assert chips == ["all", *(f"{kind.replace('-', ' ')} {count:,}" for kind, count in listed["counts"].items())]
+    first = page.locator(".cases > li").first
+    for text in listed["items"][0]["texts"]:
+        expect(first).to_contain_text(text["text"])
+    assert {word.lower() for word in first.locator(".differs").all_inner_texts()} >= {"she", "he"}
+    page.get_by_role("link", name=re.compile("^kept")).click()
+    expect(page.locator(".cases .kind").first).to_have_text("kept")
+    assert {kind.lower() for kind in page.locator(".cases .kind").all_inner_texts()} == {"kept"}
+
+
+def test_a_square_opens_its_case_in_place_and_arrow_keys_go_on(site: Site, reader: Reader) -> None:
+    page = reader.open(f"/ratings/{site.ratings['stereotyped-model']}")
+    figure = page.locator("[data-peek]").first
+    square = figure.locator(".squares a").nth(5)
+    likelier = square.locator("title").text_content().split("\n")[1].removeprefix("likelier: ")
+    square.click()
+    case = figure.locator("article.opened")
+    expect(case).to_contain_text(likelier)
+    expect(case).to_be_focused()
+    label = case.get_attribute("aria-label")
+    page.keyboard.press("ArrowRight")
+    expect(case).not_to_have_attribute("aria-label", label)
+    page.keyboard.press("ArrowLeft")
+    expect(case).to_have_attribute("aria-label", label)
+    assert "/evidence" not in page.url
+    page.keyboard.press("Escape")
+    expect(case).to_have_count(0)
+
+
+def test_a_link_to_a_case_opens_it_and_a_reload_keeps_it(site: Site, reader: Reader) -> None:
+    evidence = f"/r/{site.ratings['always-he']}/evidence"
+    first, second = cases(site, "always-he", "?limit=2")["items"]
+    page = reader.open(f"{evidence}#case-{first['id']}")
+    expect(page.locator(f"#case-{first['id']}")).to_contain_text(first["texts"][-1]["text"])
+    page.get_by_role("link", name="Next", exact=False).first.click()
+    opened = page.locator(f"article#case-{second['id']}")
+    expect(opened).to_be_visible()
+    assert page.url.endswith(f"?case={second['id']}#case-{second['id']}")
+    page.reload()
+    expect(opened).to_contain_text(f"{second['observations'][0]} · {second['key']}")
+    page.get_by_role("link", name=f"Read case {first['id']} as recorded").click()
+    expect(page.locator(f"li article#case-{first['id']}")).to_be_focused()
+
+
+def test_squares_on_a_phone_are_large_enough_and_open_a_drawer(site: Site, phone: Page) -> None:
+    phone.goto(f"{site.url}/ratings/{site.ratings['stereotyped-model']}")
+    sides = phone.locator(".squares rect").evaluate_all(SIDES)
+    assert len(sides) > 100
+    assert min(sides) >= SMALLEST_TARGET
+    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    phone.locator(".squares a").first.tap()
+    drawer = phone.locator("article.opened")
+    expect(drawer).to_be_visible()
+    box = drawer.bounding_box()
+    assert box is not None
+    assert (box["x"], round(box["width"])) == (0, PHONE["width"])
+    assert round(box["y"] + box["height"]) == PHONE["height"]
+    for link in drawer.get_by_role("link").all():
+        area = link.bounding_box()
+        assert area is not None
+        assert min(area["width"], area["height"]) >= SMALLEST_TARGET
+
+
+def test_cases_can_be_read_and_walked_without_scripts(site: Site, browser: Browser) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(f"{site.url}/ratings/{site.ratings['stereotyped-model']}")
+        address = page.locator(".squares a").first.get_attribute("href")
+        page.goto(f"{site.url}{address}")
+        expect(page.locator("#opened article")).to_be_visible()
+        expect(page.locator(".cases > li")).to_have_count(1)
+        page.goto(f"{site.url}/r/{site.ratings['always-he']}/evidence")
+        page.get_by_role("link", name="As recorded").or_(page.get_by_role("link", name="as recorded")).first.click()
+        first = page.locator("#opened article").get_attribute("id")
+        page.get_by_role("link", name="Next →").click()
+        expect(page.locator("#opened article")).not_to_have_id(first)
+
+
+@with_axe
+def test_an_opened_case_has_no_faults_of_accessibility(site: Site, browser: Browser) -> None:
+    first = cases(site, "always-he", "?limit=1")["items"][0]
+    with browser.new_context(bypass_csp=True, reduced_motion="reduce") as context:
+        page = context.new_page()
+        page.goto(f"{site.url}/r/{site.ratings['always-he']}/evidence?case={first['id']}")
+        assert faults_of(page) == []

@@ -1,0 +1,115 @@
+"""Cases as rows of the evidence page: their texts with the words that differ, and matches of a searched text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from assay.document import Json
+from assay.explain import Vocabulary
+from reports.cases.reading import question_text, value_text
+
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+
+LONGEST_COMPARED = 400
+"""Number of words and marks above which two texts are not compared word by word."""
+
+
+class Piece(NamedTuple):
+    """A piece of a text: whether it differs from the compared text, and whether it matches the searched text."""
+
+    text: str
+    differs: bool = False
+    matches: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A text of a case, or a recorded question, with its reply if it has one."""
+
+    name: str
+    pieces: Sequence[Piece]
+    lang: str | None
+    answer: Sequence[Piece] | None = None
+    answer_lang: str | None = None
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A case as a row; `picture` is the digest of its picture, if the picture can be shown."""
+
+    case: Json
+    lines: Sequence[Line]
+    picture: str | None
+    exchanges: Sequence[Line] = ()
+
+
+def row_of(case: Mapping[str, Any], looked_for: str, vocabulary: Vocabulary) -> Row:
+    """Write a case of the API as a row, with its raw questions and replies if it has them."""
+    texts = case["texts"]
+    lines = [_line(text, _counterpart(texts, index), looked_for, vocabulary) for index, text in enumerate(texts)]
+    picture = None if case["thumbnail"] is None else str(case["thumbnail"]).rpartition("/")[2]
+    exchanges = [_exchange(exchange, looked_for, vocabulary) for exchange in case.get("exchanges", ())]
+    return Row(case, lines, picture, exchanges)
+
+
+def _counterpart(texts: Sequence[Json], index: int) -> str:
+    """Return the text that a text is compared with: the first other one in its language."""
+    others = [text["text"] for at, text in enumerate(texts) if at != index and text["lang"] == texts[index]["lang"]]
+    return str(others[0]) if others else ""
+
+
+def _line(text: Json, counterpart: str, looked_for: str, vocabulary: Vocabulary) -> Line:
+    answer, failure = text["answer"], text["failure"]
+    return Line(
+        text["name"],
+        list(pieces(text["text"], looked_for, counterpart)),
+        text["lang"],
+        None if answer is None else list(pieces(answer, looked_for)),
+        text["answer_lang"],
+        None if failure is None else vocabulary.cause(failure),
+    )
+
+
+def _exchange(observation: Json, looked_for: str, vocabulary: Vocabulary) -> Line:
+    ask, value, failure = observation["ask"], observation["value"], observation["failure"]
+    translated = ask.get("asks") == "translate"
+    return Line(
+        f"{observation['seq']} · {observation['unit']}",
+        list(pieces(question_text(ask), looked_for)),
+        ask.get("source") if translated else "en",
+        None if value is None else list(pieces(value_text(value), looked_for)),
+        ask.get("target") if translated else None,
+        None if failure is None else failure.get("service_said") or vocabulary.cause(failure["code"]),
+    )
+
+
+def pieces(text: str, looked_for: str, counterpart: str = "") -> Iterator[Piece]:
+    """Split a text where it matches the searched text, or else where it differs from its counterpart."""
+    split = re.split(f"({re.escape(looked_for)})", text, flags=re.IGNORECASE) if looked_for else [text]
+    if len(split) > 1:
+        yield from (Piece(piece, matches=index % 2 == 1) for index, piece in enumerate(split) if piece)
+        return
+    yield from (Piece(part, differs) for part, differs in _compared(text, counterpart))
+
+
+def _compared(text: str, counterpart: str) -> Iterator[tuple[str, bool]]:
+    words, other_words = _TOKEN.findall(text), _TOKEN.findall(counterpart)
+    if not counterpart or max(len(words), len(other_words)) > LONGEST_COMPARED:
+        yield text, False
+        return
+    for tag, start, end, _, _ in SequenceMatcher(None, words, other_words, autojunk=False).get_opcodes():
+        if start < end:
+            yield "".join(words[start:end]), tag != "equal"
+
+
+def address_of(base: str, filters: Mapping[str, str], **changed: object) -> str:
+    """Return the address of the evidence page with the filters, some of them changed, and without empty ones."""
+    query = {name: value for name, value in {**filters, **changed}.items() if value not in {"", None}}
+    address = f"{base}/evidence" + (f"?{urlencode(query)}" if query else "")
+    return f"{address}#case-{changed['case']}" if changed.get("case") else address
