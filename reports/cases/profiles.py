@@ -53,14 +53,14 @@ class ProfileCases(CaseReader):
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the profile's name, and the value with the position or the index of the value."""
-        unit, again, number = observation.probe.unit.partition(REPEATED)
+        unit, marker, number = observation.probe.unit.partition(REPEATED)
         position = next((end for end in POSITIONS if unit.endswith(end) and _compares(observation)), "")
         unit = unit.removesuffix(position)
         value = next((value for value in self.values if unit.endswith(f"/{value}")), unit.rpartition("/")[2])
         name = unit.removesuffix(f"/{value}")
         if value not in self.values and value.isdecimal() and int(value) < len(self.values):
             value = self.values[int(value)]
-        return name, f"{value}{position}{again}{number}"
+        return name, f"{value}{position}{marker}{number}"
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
         """Read the number of an answer, or the score of the label that decided."""
@@ -120,5 +120,5 @@ class ProfileCases(CaseReader):
 
 
 def _compares(observation: Observation) -> bool:
-    given = getattr(observation.probe.ask, "given", "")
-    return not isinstance(given, str) and tuple(name for name, _ in given) == COMPARED[:2]
+    record = getattr(observation.probe.ask, "given", "")
+    return not isinstance(record, str) and tuple(name for name, _ in record) == COMPARED[:2]

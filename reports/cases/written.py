@@ -28,9 +28,9 @@ class WrittenCases(ProfileCases):
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
-        judged = next((part for part in rating.components if part.name == SCORE), None)
-        self.label = label_key((judged.judge.label if isinstance(judged, FreeTextComponent) else None) or "")
-        self.name = self.name if deciding is not None else SCORE if judged is not None else LENGTH
+        score_part = next((part for part in rating.components if part.name == SCORE), None)
+        self.label = label_key((score_part.judge.label if isinstance(score_part, FreeTextComponent) else None) or "")
+        self.name = self.name if deciding is not None else SCORE if score_part is not None else LENGTH
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the prompt with its repetition, and the value; of a judged text, both the text's and the version's."""
@@ -58,16 +58,16 @@ class WrittenCases(ProfileCases):
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
         """Compare refusals, lengths or scores, by the component that decided."""
-        written = [leg for leg in legs if not leg.role.startswith(JUDGE)]
-        lost = lost_kind(written)
+        text_legs = [leg for leg in legs if not leg.role.startswith(JUDGE)]
+        lost = lost_kind(text_legs)
         if self.name == REFUSALS and lost in {None, "refused"}:
-            refused = {leg.role: float(leg.lost == "refused") for leg in written}
+            refused = {leg.role: float(leg.lost == "refused") for leg in text_legs}
             reading = self.compare(refused)
             return reading if lost is None else reading._replace(kind="refused")
         if lost is not None:
             return CaseReading(lost, self.name)
         if self.name != SCORE:
-            return self.compare({leg.role: leg.value for leg in written})
-        own = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]
-        judged = {leg.role.rpartition("/")[2]: leg.value for leg in own if leg.value is not None}
-        return self.compare(judged if len(judged) == len(written) else {})
+            return self.compare({leg.role: leg.value for leg in text_legs})
+        own_legs = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]
+        scores = {leg.role.rpartition("/")[2]: leg.value for leg in own_legs if leg.value is not None}
+        return self.compare(scores if len(scores) == len(text_legs) else {})

@@ -49,10 +49,10 @@ async def list_cases(
     name = f"cases of {rating.id}"
     start, _ = query.before(name) or (0, "")
     index = await case_index(service, rating, caller.tenant)
-    found, end = await page_of(service, rating, index, query, start)
-    thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in found for row in rows])
+    matches, end = await page_of(service, rating, index, query, start)
+    thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in matches for row in rows])
     reader = text_reader(rating)
-    views = [view_of(reader, case, rows, thumbnails) for case, rows in found]
+    views = [view_of(reader, case, rows, thumbnails) for case, rows in matches]
     response = lists.response(
         query,
         name,

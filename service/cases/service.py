@@ -34,10 +34,10 @@ CASES_A_SEARCH = 2_000
 
 async def case_index(service: Service, rating: StoredRating, tenant: str) -> CaseIndex:
     """Return all cases of a rating; concurrent callers share one reading of the observations."""
-    seen = rating.seen_by(tenant)
+    own_view = rating.seen_by(tenant)
 
     async def read() -> CaseIndex:
-        builder = CaseIndexBuilder(await asyncio.to_thread(_deciding_reader, seen.rating))
+        builder = CaseIndexBuilder(await asyncio.to_thread(_deciding_reader, own_view.rating))
         async for page in pages(service.database, observations.page, rating.job_id):
             await asyncio.to_thread(builder.add, [(row.seq, row.observation) for row in page])
         return await asyncio.to_thread(builder.finish)
@@ -81,26 +81,26 @@ async def page_of(
     if query.question is not None:
         case = index.by_id.get(index.by_question.get(hash(query.question), 0))
         cases = [] if case is None else [case]
-    found: list[tuple[Case, list[StoredObservation]]] = []
+    matches: list[tuple[Case, list[StoredObservation]]] = []
     criteria = ObservationFilter(q=query.q)
     size = query.limit if query.q is None else SEARCHED_CASES
     for at in range(start, min(len(cases), start + (size if query.q is None else CASES_A_SEARCH)), size):
         rows = await rows_of(service, rating, cases[at : at + size], MOST_SHOWN)
         for position, case in enumerate(cases[at : at + size], at):
-            if len(found) == query.limit:
-                return found, position
+            if len(matches) == query.limit:
+                return matches, position
             case_rows = [rows[seq] for seq in case.seqs[:MOST_SHOWN] if seq in rows]
             if query.q is None or any(criteria.fits(row.observation) for row in case_rows):
-                found.append((case, case_rows))
+                matches.append((case, case_rows))
     end = start + (size if query.q is None else CASES_A_SEARCH)
-    return found, end if end < len(cases) else None
+    return matches, end if end < len(cases) else None
 
 
 async def rows_of(
-    service: Service, rating: StoredRating, cases: Sequence[Case], most: int
+    service: Service, rating: StoredRating, cases: Sequence[Case], limit: int
 ) -> Mapping[int, StoredObservation]:
     """Read the first observations of cases, by their numbers."""
-    numbers = [seq for case in cases for seq in case.seqs[:most]]
+    numbers = [seq for case in cases for seq in case.seqs[:limit]]
     return {row.seq: row for row in await service.database.read(observations.numbered, rating.job_id, numbers)}
 
 

@@ -96,8 +96,8 @@ async def thumbnails_of(
     digests = {row.observation.probe.ask.image for row in rows if isinstance(row.observation.probe.ask, Look)}
     if not digests:
         return {}
-    seen = await service.database.read(images.thumbnails, sorted(digests), tenant)
-    return {digest: f"/v1/ratings/{rating_id}/thumbnails/{digest}" for digest in seen}
+    visible = await service.database.read(images.thumbnails, sorted(digests), tenant)
+    return {digest: f"/v1/ratings/{rating_id}/thumbnails/{digest}" for digest in visible}
 
 
 # ---------------------------------------------------------------------------- cache and freshness

@@ -96,6 +96,7 @@ BOUNDS = {
     "web/jobs/pages.py now": OWN,
     "web/jobs/pages.py _pace": OWN,
     "web/public/methodology.py changed_lines": f"{OWN}; rate of the address",
+    "web/ratings/evidence.py _compared": "at most LONGEST_COMPARED words of two recorded texts",
     "web/ratings/rating.py rating_in_path": OWN,
     "web/sign_in/provider.py Attempt.check": f"{HEADER}; signed by the agency",
     "web/sign_in/provider.py Provider._decoded": f"provider {OPERATOR}; 256 KiB",

@@ -15,8 +15,8 @@ from reports.cases.reading import question_text, value_text
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
-LONGEST_COMPARED = 400
-"""Number of words and marks above which two texts are not compared word by word."""
+LONGEST_COMPARED = 100
+"""Number of words, spaces and marks above which two texts are not compared: the time can grow with its square."""
 
 
 class Piece(NamedTuple):
