@@ -1,4 +1,4 @@
-"""Tables of keys, sessions and signing keys."""
+"""Tables of keys, sessions, drafts of forms and signing keys."""
 
 from __future__ import annotations
 
@@ -31,6 +31,17 @@ sessions = Table(
     Index(None, "subject", "rule", "expires_at"),
     Index(None, "expires_at"),
     Index(None, "seen_at"),
+)
+
+drafts = Table(
+    "drafts",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    *required(AnyText, "tenant", "key_id"),
+    *required(LargeBinary, "ciphertext", "nonce"),
+    Column("expires_at", BigInteger, nullable=False),
+    Index(None, "tenant", "expires_at"),
+    Index(None, "expires_at"),
 )
 
 signing_keys = Table(

@@ -232,12 +232,24 @@ def test_a_second_click_on_the_last_button_creates_no_second_job(reader: Reader,
         acts.press(name)
     form = page.evaluate("() => new URLSearchParams(new FormData(document.getElementById('wizard'))).toString()")
     before = len(ratings_asked_for(site))
-    sent = "form => fetch('/new', {method: 'POST', body: new URLSearchParams(form + '&go=post')}).then(got => got.url)"
+    sent = "form => fetch('', {method: 'POST', body: new URLSearchParams(form + '&go=post')}).then(got => got.url)"
     jobs = page.evaluate(f"form => Promise.all([1, 2].map(() => ({sent})(form)))", form)
     assert jobs[0] == jobs[1]
     assert len(ratings_asked_for(site)) == before + 1
     job = site.process.agency.get(f"/v1/jobs/{jobs[0].rsplit('/', 1)[1]}")
     assert (job["target"]["name"], job["seed"]) == ("echo", 7)
+
+
+def test_a_prompt_of_ones_own_takes_the_place_of_a_shipped_decision(reader: Reader, site: Site) -> None:
+    page = reader.page
+    decide(page, site, "fair-screener")
+    page.locator('[name="settings.decision.name"]').select_option("hiring")
+    page.locator('[name="settings.decision.prompt"]').fill("{text}\n\nShould this person be invited?")
+    page.locator('[name="settings.decision.labels"]').fill("yes\nno")
+    page.get_by_role("button", name="Continue without a test").click()
+    page.get_by_role("link", name="Where").click()
+    expect(page.locator('[name="settings.decision.name"]')).to_have_value("")
+    expect(page.locator('[name="settings.decision.prompt"]')).to_have_value("{text}\n\nShould this person be invited?")
 
 
 def decide(page: Page, site: Site, screener: str) -> None:

@@ -234,11 +234,14 @@ def go_through_the_wizard(agency: Agency) -> None:
         for form in begin:
             given = {name: value.decode() for name, value in form.fields}
             for kind in ("translator", "classifier", "embedder", "language-model", "image-classifier", "regressor"):
-                for step in ("kind", "where", "what", "sure", "confirm"):
-                    sent = {**given, "kind": kind, "go": step, "base_url": "http://127.0.0.1:9/"}
-                    page = client.post("/new", data=sent)
-                    assert page.status_code < 500, (sent, page.text)
-                    for found in read_page("/new", page.text)[0]:
+                begun = client.post("/new", data={**given, "kind": kind}, follow_redirects=False)
+                draft = begun.headers["location"].removesuffix("/where")
+                sent = {**given, "go": "what", "base_url": "http://127.0.0.1:9/"}
+                pages = [client.post(f"{draft}/where", data=sent, follow_redirects=True)]
+                pages += [client.get(f"{draft}/{step}") for step in ("kind", "where", "what", "sure", "confirm")]
+                for page in pages:
+                    assert page.status_code < 500, (page.url, page.text)
+                    for found in read_page(page.url.path, page.text)[0]:
                         admin._collect(found)
             return
 

@@ -21,18 +21,20 @@ MODULES = sorted(WEB.rglob("*.py"))
 
 STORE = {
     "store.security.sessions",
+    "store.security.drafts",
     "store.security.rights.Rule",
     "store.core.columns.SealedSecret",
+    "store.core.columns.new_id",
     "store.core.errors.SecretLost",
     "store.core.errors.SecretMoved",
     "store.security.secrets.destination_of",
     "store.security.signing.is_signature",
     "store.targets.domains.host_of",
 }
-"""Names that pages may import from `store`: sessions (which the API does not offer), sealed secrets, signatures."""
+"""Names that pages may import from `store`: sessions and drafts, which the API does not offer, and sealed secrets."""
 
-SESSIONS = {"frame/visit.py", "sign_in/pages.py", "sign_in/start.py"}
-"""Modules that look up, begin and end sessions."""
+SESSIONS = {"frame/drafts.py", "frame/visit.py", "sign_in/pages.py", "sign_in/start.py"}
+"""Modules of sessions and of drafts."""
 
 NAMES = (
     "Assay|UCS|DSBS|BS|API|HTTP|JSON|CSV|SVG|HTML|Markdown|YAML|JSONL|DSSE|JWKS|yaml|json|html|jsonl|csv|MB|kB|ms|TLS"

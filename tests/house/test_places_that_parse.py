@@ -83,6 +83,7 @@ BOUNDS = {
     "web/audits/pages.py _choice": FORM,
     "web/compare/sentences.py JoinedQuestion.words": f"{TARGET}; at most MOST_WORDS words",
     "web/frame/api.py Answer.document": OWN,
+    "web/frame/drafts.py read_draft": f"{FORM}; at most LONGEST characters",
     "web/frame/assets.py asset_named": OWN,
     "web/frame/form.py read_form": FORM,
     "web/frame/form.py _options": f"{FORM}; at most LONGEST_HEADER characters",

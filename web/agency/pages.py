@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from assay.document import JsonObject
 from web.frame import Pages, Visit
+from web.frame.drafts import read_draft, show_once
 from web.frame.visit import whole_number
 
 pages = Pages()
@@ -44,7 +45,7 @@ async def webhooks(visit: Visit) -> Response:
 
 @pages.post("/webhooks", "webhooks:write", form_page=webhooks)
 async def create_webhook(visit: Visit) -> Response:
-    """Create an endpoint, and show its secret once."""
+    """Create an endpoint, and show its secret on a page of its own."""
     form = visit.form
     body = {
         "url": form.get("url").strip(),
@@ -52,7 +53,16 @@ async def create_webhook(visit: Visit) -> Response:
         "events": form.getlist("events"),
     }
     created = await visit.api.post("/v1/webhooks", body)
-    return visit.page("agency/secret.html", webhook=created, secret=created["secret"], key=None)
+    return await show_once(visit, {"secret": created["secret"], "webhook": created})
+
+
+@pages.get("/keys/shown-once")
+async def shown_once(visit: Visit) -> Response:
+    """Show the secret of a new key or endpoint; opened again, only that it was shown."""
+    content = {"secret": None, "webhook": None, "key": None}
+    return visit.page(
+        "agency/secret.html", **content | (await read_draft(visit, visit.query("draft"), once=True) or {})
+    )
 
 
 @pages.get("/webhooks/{webhook_id}")
@@ -89,7 +99,7 @@ async def act(visit: Visit) -> Response:
     match action:
         case "rotate":
             rotated = await visit.api.post(f"{address}/rotate")
-            return visit.page("agency/secret.html", webhook=rotated, secret=rotated["secret"], key=None)
+            return await show_once(visit, {"secret": rotated["secret"], "webhook": rotated})
         case "remove":
             await visit.api.ask("DELETE", address)
             return visit.redirect("/webhooks")
@@ -137,13 +147,13 @@ async def keys(visit: Visit) -> Response:
 
 @pages.post("/keys", "admin", form_page=keys)
 async def create_key(visit: Visit) -> Response:
-    """Create a key, and show it once."""
+    """Create a key, and show it on a page of its own."""
     form = visit.form
     body: JsonObject = {"name": form.get("name"), "scopes": form.getlist("scopes")}
     if (days := whole_number(form.get("days"))) is not None:
         body["expires_in_s"] = days * DAY_S
     created = await visit.api.post("/v1/keys", body)
-    return visit.page("agency/secret.html", key=created, secret=created["key"], webhook=None)
+    return await show_once(visit, {"secret": created["key"], "key": created})
 
 
 pages.act("/keys/{key_id}/revoke", "admin", "DELETE", "/v1/keys/{key_id}", "/keys")

@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import Request
+from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
@@ -15,10 +17,15 @@ from starlette.types import Scope
 from service.http.authentication import UNKNOWN_CALLER
 from service.http.problems import Problem, kind_named
 from web.frame.api import Refused
+from web.frame.drafts import SECRETS, read_draft, store_draft
+from web.frame.form import Form
 from web.frame.rendering import render
-from web.frame.visit import RenderedPage, Visit, check_origin, visit_of
+from web.frame.visit import TOKEN_FIELD, RenderedPage, Visit, check_origin, visit_of
 
 Page = Callable[[Visit], Awaitable[Response]]
+
+PATHS: dict[Page, str] = {}
+"""Path of each page that is opened by GET."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +57,8 @@ class Pages:
         with_file : bool
             Whether the form may have a file, as its last field.
         form_page : callable, optional
-            Page of the form, which is shown again if the API refuses it: `Visit.refused` says why, `Visit.typed` what
-            was typed. Without it, the refusal is shown on a page of its own.
+            Page of the form, to which the browser is sent back if the API refuses it: `Visit.refused` says why,
+            `Visit.typed` what was typed. Without it, the refusal is shown on a page of its own.
         """
         return self._add(path, "POST", scope, with_file=with_file, form_page=form_page)
 
@@ -90,6 +97,8 @@ class Pages:
                     visit = visit_or_redirect
                     if method == "POST":
                         await visit.accept_form(scope, with_file=with_file)
+                    elif not self.public and visit.query(REFUSED):
+                        visit = await _typed_before(visit)
                     return await _sent(page, visit, form_page)
                 except (Refused, Problem) as refused:
                     return problem_page(request, visit, refused)
@@ -97,19 +106,43 @@ class Pages:
             kind = BrowserRoute if self.negotiated else Route
             route = kind(path, answer, methods=[method], name=page.__name__, include_in_schema=False)
             self.routes.append(route)
+            if method == "GET":
+                PATHS[page] = path
             return page
 
         return add
 
 
+REFUSED = "refused"
+"""Parameter of a form's address with the draft of what was typed and why it was refused."""
+
+
 async def _sent(page: Page, visit: Visit, form_page: Page | None) -> Response:
-    """Call the handler of a form; if the API refuses it, show its form again."""
+    """Call the handler of a form; if the API refuses it, send the browser back to its form, with a draft of it.
+
+    A script that replaces a part of the page gets the form at once, because no history holds its request.
+    """
     try:
         return await page(visit)
     except Refused as refused:
         if form_page is None:
             raise
-        return await form_page(replace(visit, refused=refused))
+        if visit.partial or refused.status in {429, 503}:  # a busy agency stores nothing more
+            return await form_page(replace(visit, refused=refused))
+        typed = [field for field in visit.form.fields if field[0] not in {*SECRETS, TOKEN_FIELD}]
+        content = {"fields": typed, "status": refused.status, "problem": refused.problem}
+        path = PATHS[form_page].format(**{name: quote(part) for name, part in visit.request.path_params.items()})
+        query = {**visit.request.query_params, REFUSED: await store_draft(visit, content)}
+        return visit.redirect(path, **query)
+
+
+async def _typed_before(visit: Visit) -> Visit:
+    """Return a visit of a form with the refused form that its address names, if that draft is still there."""
+    content = await read_draft(visit, visit.query(REFUSED))
+    if content is None or "fields" not in content:
+        return visit
+    visit.request.state.form = Form([(name, value) for name, value in content["fields"]])
+    return replace(visit, refused=Refused(content["status"], content["problem"], Headers()))
 
 
 class BrowserRoute(Route):

@@ -22,7 +22,13 @@ async def sign_in(visit: Visit) -> Response:
     """Show the form for a key, and a link to the account provider if there is one."""
     if visit.keyless:
         return visit.redirect(START)
-    return _asked(visit, visit.query("next"))
+    wrong = bool(visit.query("wrong"))
+    following = visit.query("next")
+    response = visit.page(
+        "sign_in/sign_in.html", 403 if wrong else 200, following=following, wrong=wrong, provider=provider_of(visit)
+    )
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 @pages.post("/sign-in", None)
@@ -34,7 +40,7 @@ async def begin_session(visit: Visit) -> Response:
     try:
         key = await verified(api_service, plain)
     except Problem:
-        return _asked(visit, following, 403, wrong=True)
+        return visit.redirect("/sign-in", next=following, wrong=1)
     return await start_session(visit, following, key_id=key.id)
 
 
@@ -44,10 +50,4 @@ async def end_session(visit: Visit) -> Response:
     await service_of(visit.request).database.write(sessions.end, visit.session)
     response = RedirectResponse("/", 303)
     response.delete_cookie(COOKIE, **FLAGS)
-    return response
-
-
-def _asked(visit: Visit, following: str, status: int = 200, *, wrong: bool = False) -> Response:
-    response = visit.page("sign_in/sign_in.html", status, following=following, wrong=wrong, provider=provider_of(visit))
-    response.headers["Cache-Control"] = "no-store"
     return response

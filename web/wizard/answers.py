@@ -1,18 +1,15 @@
-"""Answers of the wizard: texts by the name of the input, carried from step to step or taken from an earlier request."""
+"""Answers of the wizard: texts by the name of the input, kept in a draft or taken from an earlier request."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from web.frame import Api, Refused, segment
 from web.wizard.catalog import DECIDING_MODEL, LIMITS, MORE, material_for
 from web.wizard.schema_form import Field, read_all, written
-
-NOT_CARRIED = ("form_token", "go", "step", "secret", "request")
-"""Inputs that are not hidden fields of the next step."""
 
 Errors = list[dict[str, str]]
 
@@ -25,11 +22,6 @@ class Answers:
 
     def __getitem__(self, name: str) -> str:
         return self.texts.get(name, "")
-
-    def hidden(self, displayed: Iterable[str]) -> list[tuple[str, str]]:
-        """Return the answers that travel as hidden fields, because no input of the page shows them."""
-        visible = {*displayed, *NOT_CARRIED}
-        return [(name, text) for name, text in self.texts.items() if name not in visible]
 
     def forget(self, prefix: str) -> None:
         """Remove the answers whose names begin with a prefix."""

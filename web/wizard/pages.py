@@ -1,14 +1,19 @@
-"""``/new``: five steps of one form. Earlier answers travel as hidden fields; nothing is kept on the server."""
+"""``/new``: five steps of one form. The answers are a draft, whose id is in the address of each step."""
 
 from __future__ import annotations
 
 import asyncio
-from uuid import uuid4
+import json
+from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from service.http.problems import Problem
+from assay.document import JsonObject
+from service.container import service_of
+from service.http.problems import Problem, not_found
 from web.frame import Pages, Refused, Visit
+from web.frame.drafts import read_draft, store_draft
 from web.wizard.answers import Answers, answers_from
 from web.wizard.catalog import KINDS, material_for
 from web.wizard.request import WizardState, request_of, settle
@@ -26,41 +31,99 @@ async def new(visit: Visit) -> Response:
     """Ask for the kind of service, or start with the answers of an earlier rating, a job or a saved target."""
     answers = await answers_from(visit.api, **{name: visit.query(name) for name in ("rating", "job", "target")})
     if answers is None:
-        return await _kinds(visit, visit.query("kind"), Answers())
-    return await _show(visit, "where", answers)
+        return await _kinds(visit, visit.query("kind"))
+    return await _go(visit, await _state(visit, answers), "where")
 
 
 @pages.post("/new", "jobs:write")
+async def begin(visit: Visit) -> Response:
+    """Begin a draft with the kind of service."""
+    return await _with_kind(visit, Answers())
+
+
+async def _with_kind(visit: Visit, answers: Answers) -> Response:
+    """Go on with the chosen kind of service, or ask again if the form has no such kind."""
+    kind = visit.form.get("kind")
+    if kind not in KINDS:
+        return visit.redirect("/new")
+    answers.texts["kind"] = kind
+    return await _go(visit, await _state(visit, answers), "where")
+
+
+@pages.get("/new/{draft_id}/{step}")
+async def show(visit: Visit) -> Response:
+    """Show a step with the answers of a draft or, if earlier answers are wrong, the step with the wrong answers."""
+    step, content = visit.path("step"), await _draft(visit)
+    answers = Answers(content["texts"])
+    if step == "kind":
+        return await _kinds(visit, answers["kind"], f"/new/{visit.path('draft_id')}")
+    state = await _state(visit, answers)
+    if content.get("refused_at") == step:
+        refused = content["refused"] and Refused(
+            content["refused"]["status"], content["refused"]["problem"], NO_HEADERS
+        )
+        return await STEP_BY_NAME[step].show(state.with_errors(content["errors"], refused))
+    if step == "where":
+        return await STEP_BY_NAME["where"].show(state)
+    _, errors = request_of(state)
+    if _earliest(state.with_errors(errors), step) != step:
+        return await _show_errors(state.with_errors(errors))
+    try:
+        return await STEP_BY_NAME[step].show(state)
+    except Refused as refused:
+        return await _show_errors(state.with_errors(refused.errors, refused))
+
+
+@pages.post("/new/{draft_id}/{step}", "jobs:write")
 async def go_on(visit: Visit) -> Response:
-    """Read the answers of a step, and show the next step or send the request."""
-    answers, form = _answers(visit), visit.form
-    go = form.get("go", "where")
+    """Add the answers of a step to the draft, and go to another step, test the service or send the request."""
+    step, go = visit.path("step"), visit.form.get("go", "where")
     if go not in (*STEPS, "describe", "probe", "post"):
         raise Problem("invalid-request", f"the form has no step {go[:40]!r}")
-    if answers["kind"] not in KINDS or go == "kind":
-        return await _kinds(visit, answers["kind"], answers)
+    before = Answers((await _draft(visit))["texts"])
+    if step == "kind":
+        return await _with_kind(visit, before)
+    displayed = STEP_BY_NAME[step].inputs(await _state(visit, before))
+    elsewhere = {name: text for name, text in before.texts.items() if name not in displayed}
+    answers = Answers(elsewhere | _texts(visit))
     if go == "describe":
         answers.forget("target")
         go = "where"
+    state = await _state(visit, answers)
+    if go == "probe":
+        return await _go(visit, await tested(state), "where")
     if go == "post":
-        return await _request(visit, answers, form.get("request"))
-    return await _show(visit, go, answers)
+        return await _request(visit, state)
+    _, errors = request_of(state)
+    wrong = state.with_errors(errors)
+    return await _go(visit, state if _earliest(wrong, go) == go else wrong, go)
 
 
-def _answers(visit: Visit) -> Answers:
-    """Return the answers of a form. Languages have several inputs of one name."""
+NO_HEADERS = Headers()
+
+
+async def _draft(visit: Visit) -> JsonObject:
+    """Return the draft in the path, if the path names a step, too."""
+    content = await read_draft(visit, visit.path("draft_id"))
+    if content is None or "texts" not in content or visit.path("step") not in STEPS:
+        raise not_found("draft of yours: drafts are kept for a day", visit.path("draft_id"))
+    return content
+
+
+def _texts(visit: Visit) -> dict[str, str]:
+    """Return the texts of a form. Languages have several inputs of one name."""
     texts = dict(visit.typed)
     languages = visit.form.getlist("experiment.languages")
     if languages:
         codes = (code.strip() for text in languages for code in text.replace(",", "\n").splitlines())
         texts["experiment.languages"] = "\n".join(dict.fromkeys(code for code in codes if code))
-    return Answers({name: text for name, text in texts.items() if name not in {"go", "step", "request"}})
+    return {name: text for name, text in texts.items() if name != "go"}
 
 
-async def _kinds(visit: Visit, chosen: str, answers: Answers) -> Response:
+async def _kinds(visit: Visit, chosen: str, draft: str = "") -> Response:
     """Show the first step: the kinds of service, and the saved services."""
     saved = await visit.api.get("/v1/targets", limit=12)
-    return visit.page("wizard/kind.html", kinds=KINDS, saved=saved["items"], chosen=chosen, answers=answers)
+    return visit.page("wizard/kind.html", kinds=KINDS, saved=saved["items"], chosen=chosen, draft=draft)
 
 
 async def _state(visit: Visit, answers: Answers) -> WizardState:
@@ -70,43 +133,40 @@ async def _state(visit: Visit, answers: Answers) -> WizardState:
     return state
 
 
-async def _show(visit: Visit, go: str, answers: Answers) -> Response:
-    """Show a step or, if earlier answers are wrong, the step with the wrong answers."""
-    state = await _state(visit, answers)
-    if go == "probe":
-        return await STEP_BY_NAME["where"].show(await tested(state))
-    if go == "where":
-        return await STEP_BY_NAME["where"].show(state)
-    _, errors = request_of(state)
-    if any(STEPS.index(step_with(error, state.material)) < STEPS.index(go) for error in errors):
-        return await _show_errors(state.with_errors(errors))
-    if go == "what":
-        return await STEP_BY_NAME["what"].show(state)
-    try:
-        return await STEP_BY_NAME[go].show(state)
-    except Refused as refused:
-        return await _show_errors(state.with_errors(refused.errors, refused))
+async def _go(visit: Visit, state: WizardState, step: str) -> Response:
+    """Store the answers, and go to a step or, if some are wrong, to the earliest step with wrong answers."""
+    content: dict[str, Any] = {"texts": state.answers.texts}
+    if state.errors or state.refused:
+        step, refused = _earliest(state, step), state.refused
+        problem = refused and {"status": refused.status, "problem": refused.problem}
+        content |= {"refused_at": step, "errors": list(state.errors), "refused": problem}
+    draft_id = await store_draft(visit, content, visit.request.path_params.get("draft_id", ""))
+    return visit.redirect(f"/new/{draft_id}/{step}")
+
+
+def _earliest(state: WizardState, latest: str = "confirm") -> str:
+    """Return the earliest step with refused answers, or `latest` if that is earlier."""
+    names = [step_with(error, state.material) for error in state.errors]
+    return min([*names, latest], key=STEPS.index)
 
 
 async def _show_errors(state: WizardState) -> Response:
     """Show the earliest step with refused answers."""
-    names = [step_with(error, state.material) for error in state.errors]
-    return await STEP_BY_NAME[min(names, key=STEPS.index, default="confirm")].show(state)
+    return await STEP_BY_NAME[_earliest(state)].show(state)
 
 
-async def _request(visit: Visit, answers: Answers, key: str) -> Response:
-    """Send the request with the page's idempotency key, so that a second click finds the job of the first."""
-    state = await _state(visit, answers)
+async def _request(visit: Visit, state: WizardState) -> Response:
+    """Send the request; a second click, or another one after going back, finds the job of the first."""
     body, errors = request_of(state)
     if errors:
-        return await _show_errors(state.with_errors(errors))
-    headers = {"idempotency-key": key or uuid4().hex}
+        return await _go(visit, state.with_errors(errors), "confirm")
+    mark = service_of(visit.request).vault.mark(f"{visit.path('draft_id')} {json.dumps(body, sort_keys=True)}")
     for _ in range(MOST_WAITS):
         try:
-            answer = await visit.api.ask("POST", "/v1/jobs", body=body, headers=headers)
+            answer = await visit.api.ask("POST", "/v1/jobs", body=body, headers={"idempotency-key": mark})
             return visit.redirect(f"/jobs/{answer.document['id']}")
         except Refused as refused:
             if refused.code != "idempotency-in-flight":
-                return await _show_errors(state.with_errors(refused.errors, refused))
+                return await _go(visit, state.with_errors(refused.errors, refused), "confirm")
             await asyncio.sleep(IN_FLIGHT_S)
     raise Refused(409, {"code": "idempotency-in-flight"}, visit.request.headers)

@@ -1,6 +1,6 @@
 """The request that the answers of the wizard describe: its target, its experiment, and the secret of the target.
 
-Between the steps, a secret is sealed in a hidden field; it is never in the page itself.
+Between the steps, a secret is sealed for its destination; no page has it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,13 @@ def settle(state: WizardState) -> None:
 
 
 def _settle_decision(answers: Answers) -> None:
-    """Drop the cases of another decision, and the decision of a service that is no model that decides any more."""
+    """Drop the cases of another decision, and the decision of a service that is no model that decides any more.
+
+    A prompt of one's own takes the place of a shipped decision.
+    """
     if answers["kind"] == DECIDING_MODEL:
+        if answers["settings.decision.prompt"].strip():
+            answers.texts["settings.decision.name"] = ""
         if answers["settings.decision.name"] != answers["decision_of"]:
             answers.forget("experiment.texts.decision")
         answers.texts["decision_of"] = answers["settings.decision.name"]
@@ -158,8 +163,6 @@ class WizardState:
         Errors of the answers, as in a problem document.
     refused : Refused, optional
         The API's refusal of the answers.
-    probe : mapping, optional
-        The job of a test that this request made.
     """
 
     visit: Visit
@@ -167,7 +170,6 @@ class WizardState:
     material: Material
     errors: Sequence[Mapping[str, str]] = ()
     refused: Refused | None = None
-    probe: Mapping[str, Any] | None = None
 
     def with_errors(self, errors: Sequence[Mapping[str, str]], refused: Refused | None = None) -> WizardState:
         """Return the state with errors of the answers, and the refusal that they are from, if any."""
@@ -187,7 +189,7 @@ def seal(visit: Visit, plain: str, described: Mapping[str, Any]) -> str:
 
 
 def opened(visit: Visit, field_text: str, described: Mapping[str, Any]) -> str | None:
-    """Return the secret of a hidden field; ``None`` if it is too old, altered, or for another session or target."""
+    """Return a sealed secret; ``None`` if it is too old, altered, or for another session or target."""
     try:
         until, key_id, *parts = field_text.split(".")
         nonce, ciphertext = (base64.b64decode(part, b"-_", validate=True) for part in parts)

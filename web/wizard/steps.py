@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
-from uuid import uuid4
 
 from starlette.responses import Response
 
@@ -22,7 +21,7 @@ PRICES = ("price_per_call", "price_per_1000_characters")
 
 
 class Step(ABC):
-    """A page of the form; all answers that it has no input for travel as hidden fields."""
+    """A page of the form."""
 
     name: ClassVar[str]
 
@@ -44,7 +43,7 @@ class Step(ABC):
             step=self.name,
             steps=STEPS,
             answers=state.answers,
-            hidden=state.answers.hidden(self.inputs(state)),
+            draft=f"/new/{state.visit.path('draft_id')}",
             material=state.material,
             kinds=KINDS,
             limits=LIMITS,
@@ -73,8 +72,9 @@ class WhereStep(Step):
     async def context(self, state: WizardState) -> dict[str, Any]:
         """Read the saved service and the last test."""
         target_id, api = state.answers["target"], state.visit.api
-        if state.answers["kind"] == DECIDING_MODEL:
-            state.answers.texts.setdefault("settings.decision.name", decisions()[0])
+        described = any(name.startswith("settings.decision.") for name in state.answers.texts)
+        if state.answers["kind"] == DECIDING_MODEL and not described:
+            state.answers.texts["settings.decision.name"] = decisions()[0]
         saved = await api.get(f"/v1/targets/{segment(target_id)}") if target_id else None
         return {"saved": saved, "probe": await newest_probe(state)}
 
@@ -129,8 +129,8 @@ class ConfirmStep(Step):
         return [field.name for field in MORE]
 
     async def context(self, state: WizardState) -> dict[str, Any]:
-        """Plan the request in the chosen size, and give it an idempotency key."""
-        return {**await _plans(state, all_sizes=False), "request": uuid4().hex}
+        """Plan the request in the chosen size."""
+        return await _plans(state, all_sizes=False)
 
 
 async def _plans(state: WizardState, *, all_sizes: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from web.frame import Refused, segment
@@ -31,14 +31,14 @@ async def tested(state: WizardState) -> WizardState:
     except Refused as refused:
         return state.with_errors(refused.errors, refused)
     answers.texts["probe"] = job["id"]
-    return replace(state, probe=job)
+    return state
 
 
 async def newest_probe(state: WizardState) -> Mapping[str, Any] | None:
     """Return the job of the last test, if it tested the service as now described."""
     answers = state.answers
-    if state.probe is not None or not answers["probe"]:
-        return state.probe
+    if not answers["probe"]:
+        return None
     try:
         job: Mapping[str, Any] = await state.visit.api.get(f"/v1/jobs/{segment(answers['probe'])}")
     except Refused as refused:

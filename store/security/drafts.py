@@ -1,0 +1,41 @@
+"""Drafts of forms, kept for a day: encrypted texts that a person typed, or a secret that is to be shown once."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, delete, insert, select
+
+from store.core.clock import now_ms
+from store.core.columns import SealedSecret
+from store.security.tables import drafts
+
+KEPT_MS = 24 * 3_600_000
+
+MOST_DRAFTS = 200
+"""Maximum number of drafts of a tenant; one more removes the oldest."""
+
+MOST_DELETED = 100
+"""Maximum number of expired drafts that a new one deletes: more than one, so that the table shrinks."""
+
+
+def store(c: Connection, tenant: str, draft_id: str, sealed: SealedSecret) -> None:
+    """Store a draft in place of the draft with the same id, if there is one."""
+    expired = select(drafts.c.id).where(drafts.c.expires_at <= now_ms()).limit(MOST_DELETED)
+    newest_first = select(drafts.c.id).where(drafts.c.tenant == tenant).order_by(drafts.c.expires_at.desc())
+    for ids in (expired, newest_first.offset(MOST_DRAFTS - 1).limit(MOST_DELETED)):
+        c.execute(delete(drafts).where(drafts.c.id.in_(ids)))
+    remove(c, tenant, draft_id)
+    content = {"ciphertext": sealed.ciphertext, "nonce": sealed.nonce, "key_id": sealed.key_id}
+    c.execute(insert(drafts).values(id=draft_id, tenant=tenant, expires_at=now_ms() + KEPT_MS, **content))
+
+
+def find(c: Connection, tenant: str, draft_id: str) -> SealedSecret | None:
+    """Find a draft of a tenant that has not expired."""
+    columns = select(drafts.c.ciphertext, drafts.c.nonce, drafts.c.key_id)
+    valid = (drafts.c.id == draft_id, drafts.c.tenant == tenant, drafts.c.expires_at > now_ms())
+    row = c.execute(columns.where(*valid)).one_or_none()
+    return None if row is None else SealedSecret(bytes(row.ciphertext), bytes(row.nonce), row.key_id, "")
+
+
+def remove(c: Connection, tenant: str, draft_id: str) -> None:
+    """Remove a draft of a tenant."""
+    c.execute(delete(drafts).where(drafts.c.id == draft_id, drafts.c.tenant == tenant))

@@ -1,0 +1,62 @@
+"""Drafts of a person: texts of a form between two pages, and secrets that are shown once.
+
+A draft is encrypted for the session, so that its id is of no use to others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from starlette.responses import Response
+
+from assay.document import JsonObject
+from service.container import service_of
+from service.http.middleware import too_large
+from store.core.columns import new_id
+from store.core.errors import SecretLost, SecretMoved
+from store.security import drafts
+from web.frame.visit import Visit
+
+SECRETS = frozenset({"secret", "key"})
+"""Fields that no draft has: people type them again."""
+
+LONGEST = 250_000
+"""Maximum number of characters of a draft; a form has at most 64 kB."""
+
+
+async def store_draft(visit: Visit, content: Mapping[str, Any], draft_id: str = "") -> str:
+    """Store a draft, a new one or in place of another; return its id."""
+    service, draft_id, text = service_of(visit.request), draft_id or new_id("drf"), json.dumps(content)
+    if len(text) > LONGEST:
+        raise too_large(LONGEST)
+    sealed = service.vault.seal(text, **_place(visit, draft_id))
+    await service.database.write(drafts.store, visit.caller.tenant, draft_id, sealed)
+    return draft_id
+
+
+async def read_draft(visit: Visit, draft_id: str, *, once: bool = False) -> JsonObject | None:
+    """Return a draft of this session; ``None`` if there is none. With `once`, it is removed."""
+    service, tenant = service_of(visit.request), visit.caller.tenant
+    sealed = await service.database.read(drafts.find, tenant, draft_id)
+    if sealed is None:
+        return None
+    try:
+        content: JsonObject = json.loads(service.vault.open(sealed, **_place(visit, draft_id)))
+    except (SecretLost, SecretMoved):
+        return None
+    if once:
+        await service.database.write(drafts.remove, tenant, draft_id)
+    return content
+
+
+async def show_once(visit: Visit, secret: Mapping[str, Any]) -> Response:
+    """Redirect to the page that shows a secret once, so that a reload neither repeats the form nor shows it again."""
+    return visit.redirect("/keys/shown-once", draft=await store_draft(visit, secret))
+
+
+def _place(visit: Visit, draft_id: str) -> dict[str, str]:
+    session = sha256(visit.session.encode()).hexdigest()
+    return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": f"draft {draft_id}"}
