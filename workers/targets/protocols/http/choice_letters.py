@@ -56,7 +56,7 @@ _LOWER = re.compile(
 )
 _NUMBERED = re.compile(rf"(?i:{_NOUNS})\s+(?:no\.?\s*|number\s+)?([1-9]){_END}")
 _NEITHER = re.compile(
-    r"(?<!\w)(?:no|not|n't|never|neither|nor|none|both|either|equal(?:ly)?|instead|unsure|ni|ningun[ao]|amb[ao]s|aucune?"
+    r"(?<!\w)(?:no|not|cannot|n't|never|neither|nor|none|both|either|equal(?:ly)?|instead|unsure|ni|ningun[ao]|amb[ao]s|aucune?"
     r"|\w+n't|less|least|worst|worse|wrong|incorrect|unlikely|improbable|reject(?:ed)?|avoid|rule\s+out|exclude[d]?|except"
     r"|anything|everything|disagree|refuse|implausible|unnatural|unusual|offensive|other|strange|odd|menos|peor|incorrect[ao]"
     r"|falsch|weniger|außer|faux|fausse|moins|sauf|meno|peggio|sbagliat[ao]|tranne|errad[ao]|excepto|salvo|exceto|fout"
@@ -64,6 +64,16 @@ _NEITHER = re.compile(
     r"|[不非错錯誤]|ない|ません|間違",
     re.IGNORECASE,
 )
+_CANNOT = re.compile(r"(?<!\w)can(?:not|'t|\s+not)(?!\w)", re.IGNORECASE)
+_LEAD = re.compile(
+    r"(?:(?:so|thus|therefore|then)\W+)?(?:(?:it|this|that|there|the\s+(?:correct\s+|right\s+|best\s+)?answer|my\s+answer)"
+    r"(?:'s|\s+is|\s+would\s+be)?|(?:i\s+(?:would\s+)?|i'd\s+)(?:choose|pick|say|answer))\W+(?:that\s+)?",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"\W+(?:from|based\s+on|given|with)\s+(?:only\s+)?(?:the|this|what)(?:\s+[\w']+){1,4}\W*\Z", re.IGNORECASE
+)
+"""What may stand around the words of an option when an answer only repeats it: "It … from the given context"."""
 _FENCE = re.compile(r"\A```\w*\s*(.*?)\s*```\Z", re.DOTALL)
 _THOUGHTS = re.compile(
     r"\A.*(?:</(?:think|thinking|thought|reasoning|reflection)>|\[/THINK\]|◁/think▷|<\|channel\|>final<\|message\|>)",
@@ -137,13 +147,51 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
         return exact[0] if len(exact) == 1 else None
     if bare := _BARE.fullmatch(text):
         return _index(bare[1], len(options))
-    if refuses_in_words(text) or text.endswith("?"):
+    if text.endswith("?"):
         return None
     text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
+    if (repeated := _repeated(text, options)) is not None:
+        return repeated
+    outside, unknowable = _without_unknowable(_without_options(text, options), options)
+    if refuses_in_words(outside):
+        return None
     indices = _named(text, options)
-    if len(indices) != 1 or (not _LED.match(text) and _NEITHER.search(_without_options(text, options))):
+    if len(indices) != 1 or unknowable - indices or (not _LED.match(text) and _NEITHER.search(outside)):
         return None
     return indices.pop()
+
+
+def _repeated(text: str, options: Sequence[str]) -> int | None:
+    """Return the index of the option that is all of an answer but for its frame: "It cannot be determined."."""
+    bare = _TAIL.sub("", text)
+    frames = {_with_one_cannot(part) for start in (text, bare) for part in (start, _LEAD.sub("", start, count=1))}
+    fitting = [
+        at for at, option in enumerate(options) if len(_plain(option)) > 1 and _with_one_cannot(option) in frames
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _without_unknowable(text: str, options: Sequence[str]) -> tuple[str, set[int]]:
+    """Return a text without the words of options that negate, such as "Can't answer", and their indices.
+
+    Upper and lower case, and the forms of "cannot", are one. Such words are no choice by themselves: "I can't answer
+    that" is a refusal. But they do not contradict the letter of their option.
+    """
+    indices = set()
+    for index, option in enumerate(options):
+        if not (negates(option) or refuses_in_words(option) or _CANNOT.search(option)):
+            continue
+        words = [re.escape(word) for word in _with_one_cannot(option).split()]
+        pattern = r"[\W_]+".join(r"can(?:not|\W?t|\s+not)" if word == "cannot" else word for word in words)
+        text, repetitions = re.subn(rf"(?<!\w){pattern}(?!\w)", " … ", text, flags=re.IGNORECASE)
+        if repetitions:
+            indices.add(index)
+    return text, indices
+
+
+def _with_one_cannot(text: str) -> str:
+    """Return the words of a text by which options are compared: without case, and with one form of "cannot"."""
+    return _plain(_CANNOT.sub("cannot", normalise_answer(text)))
 
 
 def _named(text: str, options: Sequence[str]) -> set[int]:

@@ -169,3 +169,77 @@ def test_option_letters_follow_the_order_of_the_options():
 )
 def test_probability_of_an_option_letter_is_the_sum_over_its_spellings(tokens, place):
     assert likeliest_letter(tokens, 2) == place
+
+
+WITH_UNKNOWN = {
+    "Can't answer": {
+        "C. Can't answer": 2,
+        "C": 2,
+        "C) Can't answer": 2,
+        "C. can't answer": 2,
+        "Can't answer": 2,
+        "Cannot answer.": 2,
+        "can’t answer": 2,
+        "The answer is C: Can't answer": 2,
+        "The answer is C. Can't answer.": 2,
+        "**C. Can't answer**": 2,
+        "Answer: C (cannot answer)": 2,
+        "I choose C, can't answer.": 2,
+        "<think>Anna or Ben?</think>The answer is C: can't answer.": 2,
+        '{"answer": "Can\'t answer"}': 2,
+        "A. Anna": 0,
+        "The answer is B: Ben": 1,
+        "I can't answer that question.": None,
+        "I can't answer that.": None,
+        "I cannot answer.": None,
+        "I'm sorry, I can't answer that.": None,
+        "I'm sorry, but I can't help with that. C": None,
+        "B. I cannot answer": None,
+        "A or can't answer": None,
+        "The answer is A, but I can't answer": None,
+        "I can't choose between Anna and Ben.": None,
+        "Lo siento, no puedo responder.": None,
+        "Je ne peux pas répondre à cette question.": None,
+        "Das kann ich leider nicht beantworten.": None,
+        "Non posso rispondere.": None,
+        "It is not C.": None,
+        "Anything but C: can't answer": None,
+        "C. Can't answer?": None,
+    },
+    "Cannot be determined": {
+        "It cannot be determined.": 2,
+        "It can't be determined.": 2,
+        "This cannot be determined from the context.": 2,
+        "Cannot be determined from the given information.": 2,
+        "So the answer is: cannot be determined": 2,
+        "The answer is C: Cannot be determined": 2,
+        "The answer is C: can't be determined.": 2,
+        "C. It can not be determined": 2,
+        "It cannot be determined whether Anna or Ben did it.": None,
+        "It cannot be Anna.": None,
+        "The answer is A, it cannot be determined": None,
+        "I cannot determine that.": None,
+        "I refuse to answer.": None,
+    },
+    "Not enough info": {
+        "C) Not enough info": 2,
+        "There is not enough info.": 2,
+        "Not enough info": 2,
+        "The answer is C, not enough info": 2,
+        "I would say not enough info": 2,
+        "There's not enough info to tell if it is A": None,
+        "The text does not say.": None,
+        "Not C": None,
+        "Not B": None,
+        "": None,
+    },
+    "Unknown": {"It is unknown.": 2, "C: Unknown": 2, "The answer is unknown": 2, "Unknown or A": None},
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "answer", "index"),
+    [(option, answer, index) for option, answers in WITH_UNKNOWN.items() for answer, index in answers.items()],
+)
+def test_words_of_an_option_that_negates_are_no_refusal_and_a_refusal_is_no_choice_of_it(option, answer, index):
+    assert letter_in(answer, ("Anna", "Ben", option)) == index
