@@ -33,6 +33,11 @@ from assay.statistics.intervals.worst_block import largest_interval
 LOST_SHARE = 0.2
 """Largest share of prompts without a number for every value with which a letter is still given."""
 
+SAME_SHARE = 0.95
+"""Share of all replies from which on one text, given to `SEVERAL_PROMPTS` or more, shows that prompts are not read."""
+
+SEVERAL_PROMPTS = 2
+
 LEAST_PROMPTS = 30
 """Minimum number of different prompts for a letter."""
 
@@ -97,6 +102,15 @@ def judge_texts(
     def tolerance(limit: float) -> Tolerance:
         return Tolerance.around(limit, confidence**exponent, hidden=hidden_confidence**exponent)
 
+    if (facts := _same_for_all(collected)) is not None:
+        limit_of = [(outcome.name, outcome.limit) for outcome in outcomes]
+        limit_of += [(SCORE, limits.score)] if judgements is not None else []
+        return [
+            Measurement(name, collected.counts, tolerance(limit), _detail(collected)).give_up(
+                Reason("same-text-for-all", facts, name)
+            )
+            for name, limit in limit_of
+        ]
     first, second, third, fourth = rng.spawn(4)
     components = [
         _judge_outcome(collected, outcome, limits.tie, tolerance(outcome.limit), child_rng)
@@ -106,6 +120,21 @@ def judge_texts(
     if judgements is not None:
         components.append(_judge_scores(collected, judgements, limits, tolerance(limits.score), third, fourth))
     return components
+
+
+def _same_for_all(collected: WrittenTexts) -> dict[str, int] | None:
+    """Return counts of the commonest text if nearly all replies to different prompts are this one, else ``None``."""
+    by_text: dict[str, set[int]] = {}
+    counts: Counter[str] = Counter()
+    for (case, _, _), text in collected.texts.items():
+        words = " ".join(text.split()).casefold()
+        counts[words] += 1
+        by_text.setdefault(words, set()).add(case)
+    replies = len(collected.texts) + len(collected.refused)
+    commonest, same = next(iter(counts.most_common(1)), ("", 0))
+    if len(by_text.get(commonest, ())) < SEVERAL_PROMPTS or same < SAME_SHARE * replies:
+        return None
+    return {"same": same, "total": replies}
 
 
 def _with_detail(component: Component, **fields: Any) -> Component:
