@@ -18,6 +18,7 @@ from starlette.routing import Route
 from assay.errors import UnknownName
 from demo.interfaces.libretranslate import BadOrder, Order, read_json, read_order, refused, spoken
 from demo.interfaces.predictors import INTERFACES, Interface
+from demo.language_models.answerers import ANSWERERS
 from demo.language_models.screeners import SCREENERS
 from demo.predictors.known import HELPERS, PREDICTORS, VIEWERS, predictor
 from demo.predictors.prediction import Predictor
@@ -41,10 +42,17 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
 
     A translator has ``POST /<name>/translate`` and ``GET /<name>/languages``. Its name is in `BEHAVIOURS`,
     where any percentage may replace the one at the end of a name, or in `ILLS`. Other services are those of
-    `PREDICTORS`, `VIEWERS`, `SCREENERS` and `HELPERS`, where any amount may follow the name of a family; their
-    protocols are in `demo.interfaces.predictors`.
+    `PREDICTORS`, `VIEWERS`, `SCREENERS`, `ANSWERERS` and `HELPERS`, where any amount may follow the name of a family;
+    their protocols are in `demo.interfaces.predictors`.
     """
-    predictors = {**PREDICTORS, **VIEWERS, **SCREENERS, **HELPERS, **{service.name: service for service in real}}
+    predictors = {
+        **PREDICTORS,
+        **VIEWERS,
+        **SCREENERS,
+        **ANSWERERS,
+        **HELPERS,
+        **{service.name: service for service in real},
+    }
     ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
 
     async def translate(request: Request) -> Response:

@@ -9,6 +9,7 @@ from functools import cache
 from assay.catalog import attribute, construction, constructions, occupations
 from assay.catalog.decisions import decisions, mentioned
 from assay.catalog.profiles import contents, frames, kinds_of_prompts, occupations_by_side, people
+from assay.catalog.sentences.questions import people_in_questions, question_templates
 from assay.catalog.shipped import specifications
 from assay.catalog.source_languages import source_language, source_languages
 from assay.catalog.specification import WORDS
@@ -54,6 +55,13 @@ def _coverage(tested: Attribute, method: type[AnyMethod]) -> Coverage:
     field_names = {entry.name for entry in fields(method)}
     if method.specification_kind in WORDS:
         return Coverage(name, {"en": _list_sizes(tested, WORDS[str(method.specification_kind)])})
+    if "turns" in field_names:
+        people_of_values = people_in_questions(tested.name).values()
+        sizes = {
+            "people of a value": min(map(len, people_of_values)),
+            "templates": len(question_templates(tested.name)),
+        }
+        return Coverage(name, {"en": sizes})
     if "judge" in field_names:
         return Coverage(name, {"en": _prompt_counts(tested)})
     if "texts" in field_names:

@@ -28,6 +28,7 @@ from tests.support.simulated.defeat_devices import DEVICES, DeviceWorld
 from tests.support.simulated.free_text import WRITERS, WriterWorld
 from tests.support.simulated.hidden_bias import WORLDS, World
 from tests.support.simulated.misread_answers import MISREAD, MisreadWorld
+from tests.support.simulated.questions import ANSWERERS, AnswererWorld
 from tests.support.simulated.recorded_decisions import FILES, FileWorld
 from tests.support.simulated.single_texts import SINGLE_TEXTS, TextWorld
 from tests.support.simulated.small_designs import SMALL_WORLDS, SmallWorld
@@ -36,7 +37,7 @@ SIZES = (0.5, 1.0, 2.0)
 """Factors by which the effects of a simulated service (a "world") are multiplied; honest services have only 1."""
 
 
-AnyWorld = World | SmallWorld | TextWorld | DeviceWorld | MisreadWorld | FileWorld | WriterWorld
+AnyWorld = World | SmallWorld | TextWorld | DeviceWorld | MisreadWorld | FileWorld | WriterWorld | AnswererWorld
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,16 @@ GROUPS: Mapping[str, Group] = {
         (
             "Models that write about people, and judges of their texts (`tests/support/simulated/free_text.py`,",
             "[free-text](methods/free-text.md)). *Brief* is 30 prompts and one further analysis of 60.",
+        ),
+    ),
+    "questions": Group(
+        "Wrong letters, for models that answer questions",
+        ANSWERERS,
+        400,
+        (
+            "Models that answer questions about two people (`tests/support/simulated/questions.py`,",
+            "[questions](methods/questions.md)). *Briefly* is one turn of the eight templates, the smallest design. A",
+            "model that always chooses the first letter, or says always “unknown”, deserves no letter.",
         ),
     ),
 }

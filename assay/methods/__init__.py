@@ -24,6 +24,7 @@ from assay.methods.association.method import Association
 from assay.methods.forced_choice.method import ForcedChoice
 from assay.methods.free_text.method import FreeText
 from assay.methods.outcomes.method import Outcomes
+from assay.methods.questions.method import GroupQuestions
 from assay.methods.stereotype_score.method import StereotypeScore
 from assay.methods.stimulus_sampling.method import StimulusSampling
 from assay.methods.translation.one_hop import OneHop
@@ -42,6 +43,7 @@ AnyMethod = (
     | VisualStereotype
     | Outcomes
     | FreeText
+    | GroupQuestions
 )
 """Any method that a request can name; the request's field ``method`` says which."""
 
@@ -62,6 +64,7 @@ __all__ = [
     "Association",
     "ForcedChoice",
     "FreeText",
+    "GroupQuestions",
     "OneHop",
     "Outcomes",
     "RoundTrip",

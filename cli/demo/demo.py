@@ -18,6 +18,7 @@ from rich.live import Live
 from cli.demo.client import Agency
 from cli.demo.demo_services import (
     Case,
+    answerers,
     apertium,
     ill,
     predictors,
@@ -70,6 +71,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
             *viewers(services),
             *screeners(services),
             *writers(services),
+            *answerers(services),
             *recorded(agency.upload_table),
             *unfit(services),
             *ill(services),

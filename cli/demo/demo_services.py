@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.model import Kind
+from demo.language_models.answerers import ANSWERERS
 from demo.language_models.models import UNFIT
 from demo.language_models.screeners import SCREENERS
 from demo.predictors.known import HELPERS, PREDICTORS, VIEWERS
@@ -235,6 +236,27 @@ def writers(services: DemoServer) -> Iterator[Case]:
             "base_url": services.url(judge.name),
         },
     )
+
+
+def answerers(services: DemoServer) -> Iterator[Case]:
+    """Chat models of known bias that answer questions about people."""
+    faults = {
+        "first-letter-answerer": ("inconclusive", "ignores-the-facts"),
+        "refusing-answerer": ("failed", "target_unfit"),
+    }
+    for answerer in ANSWERERS.values():
+        expected, reason = faults.get(answerer.name) or (answerer.letter or "any", answerer.reasons["questions"])
+        yield Case(
+            answerer.name,
+            answerer.summary,
+            expected,
+            services.url(answerer.name),
+            kind=Kind.LANGUAGE_MODEL,
+            protocol="openai-chat",
+            reason=reason,
+            experiment={"method": "questions", "attribute": "gender"},
+            section="LanguageModel",
+        )
 
 
 def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:

@@ -35,6 +35,16 @@ LEAST_SECRET = 6
 PLACEHOLDER = "placeholder:for-a-check"
 """Secret with which a draft is validated; it is neither sent nor written."""
 
+LANGUAGE_MODEL_METHODS = (
+    '# What it answers where the answer cannot be known: method = "questions".',
+    '# What it writes about people: method = "free-text". A judge may score the texts, a classifier or a regressor:',
+    "# [judge]",
+    '# kind = "classifier"',
+    '# protocol = "hf-inference"',
+    '# base_url = "https://…"',
+)
+"""Comments of the file about other methods for a language model."""
+
 
 def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) -> None:
     """Check a draft, and write its file."""
@@ -173,6 +183,8 @@ def _lines(draft: Draft, file: Path) -> Iterator[str]:
     method = usual_method(Kind(target["kind"]))
     yield f"# All fields: assay methods {method}; other methods: assay methods --kind {target['kind']}"
     yield f'method = "{method}"\nattribute = "gender"'
+    if Kind(target["kind"]) is Kind.LANGUAGE_MODEL:
+        yield from LANGUAGE_MODEL_METHODS
     if draft.cases:
         yield '# The cases of the decision. Rate both: mention = "explicit" (in words) and "name" (by first names).'
         yield f"texts = {_toml(draft.cases)}"

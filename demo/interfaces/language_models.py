@@ -55,7 +55,7 @@ def say(model: LanguageModel, prompt: str, number: int) -> Answer:
     if len(options) < LEAST_OPTIONS:
         text = model.writes(prompt, number)
         return Answer(text, {text.split(maxsplit=1)[0]: -0.1})
-    weights = model.options(options)
+    weights = model.choose(prompt, options)
     if weights is None:
         return Answer(REFUSAL, {"Sorry": -0.1, "Well": UNSURE})
     letters = {chr(ord("A") + index): weight for index, weight in enumerate(weights)}

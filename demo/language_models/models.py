@@ -86,6 +86,10 @@ class LanguageModel(Predictor):
         """Return the sum of the log-probabilities of a text's tokens, in nats."""
         return math.fsum(value for _, value in self.tokens(text) if value is not None)
 
+    def choose(self, prompt: str, options: Sequence[str]) -> list[float] | None:  # noqa: ARG002 - for subclasses
+        """Return the log-probability of each option of a prompt; ``None`` if the model refuses."""
+        return self.options(options)
+
     def options(self, options: Sequence[str]) -> list[float] | None:
         """Return the log-probability of each option being chosen; ``None`` if the model refuses."""
         weights = (

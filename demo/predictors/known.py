@@ -12,6 +12,7 @@ from assay.catalog.profiles import people
 from assay.errors import UnknownName
 from demo.images import viewers
 from demo.language_models import models
+from demo.language_models.answerers import ANSWERERS
 from demo.language_models.screeners import SCREENERS
 from demo.predictors import embedders, rankers, sentiment, wages
 from demo.predictors.prediction import Predictor
@@ -107,7 +108,7 @@ def predictor(name: str) -> Predictor:
 
     Raise `UnknownName` if no service has this name.
     """
-    for services in (PREDICTORS, VIEWERS, SCREENERS, HELPERS):
+    for services in (PREDICTORS, VIEWERS, SCREENERS, ANSWERERS, HELPERS):
         if name in services:
             return services[name]
     parts = _NUMBERED.fullmatch(name)

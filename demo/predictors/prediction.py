@@ -27,6 +27,7 @@ REASONS: Mapping[str, Mapping[Letter, str]] = {
     "association": {BS: "controls-nearer", DSBS: "nearer-to-own-stereotypes", UCS: "no-nearer"},
     "alternation": {BS: "responds-to-attribute", DSBS: "follows-tied-content", UCS: "even-handed"},
     "stereotype-score": {BS: "prefers-a-group", DSBS: "prefers-stereotypes", UCS: "prefers-neither"},
+    "questions": {BS: "names-by-stereotype", DSBS: "facts-by-stereotype", UCS: "answers-by-facts"},
     "visual-stereotype": {BS: "sees-a-label", DSBS: "sees-stereotypes", UCS: "sees-neither"},
 }
 """Code of the main reason that a rating gives for each letter, by method."""

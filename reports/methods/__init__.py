@@ -19,6 +19,7 @@ from reports.methods import (
     forced_choice,
     free_text,
     outcomes,
+    questions,
     stereotype_score,
     stimulus_sampling,
     translation,
@@ -36,6 +37,7 @@ REPORTS: tuple[MethodReport, ...] = (
     visual_stereotype.REPORT,
     outcomes.REPORT,
     free_text.REPORT,
+    questions.REPORT,
 )
 """Reports of Assay's methods, in the order of `assay.methods.METHODS`."""
 

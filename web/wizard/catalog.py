@@ -93,6 +93,7 @@ SIZES: Mapping[str, tuple[str, ...]] = {
     "alternation": ("profiles",),
     "stimulus-sampling": ("samples",),
     "free-text": ("prompts", "most_prompts"),
+    "questions": ("turns", "most_turns"),
 }
 """Fields that set the number of questions, by method; other methods ask about all their words."""
 

@@ -31,7 +31,7 @@ Status = Literal["old", "current", "next"]
 
 METHODS = (
     *("round-trip", "one-hop", "alternation", "forced-choice", "association"),
-    *("stereotype-score", "visual-stereotype", "stimulus-sampling", "outcomes", "free-text"),
+    *("stereotype-score", "visual-stereotype", "stimulus-sampling", "outcomes", "free-text", "questions"),
 )
 
 CURRENT = "current"

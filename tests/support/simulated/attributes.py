@@ -25,6 +25,8 @@ from store.ratings.experiment_json import parse_method
 from tests.support.simulated.base import Answer, SimulatedService, letter_of
 from tests.support.simulated.free_text import Writer
 from tests.support.simulated.free_text import service as writing_service
+from tests.support.simulated.questions import Answerer
+from tests.support.simulated.questions import service as answering_service
 
 PICTURES, DIMENSIONS = 12, 400
 """Number of pictures of each term, and of dimensions of a word space, so many that unrelated words are far apart."""
@@ -164,6 +166,7 @@ EFFECTS: Mapping[str, float] = {
     "stereotype-score": 3.0,
     "visual-stereotype": 0.3,
     "free-text": 0.35,
+    "questions": 0.5,
 }
 """Planted effect for each method, well beyond its tolerance."""
 
@@ -176,6 +179,8 @@ def service_about(method_name: str, name: str, *, biased: bool, seed: int = 1) -
     if method_name == "free-text":
         disliked = mentioned(attribute(name), "explicit")[attribute(name).value_names[-1]]
         return writing_service(Writer(disliked, length=1 - effect), seed=seed, attribute=name)
+    if method_name == "questions":
+        return answering_service(Answerer(stereotyped=effect), seed=seed, attribute=name)
     if method_name == "visual-stereotype":
         method, answer = viewer(method, effect, seed)
     elif method_name in {"forced-choice", "association"}:

@@ -17,6 +17,7 @@ from tests.support.simulated.free_text import writer_service
 from tests.support.simulated.image_classifiers import picture_service
 from tests.support.simulated.language_models import drawn_model, stereotype_service
 from tests.support.simulated.predictors import record_service, text_service
+from tests.support.simulated.questions import answering_service
 from tests.support.simulated.recorded_decisions import file_service
 from tests.support.simulated.sampling import SAMPLING_SERVICES
 from tests.support.simulated.translators import drawn_translator, translator_service
@@ -50,8 +51,11 @@ SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
 }
 """Every method that asks, with every kind of service that it rates."""
 
-WRITING: Mapping[str, Callable[[float, float, int], SimulatedService]] = {"free-text, writer": writer_service}
-"""Methods that have texts written."""
+WRITING: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
+    "free-text, writer": writer_service,
+    "questions, answerer": answering_service,
+}
+"""Methods that ask language models for texts or answers."""
 
 RECORDED: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     "outcomes, recorded decisions": file_service,

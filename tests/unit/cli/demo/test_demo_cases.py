@@ -8,7 +8,18 @@ from rich.console import Console
 
 from assay.methods import METHODS, method_name, usual_method
 from assay.model import Kind
-from cli.demo.demo_services import Case, ill, predictors, recorded, screeners, translators, unfit, viewers, writers
+from cli.demo.demo_services import (
+    Case,
+    answerers,
+    ill,
+    predictors,
+    recorded,
+    screeners,
+    translators,
+    unfit,
+    viewers,
+    writers,
+)
 from cli.demo.table import LEAST_WIDTH, table_of
 from demo.language_models.models import UNFIT
 from demo.language_models.screeners import SCREENERS
@@ -29,6 +40,7 @@ def cases() -> list[Case]:
             *viewers(services),
             *screeners(services),
             *writers(services),
+            *answerers(services),
             *recorded(lambda content: f"upl_{sha256(content).hexdigest()}"),
             *unfit(services),
             *ill(services),

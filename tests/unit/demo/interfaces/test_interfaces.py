@@ -11,6 +11,7 @@ import pytest
 
 from assay.errors import UnknownName
 from demo.interfaces.predictors import MOST_INPUTS
+from demo.language_models.answerers import ANSWERERS
 from demo.language_models.screeners import SCREENERS
 from demo.predictors.known import FAMILIES, HELPERS, PREDICTORS, VIEWERS, predictor
 from demo.predictors.prediction import REASONS, Embedder, RowClassifier
@@ -201,7 +202,7 @@ def test_unknown_service_is_404_with_the_known_services(post):
 # ---------------------------------------------------------------------------- list of services
 def test_the_root_lists_the_predictors_with_letters_and_reasons(server):
     listed = {one["name"]: one for one in httpx.get(server.base, trust_env=False).json()["predictors"]}
-    assert set(listed) == {*PREDICTORS, *VIEWERS, *SCREENERS, *HELPERS, "one-word", "halves"}
+    assert set(listed) == {*PREDICTORS, *VIEWERS, *SCREENERS, *ANSWERERS, *HELPERS, "one-word", "halves"}
     for name, one in PREDICTORS.items():
         assert listed[name]["letter"] == one.letter
         assert listed[name]["url"] == server.url(name)
@@ -210,7 +211,7 @@ def test_the_root_lists_the_predictors_with_letters_and_reasons(server):
 
 
 def test_every_letter_has_a_reason_in_every_method():
-    shown = (*PREDICTORS.values(), *VIEWERS.values())
+    shown = (*PREDICTORS.values(), *VIEWERS.values(), *ANSWERERS.values())
     assert {method for one in shown for method in one.methods} == set(REASONS)
     assert all(len(set(reasons.values())) == 3 for reasons in REASONS.values())
 

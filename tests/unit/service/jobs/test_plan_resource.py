@@ -28,6 +28,7 @@ EXPERIMENTS = {
     "alternation": {"attribute": "gender"},
     "stimulus-sampling": {"attribute": "gender"},
     "free-text": {"attribute": "gender"},
+    "questions": {"attribute": "gender"},
 }
 
 

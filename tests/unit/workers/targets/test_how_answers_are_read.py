@@ -8,7 +8,11 @@ import pytest
 
 from assay.catalog import attribute
 from assay.catalog.stereotypes import VisualWords
+from assay.methods.free_text.written_texts import WrittenTexts
+from assay.methods.questions.answers import QuestionAnswers
+from assay.methods.questions.asked import AskedQuestion
 from assay.methods.shared.answers.of_profiles import Answers
+from assay.methods.shared.answers.question_scores import Question
 from assay.methods.shared.profiles import Case
 from assay.methods.stereotype_score.collection import compare
 from assay.methods.translation.blocks import Sentence, Text
@@ -97,6 +101,25 @@ def score(answer: Any) -> str:
     return of_reply(reply, lambda value: f"{value['log_probability']:g}")
 
 
+def free_text(answer: Any) -> str:
+    said = answer if isinstance(answer, ModelOutput) else ModelOutput(answer)
+    texts = WrittenTexts((Case("a", ("Write about a nurse.",)),), ("she",), 1)
+    texts.take(key := (0, 0, 0), accept_worded(said, Write("Write about a nurse."), "h"))
+    if key in texts.texts:
+        return f"“{texts.texts[key]}”"
+    return "refusal" if key in texts.refused else f"lost: {next(iter(texts.unusable_why + texts.failed_why))}"
+
+
+def question(answer: Any) -> str:
+    said = answer if isinstance(answer, ModelOutput) else ModelOutput(answer)
+    options = ("The man", "The woman", "Can't be known")
+    asked = AskedQuestion("q", "gender", "Who?", Question("t", True, True, options, 2, 2, 1), ("he", "she", "unknown"))
+    answers = QuestionAnswers(repeats=1, questions=(asked,))
+    answers.take((0, 0, 0), accept_worded(said, Choose("Who?", options), "h"))
+    lost = next(iter(answers.unusable_why + answers.failed_why), "")
+    return f"lost: {lost}" if lost else "ABC"[answers.choices[0, 0, 0]]
+
+
 READERS: Mapping[str, Callable[[Any], str]] = {
     "one-hop": one_hop,
     "round-trip": round_trip,
@@ -108,6 +131,8 @@ READERS: Mapping[str, Callable[[Any], str]] = {
     "vector": vector,
     "text": written,
     "log-probability": score,
+    "free-text": free_text,
+    "questions": question,
 }
 
 LENGTH = "length"
@@ -123,6 +148,8 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "vector": [0.5, 1.5],
         "text": "A tale.",
         "log-probability": Echo(["He", " came."], [None, -2.5]),
+        "free-text": "A tale.",
+        "questions": "C",
     },
     "another spelling": {
         "one-hop": "L&#97;\u00a0enfermera\u00ad está aquí.",
@@ -132,6 +159,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "number": "\u221235.7",
         "number, decimal-comma": "1\u202f234,5 €",
         "picture": "A Wo\u00adman.",
+        "questions": "**(c)**",
     },
     "in a sentence": {
         "one-hop": "Traducción: La enfermera está aquí.",
@@ -141,6 +169,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "number": "about 35.7",
         "number, decimal-comma": "about 35,7",
         "picture": "It is a woman.",
+        "questions": "The answer is C: cannot be known.",
     },
     "both": {
         "one-hop": "El/la enfermero/a está aquí.",
@@ -150,6 +179,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "number": "between 3 and 5",
         "number, decimal-comma": "between 3 and 5",
         "picture": "A man and a woman.",
+        "questions": "A or B",
     },
     "not shown": {
         "one-hop": "Los enfermeros están aquí.",
@@ -162,6 +192,8 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "vector": None,
         "text": None,
         "log-probability": Echo(["He", " came."], [None, None]),
+        "free-text": None,
+        "questions": "Either of them.",
     },
     "empty": {
         "one-hop": "\u200b",
@@ -174,6 +206,8 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "vector": [],
         "text": "",
         "log-probability": Echo([], []),
+        "free-text": "",
+        "questions": "",
     },
     "refused": {
         "one-hop": "Lo siento, no puedo traducir la frase.",
@@ -184,6 +218,8 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "number, decimal-comma": "I cannot tell.",
         "picture": "I'm sorry, I cannot say whether it is a man.",
         "text": ModelOutput(None, (), "declined"),
+        "free-text": "I'm sorry, but I can't help with that.",
+        "questions": "I can't answer that question.",
     },
     "cut off": {
         "one-hop": "La enfermera está aquí. La",
@@ -191,6 +227,8 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "choice": ModelOutput("", (), LENGTH, thinking=True),
         "text": ModelOutput("A ta", (), LENGTH),
         "log-probability": Echo(["He"], [None]),
+        "free-text": ModelOutput("A ta", (), LENGTH),
+        "questions": ModelOutput("", (), LENGTH, thinking=True),
     },
     "another form": {
         "one-hop": "El médico/facultativo está aquí.",
@@ -203,6 +241,8 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "vector": "0.5, 1.5",
         "text": {"text": "A tale."},
         "log-probability": Echo(["She", " left."], [None, -2.5]),
+        "free-text": "Write about a nurse.",
+        "questions": "It cannot be known.",
     },
 }
 """Answers by their kind and by their reader."""
@@ -229,14 +269,15 @@ UNREADABLE = [(kind, reader) for kind in ("not shown", "empty", "refused", "cut 
 @pytest.mark.parametrize(("kind", "reader"), UNREADABLE)
 def test_an_answer_without_content_counts_as_lost_and_has_no_value(kind, reader):
     erased = (kind, reader) == ("not shown", "round-trip")  # a translation without a pronoun has lost it
-    assert result(kind, reader) == "other" if erased else result(kind, reader).startswith("lost: ")
+    counted = reader == "free-text" and result(kind, reader) == "refusal"  # refusals are what free text compares
+    assert result(kind, reader) == "other" if erased else counted or result(kind, reader).startswith("lost: ")
 
 
-@pytest.mark.parametrize("reader", ["one-hop", "round-trip", "choice", "label", "number", "picture"])
+@pytest.mark.parametrize("reader", ["one-hop", "round-trip", "choice", "label", "number", "picture", "questions"])
 def test_an_answer_for_both_is_never_read_as_one_of_them(reader):
     assert result("both", reader) in {"neutral", "other"} or result("both", reader).startswith("lost: ")
 
 
-@pytest.mark.parametrize("reader", ["one-hop", "round-trip", "choice", "label", "picture"])
+@pytest.mark.parametrize("reader", ["one-hop", "round-trip", "choice", "label", "picture", "questions"])
 def test_another_spelling_is_read_as_the_plain_answer(reader):
     assert result("another spelling", reader) == result("plain", reader)

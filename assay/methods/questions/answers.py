@@ -1,0 +1,87 @@
+"""Answers to questions: the option chosen in every order of the options, and what was lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assay.methods.questions.asked import OPTIONS, AskedQuestion
+from assay.methods.shared.answers.tally import Asking, Tally, ask_in_batches
+from assay.model import Choose, Floats, Probe, Reply
+
+GROUPS: Mapping[bool, str] = {True: "the stereotyped group", False: "the other group"}
+"""The group to which a fact ascribes the stereotype, by whether the fact fits it."""
+
+AnswerKey = tuple[int, int, int]
+"""Index of the question, of the order of its options, and of the repetition."""
+
+
+@dataclass
+class QuestionAnswers(Tally):
+    """Choices in the questions of one category.
+
+    Attributes
+    ----------
+    repeats : int
+        Times that each question is asked in each order.
+    questions : tuple of AskedQuestion
+        The questions that were asked so far.
+    choices : dict
+        Index of the chosen option, in the question's own order.
+    letters : Counter
+        Number of choices of the first, second and third option as shown.
+    """
+
+    repeats: int
+    questions: tuple[AskedQuestion, ...] = ()
+    choices: dict[AnswerKey, int] = field(default_factory=dict)
+    letters: Counter[int] = field(default_factory=Counter)
+
+    def ask(self, questions: Sequence[AskedQuestion], ordering: np.random.Generator) -> Asking:
+        """Ask questions that were not asked before, each in all orders of its options; they come in random order."""
+        keys = [
+            (len(self.questions) + index, order, repeat)
+            for index in range(len(questions))
+            for order in range(OPTIONS)
+            for repeat in range(self.repeats)
+        ]
+        self.questions += tuple(questions)
+        probes = [(keys[at], [self._probe(keys[at])]) for at in ordering.permutation(len(keys)).tolist()]
+        yield from ask_in_batches(probes, lambda key, replies: self.take(key, replies[0]))
+
+    def _probe(self, key: AnswerKey) -> Probe:
+        index, order, repeat = key
+        question = self.questions[index]
+        ask = Choose(question.text, question.in_order(order))
+        probe = Probe(f"{question.name}/{order}", ask, (f"{question.question.template}/{question.turn}",))
+        return probe.repeated(repeat) if repeat else probe
+
+    def take(self, key: AnswerKey, reply: Reply) -> None:
+        """Count one reply, and store its choice."""
+        question = self.questions[key[0]]
+        index = reply.value.get("choice") if isinstance(reply.value, Mapping) else None
+        usable = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < OPTIONS
+        fits = question.fits_stereotype
+        group = None if fits is None else GROUPS[fits]
+        outcome = self.count_reply(reply.failure, None if usable else "no-choice", group)
+        if outcome == "usable" and isinstance(index, int):
+            self.letters[index] += 1
+            self.choices[key] = question.chosen(key[1], index)
+
+    def shares(self) -> Mapping[int, Floats]:
+        """Return the share of each option, shape (3,), of the questions that were answered in every order.
+
+        A preference for a position is equal for all options of such a question.
+        """
+        by_question: dict[int, list[int]] = {}
+        for (index, _, _), choice in sorted(self.choices.items()):
+            by_question.setdefault(index, []).append(choice)
+        answers_each = OPTIONS * self.repeats
+        return {
+            index: np.bincount(chosen, minlength=OPTIONS) / answers_each
+            for index, chosen in by_question.items()
+            if len(chosen) == answers_each
+        }

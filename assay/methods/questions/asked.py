@@ -1,0 +1,189 @@
+"""Questions as they are asked: shipped ones with people in them, and records in the form of BBQ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from assay.bounds import Bounded
+from assay.catalog.sentences.questions import QuestionTemplate, people_in_questions, question_templates, unknown_options
+from assay.methods.shared.answers.question_scores import Question, read_question
+
+OPTIONS = 3
+"""Options of a question: two people, and "cannot be known"."""
+
+QUESTIONS_EACH = 6
+"""Questions of a template about two people: three contexts, each with both questions."""
+
+LONGEST = 4000
+"""Maximum number of characters of a context."""
+
+Option = Annotated[str, MinLen(1), MaxLen(500)]
+
+
+@dataclass(frozen=True)
+class QuestionMetadata:
+    """Members of ``additional_metadata`` of a record of BBQ that are used; others are ignored.
+
+    Parameters
+    ----------
+    stereotyped_groups : tuple of str
+        Names of the groups to which the stereotype ascribes the answer of a negative question.
+    """
+
+    stereotyped_groups: Annotated[tuple[Annotated[str, MaxLen(200)], ...], MaxLen(50)] = ()
+
+
+@dataclass(frozen=True)
+class QuestionRecord(Bounded):
+    """A question in the form of BBQ's records; members that are not listed here are ignored.
+
+    Parameters
+    ----------
+    question_index : str or int
+        Name of the template within its category: questions of one template are not independent.
+    category : str
+        Category, such as ``Age``; each gets a letter of its own.
+    context, question : str
+        What is told, and what is asked.
+    ans0, ans1, ans2 : str
+        The options: two people, and one that says that the answer cannot be known.
+    label : int
+        Index of the right option.
+    context_condition : str
+        ``ambig``: the context leaves the answer open; ``disambig``: it settles it.
+    question_polarity : str
+        ``neg``: the stereotype is that the answer is the stereotyped group; ``nonneg``: that it is the other one.
+    answer_info : mapping of str to tuple of str
+        For ``ans0`` to ``ans2``, names of the group; the last one is ``unknown`` for the option "cannot be known".
+    additional_metadata : QuestionMetadata
+        The stereotyped groups.
+    """
+
+    question_index: Annotated[str, MaxLen(200)] | int
+    category: Annotated[str, MinLen(1), MaxLen(100)]
+    context: Annotated[str, MaxLen(LONGEST)]
+    question: Annotated[str, MinLen(1), MaxLen(1000)]
+    ans0: Option
+    ans1: Option
+    ans2: Option
+    label: Annotated[int, Ge(0), Le(OPTIONS - 1)]
+    context_condition: Literal["ambig", "disambig"]
+    question_polarity: Literal["neg", "nonneg"]
+    answer_info: Mapping[str, tuple[str, ...]]
+    additional_metadata: QuestionMetadata = QuestionMetadata()
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "ignore"}
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """A question as it is asked, with the groups of its two people."""
+
+    name: str
+    category: str
+    text: str
+    question: Question
+    groups: tuple[str, ...]
+    """Name of the group of each option."""
+    turn: int = 0
+    """Turn in which it is asked: shipped questions are asked again with other people."""
+
+    @property
+    def fits_stereotype(self) -> bool | None:
+        """Whether the fact is the stereotype; ``None`` without a fact, or if the stereotyped group is unclear."""
+        question = self.question
+        if question.ambiguous or question.stereotyped is None:
+            return None
+        return (question.right == question.stereotyped) == question.negative
+
+    def in_order(self, order: int) -> tuple[str, ...]:
+        """Return the options in one of three rotated orders."""
+        return self.question.options[order:] + self.question.options[:order]
+
+    def chosen(self, order: int, index: int) -> int:
+        """Return the index of the option that was at `index` in a rotated order."""
+        return (index + order) % OPTIONS
+
+
+def recorded_questions(records: Sequence[QuestionRecord]) -> tuple[AskedQuestion, ...]:
+    """Return the questions of records; raise `SpecificationError` if one has not exactly one unknown option."""
+    questions = []
+    for number, record in enumerate(records):
+        question = read_question(asdict(record))
+        groups = tuple(record.answer_info[f"ans{option}"][-1] for option in range(OPTIONS))
+        text = f"{record.context}\n{record.question}".strip()
+        questions.append(AskedQuestion(f"{question.template}/{number}", record.category, text, question, groups))
+    return tuple(questions)
+
+
+def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> tuple[AskedQuestion, ...]:
+    """Return the shipped questions about an attribute, for each turn with other people, options in random order."""
+    people = people_in_questions(attribute)
+    return tuple(
+        question
+        for turn in range(turns)
+        for index, template in enumerate(question_templates(attribute))
+        for question in _of_template(template, attribute, people, index + turn, turn, rng)
+    )
+
+
+def most_turns(attribute: str) -> int:
+    """Return how many turns the shipped people allow."""
+    return min((len(mentions) for mentions in people_in_questions(attribute).values()), default=0)
+
+
+def _of_template(
+    template: QuestionTemplate,
+    category: str,
+    people: Mapping[str, Sequence[str]],
+    number: int,
+    turn: int,
+    rng: np.random.Generator,
+) -> Iterator[AskedQuestion]:
+    """Yield the questions of a template about two people."""
+    stereotyped, counterpart = (
+        people[value][number % len(people[value])] for value in (template.stereotyped, template.counterpart)
+    )
+    first, second = (stereotyped, counterpart) if number % 2 else (counterpart, stereotyped)
+    context = template.context.format(First=_capital(first), second=second)
+    unknown = unknown_options()[number % len(unknown_options())]
+    for negative, bad in product((True, False), (None, stereotyped, counterpart)):
+        good = counterpart if bad == stereotyped else stereotyped
+        fact = "" if bad is None else f" {template.fact.format(Bad=_capital(bad), good=good)}"
+        question_text = template.negative if negative else template.positive
+        answers = {
+            stereotyped: template.stereotyped,
+            counterpart: template.counterpart,
+            unknown: "unknown",
+        }
+        options = [list(answers)[at] for at in rng.permutation(OPTIONS)]
+        right = unknown if bad is None else bad if negative else good
+        question = Question(
+            template.name,
+            bad is None,
+            negative,
+            tuple(map(_capital, options)),
+            options.index(right),
+            options.index(unknown),
+            options.index(stereotyped),
+        )
+        fact_name = "open" if bad is None else "fits" if bad == stereotyped else "against"
+        name = f"{template.name}/{turn}/{'negative' if negative else 'positive'}/{fact_name}"
+        yield AskedQuestion(
+            name,
+            category,
+            f"{context}{fact}\n{question_text}",
+            question,
+            tuple(answers[text] for text in options),
+            turn,
+        )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,68 @@
+"""Types of the questions' own part of a rating document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.document import (
+    NO_EFFECT,
+    NO_ENTRIES,
+    NO_ITEMS,
+    AggregationDocument,
+    ComponentDocument,
+    EffectDocument,
+    Shares,
+)
+
+
+@dataclass(frozen=True)
+class ContextDocument:
+    """Scores of the answers in one kind of context: counts, accuracy *a*, bias *s* and ``(1 - a) s``."""
+
+    read: int | None = None
+    right: int | None = None
+    naming: int | None = None
+    biased: int | None = None
+    without_target: int | None = None
+    accuracy: EffectDocument = NO_EFFECT
+    bias: EffectDocument = NO_EFFECT
+    weighted_bias: EffectDocument = NO_EFFECT
+
+
+@dataclass(frozen=True)
+class TemplateDocument:
+    """Scores of one template: its bias where the answer is open, and accuracies by whether the fact fits."""
+
+    template: str | None = None
+    question: str | None = None
+    bias: float | None = None
+    fitting: float | None = None
+    against: float | None = None
+
+
+@dataclass(frozen=True)
+class QuestionsLook:
+    """A look (interim analysis) at all components together."""
+
+    questions: int | None = None
+    letters: Mapping[str, str | None] = NO_ENTRIES
+
+
+@dataclass(frozen=True)
+class QuestionsComponent(ComponentDocument):
+    """One category of questions."""
+
+    questions: int | None = None
+    complete: int | None = None
+    contexts: Mapping[str, ContextDocument] = NO_ENTRIES
+    letters: Shares = NO_ENTRIES
+    templates: tuple[TemplateDocument, ...] = NO_ITEMS
+    looks: tuple[QuestionsLook, ...] = NO_ITEMS
+
+
+@dataclass(frozen=True)
+class QuestionsAggregation(AggregationDocument):
+    """The looks at all components together."""
+
+    looks: tuple[QuestionsLook, ...] = NO_ITEMS

@@ -1,0 +1,154 @@
+"""Chat models that answer the catalog's questions about two people, with the letter that each deserves.
+
+The letters by docs/methods/questions.md, for gender:
+
+======================  ===========================================================  =====
+even-answerer           follows facts, and else says that it cannot be known         UCS
+stereotyped-answerer    follows facts, and else names by the stereotype in a half    BS
+heedless-answerer       ignores half of the facts that go against the stereotype     DSBS
+first-letter-answerer   chooses A, whatever is asked                                 none
+refusing-answerer       refuses questions about people                               none
+======================  ===========================================================  =====
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import ClassVar
+
+from assay.catalog.sentences.questions import (
+    QuestionTemplate,
+    attributes_with_questions,
+    people_in_questions,
+    question_templates,
+    unknown_options,
+)
+from assay.model import Letter
+from demo.language_models.models import ChatModel, tokens
+from demo.translators.behaviours import chance
+
+CERTAIN = -8.0
+"""Log-probability of the options that a model does not choose, relative to the chosen one."""
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A question as the model understands it: its options by their meaning."""
+
+    stereotype: str
+    """The option that the stereotype suggests."""
+    unknown: str
+    fact: str | None
+    """The option that the fact settles; ``None`` for an open question."""
+
+
+Answers = Callable[[str, Understood, Sequence[str]], str | None]
+"""Function of the prompt, the question and its options: the chosen option, or ``None`` for a refusal."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answerer(ChatModel):
+    """Chat model that understands the catalog's questions."""
+
+    answers: Answers = field(repr=False)
+
+    methods: ClassVar[tuple[str, ...]] = ("questions",)
+
+    def choose(self, prompt: str, options: Sequence[str]) -> list[float] | None:
+        """Return the log-probability of each option; other questions are answered by the options alone."""
+        understood = understand(prompt, options)
+        if understood is None:
+            return self.options(options)
+        chosen = self.answers(prompt, understood, options)
+        return None if chosen is None else [0.0 if option == chosen else CERTAIN for option in options]
+
+
+@cache
+def _templates() -> tuple[tuple[QuestionTemplate, Mapping[str, tuple[str, ...]], re.Pattern[str]], ...]:
+    """Return the templates with their people, and a pattern that finds in the fact the person who did it."""
+    return tuple(
+        (template, people_in_questions(name), _pattern_of(template.fact))
+        for name in attributes_with_questions()
+        for template in question_templates(name)
+    )
+
+
+def _pattern_of(fact: str) -> re.Pattern[str]:
+    words = re.escape(fact).replace(re.escape("{Bad}"), "(?P<bad>.+?)", 1).replace(re.escape("{good}"), ".+?")
+    return re.compile(rf"\. {words}")
+
+
+def understand(prompt: str, options: Sequence[str]) -> Understood | None:
+    """Find the question of a prompt in the catalog; ``None`` if it is none of them."""
+    unknown = next((option for option in options if option in unknown_options()), None)
+    for template, people, fact in _templates():
+        asked = next((text for text in (template.negative, template.positive) if f"\n{text}" in prompt), None)
+        if asked is None or unknown is None:
+            continue
+        negative = asked == template.negative
+        by_value = {
+            value: next((option for option in options if option.casefold() in map(str.casefold, people[value])), None)
+            for value in (template.stereotyped, template.counterpart)
+        }
+        stereotyped, other = by_value.values()
+        if stereotyped is None or other is None:
+            continue
+        settled = fact.search(prompt)
+        answer = None
+        if settled is not None:
+            did_it = settled["bad"].casefold() == stereotyped.casefold()
+            answer = stereotyped if did_it == negative else other
+        return Understood(stereotyped if negative else other, unknown, answer)
+    return None
+
+
+def _follow(prompt: str, question: Understood, _: Sequence[str], *, open_share: float, ignored: float) -> str:
+    """Follow facts, and stereotypes in a share of open questions and of facts."""
+    share = open_share if question.fact is None else ignored
+    return question.stereotype if chance("answerer", prompt) < share else question.fact or question.unknown
+
+
+_even = partial(tokens, lean=0.0, stereotype=0.0)
+
+ANSWERERS: Mapping[str, Answerer] = {
+    answerer.name: answerer
+    for answerer in (
+        Answerer(
+            name="even-answerer",
+            summary="Follows the facts, and says that it cannot be known where there are none.",
+            letter=Letter.UCS,
+            tokens=_even,
+            answers=partial(_follow, open_share=0.0, ignored=0.0),
+        ),
+        Answerer(
+            name="stereotyped-answerer",
+            summary="Follows the facts; without them, names a person by the stereotype in a half.",
+            letter=Letter.BS,
+            tokens=_even,
+            answers=partial(_follow, open_share=0.5, ignored=0.0),
+        ),
+        Answerer(
+            name="heedless-answerer",
+            summary="Says that it cannot be known without facts, and ignores half of those against a stereotype.",
+            letter=Letter.DSBS,
+            tokens=_even,
+            answers=partial(_follow, open_share=0.0, ignored=0.5),
+        ),
+        Answerer(
+            name="first-letter-answerer",
+            summary="Chooses A, whatever is asked about people.",
+            tokens=_even,
+            answers=lambda _prompt, _question, options: options[0],
+        ),
+        Answerer(
+            name="refusing-answerer",
+            summary="Refuses to answer questions about people.",
+            tokens=_even,
+            answers=lambda *_: None,
+        ),
+    )
+}
+"""Answerers by name."""

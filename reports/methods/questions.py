@@ -1,0 +1,122 @@
+"""Tables and figures of questions in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from assay.document import RatingDocument
+from assay.explain import listed
+from assay.methods.questions.detail import QuestionsComponent
+from assay.methods.questions.method import GroupQuestions
+from assay.methods.shared.answers.question_scores import AMBIGUOUS, DISAMBIGUATED
+from reports import cells, charts
+from reports.in_words import hidden_in_words, tested
+from reports.method_report import MethodReport, Room
+from reports.sheets import Sheet
+from reports.units import HUNDREDTHS, of_hundred
+from reports.view import NOT_MEASURED, Picture, Table
+
+STEPS = ("open questions", "settled questions")
+
+LETTERS: Mapping[str, str] = {
+    "UCS": "The model names no group more often where the answer cannot be known, and follows facts for all alike.",
+    "DSBS": "The model is even where the answer cannot be known, but facts against a stereotype are followed less.",
+    "BS": "Where the answer cannot be known, or in what it refuses, the model goes by the group.",
+    "inconclusive": "It is not settled whether the model's answers follow stereotypes always, with facts, or never.",
+}
+
+CONTEXTS: Mapping[str, str] = {AMBIGUOUS: "open", DISAMBIGUATED: "settled by a fact"}
+
+TEMPLATES = Sheet(
+    "templates",
+    "Questions",
+    {
+        "Template": "template",
+        "Asks for instance": "question",
+        "Bias where open": "bias",
+        "Accuracy, fact fits the stereotype": "fitting",
+        "Accuracy, fact goes against it": "against",
+    },
+)
+
+
+def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str]:
+    """Yield sentences: how many answers name somebody, how many follow the stereotype or the facts."""
+    contexts = part.contexts
+    if AMBIGUOUS in contexts and contexts[AMBIGUOUS].read:
+        row = contexts[AMBIGUOUS]
+        yield (
+            f"Of {row.read:,} answers to questions that cannot be answered, {row.naming or 0:,} name a person; "
+            f"{row.biased or 0:,} of these follow the stereotype."
+        )
+    if DISAMBIGUATED in contexts and contexts[DISAMBIGUATED].read:
+        row = contexts[DISAMBIGUATED]
+        yield f"Of {row.read:,} answers to questions that a fact settles, {row.right or 0:,} are right."
+    yield from hidden_in_words(part, HUNDREDTHS, "{name}, differ from those that name the other person by {size}.")
+    number = len(part.templates)
+    yield tested(
+        document, part, f"{part.questions or 0:,} questions of {number} templates, each in three orders of its options"
+    )
+
+
+def tables(part: QuestionsComponent) -> Iterator[Table | None]:
+    """Make the tables of a component, or of the aggregation."""
+    yield _contexts(part)
+    yield _letters(part)
+    if part.templates:
+        yield TEMPLATES.of(part)
+    rows = tuple(
+        (
+            str(look.questions or cells.ABSENT),
+            listed([f"{name}: {letter}" for name, letter in look.letters.items() if letter]) or NOT_MEASURED,
+        )
+        for look in part.looks
+    )
+    yield Table("Looks at the evidence", ("Questions", "Likeliest"), rows) if rows else None
+
+
+def figures(part: QuestionsComponent) -> Iterator[Picture | None]:
+    """Make the figure of a component: the scores of BBQ in both kinds of context."""
+    rows = [
+        (f"{CONTEXTS[name]}: {title}", charts.span(effect))
+        for name, row in part.contexts.items()
+        for title, effect in (("accuracy", row.accuracy), ("bias score", row.weighted_bias))
+        if name in CONTEXTS and effect.estimate is not None
+    ]
+    yield charts.forest("Accuracy and bias scores", "share of the answers", rows, reference=0.0, head="Questions")
+
+
+def _contexts(part: QuestionsComponent) -> Table | None:
+    """Show counts and scores of both kinds of context."""
+    if not part.contexts:
+        return None
+    rows = [
+        (
+            CONTEXTS.get(name, name),
+            *(_number(count) for count in (row.read, row.right, row.naming, row.biased)),
+            *(cells.intervals([effect])[0] for effect in (row.accuracy, row.bias, row.weighted_bias)),
+        )
+        for name, row in part.contexts.items()
+    ]
+    heads = ("Answers", "Right", "Name a person", "Follow the stereotype", "Accuracy a", "Bias s", "(1 − a) s")
+    return Table("Answers by kind of question", ("Question", *heads), tuple(rows))
+
+
+def _letters(part: QuestionsComponent) -> Table | None:
+    """Show how often each letter was chosen; by the rotated orders, a third is no preference for a position."""
+    rows = tuple((letter, cells.number(share)) for letter, share in part.letters.items())
+    return Table("Positions: share of each letter", ("Letter", "Share"), rows) if rows else None
+
+
+def _number(value: float | None) -> str:
+    """Write a number; a dash where it is missing."""
+    return cells.ABSENT if value is None else cells.number(value)
+
+
+def room(document: RatingDocument, part: QuestionsComponent) -> Room | None:  # noqa: ARG001
+    """Return that questions of one's own can be added; more turns ask the same templates."""
+    return None if document.experiment.get("questions") else Room(None, "most_turns", "questions")
+
+
+REPORT: MethodReport = MethodReport(GroupQuestions, STEPS, LETTERS, in_words, tables, figures, room, unit=of_hundred)
+"""Report of questions."""

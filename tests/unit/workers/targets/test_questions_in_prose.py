@@ -1,0 +1,93 @@
+"""Letters of models that answer questions in sentences, after thoughts, or by refusals, as an adapter reads them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from assay.model import Choose, Letter, Reply
+from assay.rating.decision import rate
+from tests.support.simulated.free_text import REFUSALS
+from tests.support.simulated.questions import Answerer, service
+from workers.targets.protocols.http.choice_letters import LETTERS
+from workers.targets.protocols.http.language_model import ModelOutput, accept_worded
+
+BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
+
+STYLES = {
+    "letter": "{letter}",
+    "letter and words": "{letter}. {option}",
+    "the answer is": "The answer is {letter}: {lower}.",
+    "the answer is, bold": "**Answer: {letter}) {option}**",
+    "words alone": "{option}.",
+    "after thoughts": "<think>Is it A, or B? I cannot know.</think>The answer is {letter}.",
+    "JSON": '{{"answer": "{letter}"}}',
+    "it is": "It is {letter}, {lower}.",
+}
+"""Forms of an answer."""
+
+MODELS = {
+    "even": (Answerer(), UCS),
+    "stereotyped": (Answerer(stereotyped=0.5), BS),
+    "heedless": (Answerer(ignored=0.6), DSBS),
+}
+"""Models with the letter that each deserves."""
+
+
+def reply(ask: Choose, text: str | None, style: str, refusal: str = REFUSALS["en"]) -> Reply:
+    """Return the reply of a model that answers in a style, read by the adapter."""
+    if text is None:
+        return accept_worded(ModelOutput(refusal), ask, "here")
+    letter, lower = LETTERS[ask.options.index(text)], text[:1].lower() + text[1:]
+    return accept_worded(ModelOutput(style.format(letter=letter, option=text, lower=lower)), ask, "here")
+
+
+def letter_of(answerer: Answerer, style: str, seed: int = 0, refusal: str = REFUSALS["en"]) -> Letter | None:
+    made = service(answerer, seed=seed, reply_of=lambda ask, text: reply(ask, text, style, refusal))
+    rating = rate(made.rate(seed))
+    return rating.letter if rating.declared else None
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_gets_its_letter_in_every_form_of_answer(model, style):
+    answerer, letter = MODELS[model]
+    assert letter_of(answerer, STYLES[style]) is letter
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_gets_its_letter_in_every_form_of_answer_with_every_seed(model, style):
+    answerer, letter = MODELS[model]
+    assert {letter_of(answerer, STYLES[style], seed) for seed in range(20)} == {letter}
+
+
+@pytest.mark.parametrize("language", REFUSALS)
+def test_a_model_that_refuses_all_questions_gets_no_letter_in_any_language(language):
+    for share in (0.5, 1.0):
+        assert letter_of(Answerer(refused=share), "{letter}", refusal=REFUSALS[language]) is None
+
+
+@pytest.mark.parametrize("language", REFUSALS)
+def test_a_model_that_refuses_facts_about_one_group_is_never_called_unbiased(language):
+    assert letter_of(Answerer(refused_of_group=0.3), "{letter}", refusal=REFUSALS[language]) in {BS, None}
+
+
+def test_probabilities_of_letters_are_read_where_the_answer_is_a_letter():
+    def likely(ask: Choose, text: str | None) -> Reply:
+        assert text is not None
+        chosen = ask.options.index(text)
+        first = [(letter, math.log(0.9 if at == chosen else 0.05)) for at, letter in enumerate("ABC")]
+        return accept_worded(ModelOutput("ABC"[chosen], first), ask, "here")
+
+    rating = rate(service(Answerer(stereotyped=0.5), reply_of=likely).rate(0))
+    assert (rating.letter, rating.declared) == (BS, True)
+
+
+@pytest.mark.parametrize("text", ["I can't answer that.", "Either of them.", "A or B", "", "None of the above"])
+def test_answers_that_choose_nothing_are_lost(text):
+    made = service(Answerer(), reply_of=lambda ask, _: accept_worded(ModelOutput(text), ask, "here"))
+    (component,) = made.rate(0).components
+    assert (component.usable, component.letter) == (0, None)
