@@ -63,6 +63,9 @@ class Settings(BaseSettings):
     auth: Literal["auto", "keys", "none"] = Field(
         "auto", description="Whether API keys are required; auto: yes, except embedded and on loopback only"
     )
+    contact: str | None = Field(
+        None, max_length=200, description="Whom to ask for access, on the sign-in page: an e-mail address, or words"
+    )
     oidc_issuer: str | None = Field(None, description="OpenID Connect provider of people's accounts; unset: keys only")
     oidc_client_id: str | None = Field(None, description="Client id of this agency at the provider")
     oidc_client_secret: SecretStr | None = Field(None, description="Client secret; unset: a public client (PKCE only)")
@@ -176,7 +179,7 @@ class Settings(BaseSettings):
     @field_validator(
         *("secret_key", "database_url", "broker_url", "public_url", "metrics_port", "otel_endpoint"),
         *("signing_key_file", "signing_command", "signing_public_key_file"),
-        *("oidc_issuer", "oidc_client_id", "oidc_client_secret", "held_back"),
+        *("contact", "oidc_issuer", "oidc_client_id", "oidc_client_secret", "held_back"),
         mode="before",
     )
     @classmethod

@@ -81,7 +81,7 @@ def session_of(answer: httpx.Response) -> str:
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locked]:
     data = tmp_path_factory.mktemp("locked")
-    process = Process(data, ASSAY_AUTH="keys")
+    process = Process(data, ASSAY_AUTH="keys", ASSAY_CONTACT="audits@example.org")
     admin = (data / "first-admin-key").read_text().strip()
     arguments = ("keys", "create", "--tenant", "rival", "--scope", "admin", "--name", "rival")
     made = run_command(*arguments, environment=process._environment)
@@ -114,6 +114,48 @@ def test_signing_in_leads_to_the_requested_page(locked: Locked, context: Browser
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     with locked.client(Cookie=f"{COOKIE}={cookie['value']}") as client:
         assert client.get("/settings").status_code == 303
+
+
+PUBLIC_LINKS = ["Registry", "Compare", "How it works", "Log", "API", "Sign in"]
+
+
+def test_a_visitor_without_a_session_sees_links_to_public_pages_and_to_the_sign_in_only(
+    locked: Locked, context: BrowserContext
+) -> None:
+    page = context.new_page()
+    page.goto(locked.url)
+    menu = page.get_by_role("navigation", name="Main", exact=True).get_by_role("link")
+    assert menu.all_inner_texts() == PUBLIC_LINKS
+    links = page.eval_on_selector_all("a[href]", "all => all.map(one => one.getAttribute('href'))")
+    paths = sorted({link.partition("#")[0] for link in links if not link.startswith("#")} - {"/overview"})
+    with locked.client() as client:
+        answers = {path: client.get(path).status_code for path in paths}
+    assert set(answers.values()) == {200}, answers
+    page.goto(f"{locked.url}/compare?kind=translator")
+    page.get_by_role("navigation", name="Main", exact=True).get_by_role("link", name="Sign in").click()
+    expect(page.get_by_role("link", name="audits@example.org")).to_have_attribute("href", "mailto:audits@example.org")
+    page.get_by_label("API key").fill(locked.admin)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(f"{locked.url}/compare?kind=translator")
+    expect(menu.filter(has_text="Overview")).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(locked.url)
+    page.get_by_text("Menu", exact=True).click()
+    small = page.get_by_role("navigation", name="Main, small screens").get_by_role("link")
+    assert small.all_inner_texts() == PUBLIC_LINKS
+
+
+def test_a_new_key_is_copied_with_one_press(locked: Locked, context: BrowserContext) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(f"{locked.url}/sign-in?next=/keys")
+    page.get_by_label("API key").fill(locked.admin)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Name").fill("to copy")
+    page.get_by_role("button", name="Make the key").click()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("[data-secret]").inner_text()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.rendering import KINDS
 from web.frame.visit import whole_number
 
-pages = Pages()
+pages = Pages(open_to_visitors=True)
 
 MOST = 8
 """Maximum number of ratings that are compared at once."""

@@ -112,19 +112,20 @@ NAVIGATION: tuple[tuple[str, tuple[Link, ...]], ...] = (
         ),
     ),
     ("Material", (Link("Specifications", "/specifications"), Link("Corpora", "/corpora"), Link("Uploads", "/uploads"))),
-    ("Reason", (Link("Compare", "/compare"), Link("Compose", "/compose"))),
     (
         "Public",
         (
             Link("Registry", "/registry", public=True),
-            Link("Methodology", "/methodology", public=True),
+            Link("Compare", "/compare", public=True),
+            Link("How it works", "/methodology", public=True),
             Link("Log", "/log", public=True),
             Link("API", "/docs", public=True),
         ),
     ),
+    ("Reason", (Link("Compose", "/compose"),)),
     ("Agency", (Link("Webhooks", "/webhooks"), Link("Keys", "/keys"), Link("Settings", "/settings"))),
 )
-"""Groups of links, in the order of the navigation bar."""
+"""Groups of links, in the order of the navigation bar; visitors without a session see the public links only."""
 
 
 KINDS = {

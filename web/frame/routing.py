@@ -34,6 +34,8 @@ class Pages:
 
     public: bool = False
     """Whether everyone may see the pages. The session is not read, so that they can be cached."""
+    open_to_visitors: bool = False
+    """Whether people without a session also see the pages, with what everyone may see."""
     negotiated: bool = False
     """Whether the API answers programs at the same addresses. Then these pages come before the API's routes, for
     requests that accept HTML only.
@@ -91,7 +93,9 @@ class Pages:
                 try:
                     if method == "POST":
                         check_origin(request)
-                    visit_or_redirect = await visit_of(request, public=self.public)
+                    visit_or_redirect = await visit_of(
+                        request, public=self.public, open_to_visitors=self.open_to_visitors
+                    )
                     if isinstance(visit_or_redirect, Response):
                         return visit_or_redirect
                     visit = visit_or_redirect

@@ -48,7 +48,7 @@ class Visit:
     session: str
     """Token of the session; empty without one."""
     public: bool
-    """Whether the page is for everyone."""
+    """Whether the page is the same for everyone, and may be cached."""
     refused: Refused | None = None
     """The API's refusal of the form that the page is shown again for."""
 
@@ -72,6 +72,11 @@ class Visit:
     def keyless(self) -> bool:
         """Whether the agency requires no keys and therefore no sign-in."""
         return not service_of(self.request).settings.keys_required
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether the agency requires a sign-in and this page was opened without a session."""
+        return not self.session and not self.keyless
 
     @property
     def base_url(self) -> str:
@@ -189,8 +194,8 @@ def _foreign() -> Problem:
     return Problem("foreign-origin", "this form is too old, or was not sent from this page: open the page again")
 
 
-async def visit_of(request: Request, *, public: bool) -> Visit | Response:
-    """Return the visit of a request, or a redirect to the sign-in page.
+async def visit_of(request: Request, *, public: bool, open_to_visitors: bool = False) -> Visit | Response:
+    """Return the visit of a request; without a session, a page that is not `open_to_visitors` redirects to the sign-in.
 
     Raises
     ------
@@ -207,6 +212,8 @@ async def visit_of(request: Request, *, public: bool) -> Visit | Response:
     session = await service.database.read(sessions.find, token, request.app.state.sign_in_rules) if token else None
     if session is None:
         await _admit_visitor(request)
+        if open_to_visitors:
+            return Visit(request, UNKNOWN_CALLER, "", public=False)
         query = request.scope["query_string"].decode("latin-1")
         address = request.scope["path"] + (f"?{query}" if 0 < len(query) <= LONGEST_QUERY else "")
         return RedirectResponse(f"/sign-in?{urlencode({'next': address})}", 303)

@@ -24,9 +24,9 @@ async def sign_in(visit: Visit) -> Response:
         return visit.redirect(START)
     wrong = bool(visit.query("wrong"))
     following = visit.query("next")
-    response = visit.page(
-        "sign_in/sign_in.html", 403 if wrong else 200, following=following, wrong=wrong, provider=provider_of(visit)
-    )
+    contact = service_of(visit.request).settings.contact
+    values = {"following": following, "wrong": wrong, "provider": provider_of(visit), "contact": contact}
+    response = visit.page("sign_in/sign_in.html", 403 if wrong else 200, **values)
     response.headers["Cache-Control"] = "no-store"
     return response
 
