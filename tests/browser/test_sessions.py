@@ -151,7 +151,7 @@ def test_a_new_key_is_copied_with_one_press(locked: Locked, context: BrowserCont
     page.goto(f"{locked.url}/sign-in?next=/keys")
     page.get_by_label("API key").fill(locked.admin)
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_label("Name").fill("to copy")
+    page.get_by_label("What it is for").fill("to copy")
     page.get_by_role("button", name="Make the key").click()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
