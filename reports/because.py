@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from scipy.special import ndtr, ndtri
-
-from assay.document import ComponentDocument, EffectDocument, HiddenDocument, RatingDocument
+from assay.document import ComponentDocument, RatingDocument
 from assay.model import Letter
+from assay.rating.document import DecidingEffect, deciding_part
 from reports.in_words import TESTED
 from reports.method_report import MethodReport
 from reports.plain import visible
@@ -21,25 +20,6 @@ PHRASES = {
     "content": "by content ({})",
 }
 """How a sentence names each kind of hidden effect."""
-
-UNBIASED_INPUT = frozenset({"stratum", "individual", "loss"})
-"""Kinds of hidden effects on unbiased input, which are judged as step 1 is."""
-
-
-@dataclass(frozen=True)
-class DecidingEffect:
-    """The effect of a component with the largest probability of exceeding its limit, of those that decide a letter.
-
-    `chance` is that probability, from the normal distribution with the effect's interval; `step` is 1 for effects on
-    unbiased input.
-    """
-
-    name: str
-    step: int
-    effect: EffectDocument
-    limit: float
-    chance: float
-    hidden: HiddenDocument | None = None
 
 
 @dataclass(frozen=True)
@@ -59,27 +39,11 @@ class Because:
     case: tuple[str, str] | None = None
 
 
-def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingEffect | None:
-    """Return the effect that decides for or against a letter; ``None`` if nothing was measured.
-
-    For BS these are the effects on unbiased input, for DSBS those on biased input, for UCS all.
-    """
-    steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter, {1, 2}) if letter is not None else {1, 2}
-    candidates = [candidate for candidate in _effects(part) if candidate.step in steps]
-    return max(candidates, key=lambda candidate: (round(candidate.chance, 6), _of_limit(candidate)), default=None)
-
-
 def because(rating: RatingDocument, report: MethodReport) -> Because | None:
     """Say why a rating has its letter, by the effect that decided it; ``None`` if nothing was measured."""
-    measured = [
-        (part, deciding)
-        for part in rating.components
-        if part.letter is not None and (deciding := deciding_effect(part, part.letter)) is not None
-    ]
-    mine = [entry for entry in measured if entry[0].letter is rating.letter] or measured
-    if rating.letter is None or not mine:
+    if rating.letter is None or (entry := deciding_part(rating)) is None:
         return None
-    part, deciding = max(mine, key=lambda entry: (round(entry[1].chance, 6), _of_limit(entry[1])))
+    part, deciding = entry
     estimate = deciding.effect.estimate or 0.0
     case = _telling_case(part) if rating.letter is Letter.BS else None
     return Because(
@@ -132,35 +96,6 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     if hidden is not None:
         return PHRASES.get(hidden.kind or "", "{}").format(visible(hidden.name or "unnamed"))
     return "by content" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
-
-
-def _effects(part: ComponentDocument) -> Iterator[DecidingEffect]:
-    usual = part.tolerances.get("step_1")
-    for name, step in (("step_1", 1), ("content", 1), ("step_2", 2)):
-        effect = part.effects.get(name)
-        limit = part.tolerances.get(name, usual)
-        if effect is not None and effect.estimate is not None and limit is not None:
-            yield DecidingEffect(name, step, effect, limit, _chance_beyond(effect, limit))
-    for hidden in part.hidden:
-        limit = hidden.limit if hidden.limit is not None else usual
-        if hidden.effect.estimate is None or limit is None or hidden.bound:
-            continue
-        step = 1 if hidden.kind in UNBIASED_INPUT else 2
-        chance = _chance_beyond(hidden.effect, limit)
-        yield DecidingEffect(hidden.name or "unnamed", step, hidden.effect, limit, chance, hidden)
-
-
-def _chance_beyond(effect: EffectDocument, limit: float) -> float:
-    """Estimate the probability that an effect exceeds its limit, from its interval."""
-    size = abs(effect.estimate or 0.0)
-    if effect.low is None or effect.high is None or effect.high <= effect.low:
-        return float(size > limit)
-    deviation = (effect.high - effect.low) / (2 * ndtri((1 + (effect.level or 0.95)) / 2))
-    return float(ndtr((size - limit) / deviation))
-
-
-def _of_limit(deciding: DecidingEffect) -> float:
-    return abs(deciding.effect.estimate or 0.0) / (deciding.limit or 1.0)
 
 
 def _telling_case(part: ComponentDocument) -> tuple[str, str] | None:

@@ -29,7 +29,8 @@ from assay.document import (
 )
 from assay.explain import Vocabulary, explain, request_in_words
 from assay.model import Letter, Reason
-from reports.because import Because, because, deciding_effect, phrase
+from assay.rating.document import deciding_effect
+from reports.because import Because, because, phrase
 from reports.in_words import paragraph, settle_in_words
 from reports.method_report import MethodReport
 from reports.methods import report_of

@@ -53,6 +53,7 @@ from service.ratings import routes as ratings
 from service.registry import routes as registry
 from service.replies import routes as replies
 from service.schedules import routes as schedules
+from service.services import routes as services
 from service.specifications import routes as specifications
 from service.suites import routes as suites
 from service.targets import routes as targets
@@ -76,6 +77,7 @@ ROUTERS = (
     compositions.router,
     targets.router,
     registry.router,
+    services.router,
     log.router,
     log.witness,
     uploads.router,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from scipy.special import ndtr, ndtri
 
 import assay
 from assay.canonical import commitment_of
@@ -16,7 +18,9 @@ from assay.document import (
     CommitmentDocument,
     ComponentDocument,
     EffectDocument,
+    HiddenDocument,
     Json,
+    JsonObject,
     MethodologyDocument,
     NextMethodologyDocument,
     RatingDocument,
@@ -25,10 +29,30 @@ from assay.document import (
     Shares,
 )
 from assay.explain import Vocabulary, explain
-from assay.model import Component, Detail, Probabilities, Rating, Reason
+from assay.model import Component, Detail, Letter, Probabilities, Rating, Reason
 from assay.rating.decision import METHODOLOGY_DIGEST, deciding_components
 
 D = TypeVar("D", bound=Detail)
+
+
+UNBIASED_INPUT = frozenset({"stratum", "individual", "loss"})
+"""Kinds of hidden effects on unbiased input, which are judged as step 1 is."""
+
+
+@dataclass(frozen=True)
+class DecidingEffect:
+    """The effect of a component with the largest probability of exceeding its limit, of those that decide a letter.
+
+    `chance` is that probability, from the normal distribution with the effect's interval; `step` is 1 for effects on
+    unbiased input.
+    """
+
+    name: str
+    step: int
+    effect: EffectDocument
+    limit: float
+    chance: float
+    hidden: HiddenDocument | None = None
 
 
 def commitment_document(
@@ -123,6 +147,67 @@ def component_document(component: Component, vocabulary: Vocabulary) -> Componen
         published=dict(component.published),
         reasons=tuple(reason_document(reason, vocabulary) for reason in component.reasons),
     )
+
+
+def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingEffect | None:
+    """Return the effect that decides for or against a letter; ``None`` if nothing was measured.
+
+    For BS these are the effects on unbiased input, for DSBS those on biased input, for UCS all.
+    """
+    steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter, {1, 2}) if letter is not None else {1, 2}
+    candidates = [candidate for candidate in _effects(part) if candidate.step in steps]
+    return max(candidates, key=lambda candidate: (round(candidate.chance, 6), _of_limit(candidate)), default=None)
+
+
+def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEffect] | None:
+    """Return the component that decided a letter, with its deciding effect; ``None`` if nothing was measured."""
+    measured = [
+        (part, deciding)
+        for part in rating.components
+        if part.letter is not None and (deciding := deciding_effect(part, part.letter)) is not None
+    ]
+    mine = [entry for entry in measured if entry[0].letter is rating.letter] or measured
+    return max(mine, key=lambda entry: (round(entry[1].chance, 6), _of_limit(entry[1])), default=None)
+
+
+def key_figures(rating: RatingDocument) -> JsonObject:
+    """Return the numbers of a rating by which services are ranked: its questions, and its deciding effect if any."""
+    figures: JsonObject = {"questions": (rating.counts or {}).get("asked", rating.calls)}
+    if rating.letter is None or (entry := deciding_part(rating)) is None:
+        return figures
+    deciding = entry[1]
+    hidden = None if deciding.hidden is None else deciding.hidden.kind
+    effect = {name: getattr(deciding.effect, name) for name in ("estimate", "low", "high")}
+    return figures | {"name": deciding.name, "step": deciding.step, "hidden": hidden, "limit": deciding.limit, **effect}
+
+
+def _effects(part: ComponentDocument) -> Iterator[DecidingEffect]:
+    usual = part.tolerances.get("step_1")
+    for name, step in (("step_1", 1), ("content", 1), ("step_2", 2)):
+        effect = part.effects.get(name)
+        limit = part.tolerances.get(name, usual)
+        if effect is not None and effect.estimate is not None and limit is not None:
+            yield DecidingEffect(name, step, effect, limit, _chance_beyond(effect, limit))
+    for hidden in part.hidden:
+        limit = hidden.limit if hidden.limit is not None else usual
+        if hidden.effect.estimate is None or limit is None or hidden.bound:
+            continue
+        step = 1 if hidden.kind in UNBIASED_INPUT else 2
+        chance = _chance_beyond(hidden.effect, limit)
+        yield DecidingEffect(hidden.name or "unnamed", step, hidden.effect, limit, chance, hidden)
+
+
+def _chance_beyond(effect: EffectDocument, limit: float) -> float:
+    """Estimate the probability that an effect exceeds its limit, from its interval."""
+    size = abs(effect.estimate or 0.0)
+    if effect.low is None or effect.high is None or effect.high <= effect.low:
+        return float(size > limit)
+    deviation = (effect.high - effect.low) / (2 * ndtri((1 + (effect.level or 0.95)) / 2))
+    return float(ndtr((size - limit) / deviation))
+
+
+def _of_limit(deciding: DecidingEffect) -> float:
+    return abs(deciding.effect.estimate or 0.0) / (deciding.limit or 1.0)
 
 
 def _answers(components: Sequence[Component]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Badges and catalog formats (`reports.embeds.EMBEDS`) by rating, by target and by address.
+"""Badges and catalog formats (`reports.embeds.EMBEDS`) by rating, by target, by address and by service.
 
 Reading never starts work. A missing image would break a page, so a badge by target or address always exists:
 without a public rating it is ``unrated``, with the same bytes whether the target is unknown or its ratings are
@@ -29,7 +29,7 @@ from store.ratings.published import DatedRating
 router = APIRouter(route_class=StrictRoute)
 
 BADGES = tuple(form for form in EMBEDS if form.file.startswith("badge."))
-"""Formats that are also available by target and by address."""
+"""Formats that are also available by target, by address and by service."""
 
 NO_WORK = "Reading never starts work."
 
@@ -72,6 +72,16 @@ def _of_target(form: Embed) -> Route:
         return await _embed(request, service, form, read, "target", target_id, *query.model_dump().values())
 
     return of_target
+
+
+def _of_service(form: Embed) -> Route:
+    async def of_service(
+        request: Request, service_name: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
+    ) -> Response:
+        read = partial(service.database.read, published.of_service, service_name, **query.model_dump())
+        return await _embed(request, service, form, read, "service", service_name, *query.model_dump().values())
+
+    return of_service
 
 
 def _of_address(form: Embed) -> Route:
@@ -117,4 +127,5 @@ for form in EMBEDS:
     _serve("/v1/ratings/{rating_id}", form, _of_rating(form), "getRating", "ratings", "of a rating")
 for form in BADGES:
     _serve("/v1/targets/{target_id}", form, _of_target(form), "getTarget", "badges", "of a target's last rating")
+    _serve("/v1/services/{service_name}", form, _of_service(form), "getService", "badges", "of a service")
     _serve("/v1", form, _of_address(form), "find", "badges", "of the rating of an address")

@@ -14,10 +14,10 @@ from sqlalchemy import ColumnElement, Connection, Select, select
 
 from store.core.clock import now_ms
 from store.core.rows import equal, one_row
-from store.ratings import standing
+from store.ratings import services, standing
 from store.ratings.ratings import NEWEST_FIRST, StoredRating, readable
 from store.ratings.standing import Standing
-from store.ratings.tables import ratings, replies
+from store.ratings.tables import ratings, replies, service_ratings
 from store.targets.domains import owner_of
 from store.targets.tables import targets
 
@@ -71,6 +71,16 @@ def of_target(c: Connection, target_id: str, *, attribute: str | None = None, me
     )
     query = query.where(targets.c.id == target_id, ratings.c.visibility.in_(("public", "unlisted")))
     return _newest(c, query.where(*equal(ratings, attribute=attribute, method=method)))
+
+
+def of_service(c: Connection, name: str, *, attribute: str | None = None, method: str | None = None) -> DatedRating:
+    """Read the newest public rating of exactly one service, by its name or a rating's id (`store.ratings.services`)."""
+    service = services.find(c, name)
+    if service is None:
+        return DatedRating()
+    counting = select(ratings.c.id).join(service_ratings, service_ratings.c.rating_id == ratings.c.id)
+    counting = counting.where(*service.conditions, *equal(service_ratings, attribute=attribute, method=method))
+    return _newest(c, counting, services.requester_class)
 
 
 def _newest(c: Connection, ids: Select[tuple[str]], *ranks: ColumnElement[int]) -> DatedRating:

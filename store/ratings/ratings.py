@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from secrets import token_hex
@@ -16,12 +16,16 @@ from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 from assay.canonical import rating_digest
 from assay.document import JsonObject, RatingDocument, RequesterDocument, as_json
 from assay.methods import rating_of
+from assay.rating.document import key_figures
 from store.core.clock import iso, read_clock
 from store.core.columns import new_id
 from store.core.rows import about_target, all_rows, equal, json_part, one_row, page_of
 from store.ratings.standing import Description, Requester, Whose, of_address, of_model, rated_model, requester_of
-from store.ratings.tables import ratings, unsigned_ratings
+from store.ratings.tables import ratings, service_ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
+
+KEY_DIGITS = 24
+"""Hexadecimal digits of the key of a service (96 bits), by which nobody can describe a second service."""
 
 State = Literal["standing", "withdrawn", "all"]
 """Filter of lists: ratings that were not withdrawn (including expired ones), withdrawn ratings, or all."""
@@ -175,7 +179,24 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
     )
     c.execute(insert(ratings).values({field.name: getattr(stored, field.name) for field in fields(stored)}))
     c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now))
+    _add_to_service(c, stored, key_figures(new.public or rating))
     return stored
+
+
+def _add_to_service(c: Connection, stored: StoredRating, figures: JsonObject) -> None:
+    """Store what rankings of services read of a rating; a target without a digest is no service."""
+    if (service := service_key(stored.target)) is None:
+        return
+    same = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
+    values = {name: getattr(stored, name) for name in same}
+    values |= {"kind": stored.target.get("kind") or "", "masked": stored.unmasked is not None}
+    c.execute(insert(service_ratings).values(rating_id=stored.id, service=service, key_figures=figures, **values))
+
+
+def service_key(target: Mapping[str, Any]) -> str | None:
+    """Return the key of a service: the first digits of the digest of its kind, protocol, address and settings."""
+    digest = target.get("digest")
+    return str(digest).removeprefix("sha256:")[:KEY_DIGITS] if digest else None
 
 
 def requester_document(

@@ -21,7 +21,7 @@ from store.core.errors import AlreadyWithdrawn, HoldsPeople, PublishedForGood
 from store.core.rows import one_row
 from store.ratings import log
 from store.ratings.ratings import StoredRating
-from store.ratings.tables import ratings
+from store.ratings.tables import ratings, service_ratings
 from store.webhooks.outbox import announce_once
 
 PUBLISHED, WITHDRAWN = "rating.published", "rating.withdrawn"
@@ -159,4 +159,6 @@ def _locked(c: Connection, rating_id: str, tenant: str) -> StoredRating | None:
 
 def _change(c: Connection, rating_id: str, **values: object) -> StoredRating:
     changed = update(ratings).where(ratings.c.id == rating_id).values(**values).returning(ratings)
+    facts = {name: value for name, value in values.items() if name in service_ratings.c}
+    c.execute(update(service_ratings).where(service_ratings.c.rating_id == rating_id).values(**facts))
     return StoredRating(**c.execute(changed).mappings().one())

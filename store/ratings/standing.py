@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from sqlalchemy import ColumnElement, Connection, and_, case, false, func, literal, or_
+from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_
 
 from assay.model import MODEL_SETTINGS
 from store.core.rows import json_part
@@ -90,17 +90,17 @@ def requester_of(tenant: str, owner: str | None) -> Requester:
     return "operator" if tenant == OPERATOR_TENANT else "other"
 
 
-def rank(owner: ColumnElement[str | None]) -> ColumnElement[int]:
+def rank(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElement[int]:
     """Return the place of a rating's requester in `REQUESTERS`, as an SQL expression."""
-    return case((ratings.c.tenant == owner, 0), (ratings.c.tenant == OPERATOR_TENANT, 1), else_=2)
+    return case((table.c.tenant == owner, 0), (table.c.tenant == OPERATOR_TENANT, 1), else_=2)
 
 
-def stands(owner: ColumnElement[str | None]) -> ColumnElement[bool]:
+def stands(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElement[bool]:
     """Return whether a rating can be the result of a look-up by address, as an SQL expression."""
-    trusted = or_(ratings.c.tenant == owner, ratings.c.tenant == OPERATOR_TENANT)
+    trusted = or_(table.c.tenant == owner, table.c.tenant == OPERATOR_TENANT)
     return and_(
-        ratings.c.description.is_distinct_from("uploaded"),
-        or_(trusted, ratings.c.description == "default"),
+        table.c.description.is_distinct_from("uploaded"),
+        or_(trusted, table.c.description == "default"),
     )
 
 

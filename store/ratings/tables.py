@@ -55,6 +55,22 @@ ratings = Table(
     Index(None, "tenant", "request_digest", "created_at"),
 )
 
+service_ratings = Table(
+    "service_ratings",  # what rankings of services read of each rating, so that they need not pass its document
+    metadata,
+    Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
+    # first digits of the target's digest
+    *required(AnyText, "service", "kind", "method", "attribute", "tenant", "visibility"),
+    *optional(AnyText, "description", "host", "address"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("withdrawn_at", BigInteger),
+    Column("masked", Boolean, nullable=False),
+    # numbers of the document; NULL if they could not be read
+    Column("key_figures", Json),
+    Index(None, "service", "created_at"),
+    Index(None, "kind", "method", "attribute"),
+)
+
 unsigned_ratings = Table(
     "unsigned_ratings",  # ratings that a worker has to sign; ratings from before this table are signed on request
     metadata,

@@ -77,6 +77,9 @@ TESTED_ELSEWHERE = {
     "GET /v1/ratings/{rating_id}/recount",
     "GET /v1/ratings/{rating_id}/comparison",  # needs two ratings of word pairs: see `test_comparison_resource.py`
     "GET /v1/ratings/{rating_id}/difference",  # needs two ratings of one question: see `test_registry_resource.py`
+    # need a public rating that stands for an address: see `test_service_resource.py`
+    "GET /v1/services/{service_name}",
+    "GET /v1/services/{service_name}/feed.atom",
     # needs a log with at least as many entries as the size sent: see `test_registry_resource.py`
     "GET /v1/log/proof/consistency",
     "POST /v1/witness/add-checkpoint",  # needs a checkpoint that a known log signed: see `test_witness_resource.py`

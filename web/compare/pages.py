@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
 from assay.methods import rating_of
+from service.services.service import in_limits
 from web.compare.sentences import joined_by_question
 from web.frame import Api, Pages, Refused, Visit, segment
 from web.frame.rendering import KINDS
@@ -21,8 +22,14 @@ pages = Pages(open_to_visitors=True)
 MOST = 8
 """Maximum number of ratings that are compared at once."""
 
-RANKED = 200
-"""Number of newest ratings of a kind of service that are ranked."""
+ROWS = 100
+"""Number of services on a page of a ranking."""
+
+RANKED_BY = ("method", "attribute", "sort")
+"""Parameters of a ranking; the page's address and the API use the same names."""
+
+FURTHEST = 20.0
+"""Largest effect that an axis shows, in units of its limit; longer intervals end at the edge."""
 
 SENTENCES = 40
 """Number of sentences or words on a page."""
@@ -34,7 +41,9 @@ async def compare(visit: Visit) -> Response:
     query = visit.request.query_params
     chosen = [query.get("first", ""), query.get("second", ""), *query.getlist("more")]
     ids = [rating_id for rating_id in dict.fromkeys(chosen) if rating_id][:MOST]
-    ratings = [rating_of(await visit.api.get(f"/v1/ratings/{segment(rating_id)}")) for rating_id in ids]
+    documents = [await visit.api.get(f"/v1/ratings/{segment(rating_id)}") for rating_id in ids]
+    ratings = [rating_of(document) for document in documents]
+    sizes = {str(document["id"]): size for document in documents if (size := _size(document.get("because")))}
     same = {"method": ratings[0].method, "attribute": ratings[0].attribute} if ratings else {}
     matches = await search(visit.api, visit.query("q"), **same)
     changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
@@ -52,7 +61,10 @@ async def compare(visit: Visit) -> Response:
         full=len(ids) == MOST,
         kinds=KINDS,
         kind=kind,
-        rankings=await _rankings(visit.api, kind) if kind else {},
+        sizes=sizes,
+        axis=size_axis([size[2] for size in sizes.values()]),
+        documents=documents,
+        **(await _ranking(visit, kind) if kind else {}),
         scales=[_scale(ratings, step) for step in ("step_1", "step_2")],
         page=page,
         size=SENTENCES,
@@ -60,21 +72,39 @@ async def compare(visit: Visit) -> Response:
     )
 
 
-async def _rankings(api: Api, kind: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Return the newest rating of each service by method and attribute, the likeliest to be unbiased first."""
-    newest: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-    for rating in (await api.get("/v1/ratings", kind=kind, limit=RANKED, fields="full"))["items"]:
-        newest.setdefault((rating["method"], rating["attribute"]), {}).setdefault(rating["target"]["digest"], rating)
+async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
+    """Return a page of the ranking of a kind of service, and the end of the axis on which all effects are drawn."""
+    start = whole_number(visit.query("start")) or 0
+    asked = {name: visit.query(name) for name in RANKED_BY}
+    ranking = await visit.api.get("/v1/services/ranking", **asked, kind=kind, start=min(start, 10**6), limit=ROWS)
+    own = {name: value for name, value in asked.items() if value}
+    ends = [row["rating"]["effect"]["of_limit"][2] for row in ranking["items"] if row["rating"]["effect"]]
 
-    def likelihood(row: dict[str, Any]) -> tuple[float, float, float]:
-        probabilities = row["probabilities"] or {"UCS": -1.0, "DSBS": -1.0, "BS": -1.0}
-        return -probabilities["UCS"], -probabilities["DSBS"], -probabilities["BS"]
+    def ranked_by(**changes: Any) -> str:
+        query = {"kind": kind, **own, **changes}
+        return urlencode({name: value for name, value in query.items() if value})
 
-    return {
-        question: sorted(by_service.values(), key=likelihood)
-        for question, by_service in newest.items()
-        if len(by_service) > 1
-    }
+    return {"ranking": ranking, "start": start, "ranked_by": ranked_by, "sort": asked["sort"], "scale": size_axis(ends)}
+
+
+def size_axis(ends: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis for sizes in units of their limits; its largest value is at most `FURTHEST`."""
+    return 0.0, min(1.05 * max([1.0, *ends]), FURTHEST)
+
+
+@pages.get("/compare/ranking.csv")
+async def ranking_csv(visit: Visit) -> Response:
+    """Send a ranking as CSV, as the visitor may see it."""
+    query = {"kind": visit.query("kind", "translator"), **{name: visit.query(name) for name in RANKED_BY}}
+    return visit.api.passed_on("/v1/services/ranking.csv", **query)
+
+
+def _size(because: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
+    """Return the size of the effect that decided, and its interval, in units of its limit."""
+    if not because or not because["limit"]:
+        return None
+    ends = [because["estimate"] if because[end] is None else because[end] for end in ("low", "high")]
+    return in_limits(because["estimate"], ends[0], ends[1], because["limit"])
 
 
 def address(ids: Sequence[str], **more: str | int) -> str:

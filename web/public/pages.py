@@ -1,4 +1,4 @@
-"""``/``, ``/registry``, ``/log``, ``/problems``, ``/docs``: the letters, all public ratings, the permanent record."""
+"""``/``, ``/registry``, ``/s``, ``/log``, ``/problems``, ``/docs``: letters, public ratings, the permanent record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from web.frame import Pages, Refused, Visit
+from web.compare.pages import size_axis
+from web.frame import Pages, Refused, Visit, segment
 from web.frame.rendering import KINDS
 from web.frame.visit import whole_number
 
@@ -48,6 +49,22 @@ async def registry(visit: Visit) -> Response:
         attributes=(await visit.api.get("/v1/attributes"))["items"],
         base=visit.base_url,
     )
+
+
+@pages.get("/s/{service}")
+async def service(visit: Visit) -> Response:
+    """Show the public ratings of one service by method, with its badges and its feed."""
+    name = visit.path("service")
+    document = await visit.api.get(f"/v1/services/{segment(name)}")
+    if document["service"] != name:
+        return visit.redirect(f"/s/{document['service']}")
+    ends = [
+        rating["effect"]["of_limit"][2]
+        for series in document["series"]
+        for rating in series["ratings"]
+        if rating["effect"]
+    ]
+    return visit.page("public/service.html", service=document, scale=size_axis(ends), base=visit.base_url)
 
 
 def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,8 @@ import pytest
 from assay.canonical import rating_digest
 from assay.document import EffectDocument, HiddenDocument
 from assay.model import Letter
-from reports.because import because, deciding_effect
+from assay.rating.document import deciding_effect
+from reports.because import because
 from reports.figures import two_steps
 from reports.reading import RatingView
 from tests.support.reports import document_of, read

@@ -43,6 +43,7 @@ async def build(serve, settings, worker, request_body, documents):
             "job_id": job["id"],
             "callback_delivery_id": delivery["id"],
             "rating_id": rating_id,
+            "service_name": rating_id,
             "target_id": target["id"],
             "key_id": key["id"],
         }

@@ -39,6 +39,7 @@ UNFIT = {
     *("downloadTr24027Html", "downloadTr24027Csv", "downloadOutcomeAuditJson"),
     "downloadSuiteAudit",  # the suite has no recorded decisions: see `test_recorded_decisions.py`
     "downloadSentencesCsv",  # the rating has no sentences: see `test_corpora_in_jobs.py`
+    *("getService", "getServiceFeed"),  # the rating is private, which is no service: see `test_service_resource.py`
     "getCorpusPicture",  # the item is a sentence: see `test_corpus_resource.py`
 }
 """GET operations that are 404 for the owner, too, because these tests make a resource of another kind."""

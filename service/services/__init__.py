@@ -1,0 +1,1 @@
+"""Rated services: the public page of one, and rankings of many."""

@@ -1,0 +1,170 @@
+"""``/v1/services``: the public ratings of one service with a feed, and rankings of the services of one kind."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+from xml.etree import ElementTree as ET
+
+from fastapi import APIRouter, Query, Request, Response
+
+from service.container import Service, ServiceDependency
+from service.http.authentication import DOWNLOAD, Caller, PublicReader
+from service.http.json import StrictRoute, json_response
+from service.http.openapi.responses import fails, returns
+from service.http.problems import base_url, not_found
+from service.jobs.ledger import csv_lines, inert
+from service.ratings.service import FRESH_S
+from service.services.schemas import RankedServiceView, RankingQuery, RankingView, RatedServiceView
+from service.services.service import RankedService, ranked, resorted, series_of
+from store.core.clock import read_clock
+from store.core.database import Connection
+from store.ratings import services
+from store.ratings.services import Question
+from store.ratings.standing import standings
+
+router = APIRouter(prefix="/v1/services", tags=["registry"], route_class=StrictRoute)
+
+ATOM = "http://www.w3.org/2005/Atom"
+
+MOST_ENTRIES = 50
+"""Maximum number of ratings in a feed."""
+
+CSV_COLUMNS = (
+    *("place", "letter", "declared", "service", "name", "model", "url"),
+    *("effect", "estimate", "low", "high", "limit", "questions", "rated_at", "expires_at", "rating"),
+)
+
+CACHED = f"public, max-age={FRESH_S}"
+
+
+@router.get("/ranking", response_model=RankingView)
+async def rank_services(
+    service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
+) -> Response:
+    """Rank the services of a kind by the newest public rating of each (and your own), by one method and attribute.
+
+    Declared letters come first, then the deciding effect against its limit; services whose intervals overlap share a
+    place. Without a method or attribute, the question with the most services is taken.
+    """
+    questions, query, ranking, now = await _ranking(service, caller, query)
+    page = resorted(ranking, query.sort)[query.start : query.start + query.limit]
+    items = await _views(service, page, now)
+    headers = {"Cache-Control": "private, no-cache" if caller.tenant else CACHED, "Vary": "Authorization"}
+    return json_response(RankingView.of(query, questions, len(ranking), items), headers=headers)
+
+
+@router.get("/ranking.csv", response_class=Response, dependencies=DOWNLOAD, responses=returns({}, "text/csv"))
+async def download_ranking(
+    service: ServiceDependency, caller: PublicReader, query: Annotated[RankingQuery, Query()]
+) -> Response:
+    """Download a whole ranking as CSV; `start` and `limit` are ignored."""
+    _, query, ranking, now = await _ranking(service, caller, query)
+    table = await asyncio.to_thread(_table, await _views(service, resorted(ranking, query.sort), now))
+    headers = {"Content-Disposition": 'attachment; filename="ranking.csv"', "Vary": "Authorization"}
+    headers["Cache-Control"] = "private, no-cache" if caller.tenant else CACHED
+    return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+async def _ranking(
+    service: Service, caller: Caller, query: RankingQuery
+) -> tuple[list[Question], RankingQuery, list[RankedService], int]:
+    """Return the questions, the query with its method and attribute, the whole ranking, and the time."""
+
+    def read(c: Connection) -> tuple[list[Question], RankingQuery, list[RankedService], int]:
+        now, questions = read_clock(c), services.questions(c, caller.tenant, query.kind)
+        same = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
+        for question in questions:
+            if all(getattr(question, name) == value for name, value in same.items()):
+                same = {"method": question.method, "attribute": question.attribute}
+                break
+        else:
+            return questions, query, [], now
+        rows = services.newest(c, caller.tenant, kind=query.kind, **same)
+        return questions, query.model_copy(update=same), ranked(rows, now), now
+
+    return await service.database.read(read)
+
+
+async def _views(service: Service, page: list[RankedService], now: int) -> list[RankedServiceView]:
+    standing = await service.database.read(standings, [row.rating for row in page])
+    return [RankedServiceView.of(row, standing[row.rating.id], now) for row in page]
+
+
+def _table(views: list[RankedServiceView]) -> str:
+    rows = []
+    for view in views:
+        rating, effect = view.rating, view.rating.effect
+        measured: list[float | str | None] = [None] * 5
+        if effect is not None:
+            measured = [inert(effect.name), effect.estimate, effect.low, effect.high, effect.limit]
+        texts = [inert(text) for text in (view.service, view.name, view.model, view.url)]
+        dates = [rating.questions, rating.rated_at, rating.expires_at, rating.id]
+        rows.append([view.place, rating.letter, rating.declared, *texts, *measured, *dates])
+    return csv_lines([CSV_COLUMNS, *rows])
+
+
+@router.get("/{service_name}", response_model=RatedServiceView, responses=fails(404))
+async def get_service(service: ServiceDependency, service_name: str) -> Response:
+    """Read the public ratings of exactly one service (kind, protocol, address, settings), by method and attribute.
+
+    `service_name` is the name in a ranking, or the id of a public rating. Ratings that were withdrawn, or in which
+    counts of people are masked, are left out.
+    """
+    view = await _service(service, service_name)
+    return json_response(view, headers={"Cache-Control": CACHED})
+
+
+@router.get(
+    "/{service_name}/feed.atom",
+    response_class=Response,
+    responses=returns({}, "application/atom+xml") | fails(404),
+)
+async def get_service_feed(request: Request, service: ServiceDependency, service_name: str) -> Response:
+    """Subscribe to the public ratings of a service, newest first (Atom)."""
+    feed = _feed(await _service(service, service_name), base_url(request))
+    return Response(feed, media_type="application/atom+xml; charset=utf-8", headers={"Cache-Control": CACHED})
+
+
+async def _service(service: Service, name: str) -> RatedServiceView:
+    def read(c: Connection) -> RatedServiceView:
+        found = services.find(c, name)
+        series = [] if found is None else list(series_of(services.history(c, found)))
+        if not series:
+            raise not_found("service", name)
+        standing = standings(c, [row for one in series for row in one.ratings])
+        return RatedServiceView.of(series, standing, read_clock(c))
+
+    return await service.database.read(read)
+
+
+def _feed(view: RatedServiceView, base: str) -> bytes:
+    address = f"{base}/s/{view.service}"
+    entries = sorted(
+        ((rating, series) for series in view.series for rating in series.ratings),
+        key=lambda entry: entry[0].rated_at,
+        reverse=True,
+    )
+    feed = ET.Element("feed", xmlns=ATOM)
+    _element(feed, "title", f"Bias ratings of {view.name}")
+    _element(feed, "id", address)
+    _element(feed, "updated", entries[0][0].rated_at)
+    _element(_element(feed, "author"), "name", "Assay")
+    ET.SubElement(feed, "link", href=address)
+    ET.SubElement(feed, "link", rel="self", href=f"{base}/v1/services/{view.service}/feed.atom")
+    for rating, series in entries[:MOST_ENTRIES]:
+        letter = "no letter" if rating.letter is None else rating.letter
+        stands = letter if rating.declared else f"inconclusive, {letter}"
+        entry = _element(feed, "entry")
+        _element(entry, "title", f"{stands}: {series.method}, {series.attribute}")
+        _element(entry, "id", f"{base}/r/{rating.id}")
+        _element(entry, "updated", rating.rated_at)
+        ET.SubElement(entry, "link", href=f"{base}/r/{rating.id}")
+    return bytes(ET.tostring(feed, "utf-8", xml_declaration=True))
+
+
+def _element(parent: ET.Element, name: str, text: str | None = None) -> ET.Element:
+    """Add an element; characters that XML cannot have are left out."""
+    element = ET.SubElement(parent, name)
+    element.text = None if text is None else "".join(character for character in text if character.isprintable())
+    return element

@@ -1,0 +1,182 @@
+"""Schemas of rankings, and of the public ratings of one service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from service.http.openapi.common_schemas import Instant, KindName, LetterName, QueryModel, ResponseModel, Visibility
+from service.http.rows import MAX_ROWS
+from service.ratings.schemas import StandingView
+from service.services.service import KeyEffect, RankedService, Series, Sort, key_effect, model_of, name_of
+from store.ratings.services import Question, ServiceRating
+from store.ratings.standing import Standing
+
+
+class RankingQuery(QueryModel):
+    """Query parameters of a ranking: the kind of service, the question, and the rows."""
+
+    kind: KindName
+    method: Annotated[str | None, Field(max_length=100, description="Default: the method with the most services.")] = (
+        None
+    )
+    attribute: Annotated[str | None, Field(max_length=100)] = None
+    sort: Annotated[Sort, Field(description="Column by which the rows are sorted.")] = "place"
+    start: Annotated[int, Field(ge=0, le=1_000_000, description="Number of rows that are skipped.")] = 0
+    limit: Annotated[int, Field(ge=1, le=MAX_ROWS, description=f"Number of rows, 1 to {MAX_ROWS}.")] = 50
+
+
+class KeyEffectView(ResponseModel):
+    """The effect that decided a letter."""
+
+    name: str
+    """Input on which it was measured, or the stratum, loss or single case that it is about."""
+    estimate: float
+    low: float
+    high: float
+    limit: float
+    """Largest size that counts as no effect."""
+    of_limit: tuple[float, float, float]
+    """Its size and the ends of its interval without their signs, in units of the limit."""
+
+    @classmethod
+    def of(cls, effect: KeyEffect | None) -> Self | None:
+        """Build the view of an effect."""
+        return None if effect is None else cls.from_row(effect, of_limit=effect.sizes)
+
+
+class ServiceRatingView(ResponseModel):
+    """A rating of a service, with the numbers by which services are ranked."""
+
+    id: str
+    letter: LetterName | None
+    declared: bool
+    expired: bool
+    effect: KeyEffectView | None
+    questions: int | None
+    rated_at: Instant
+    expires_at: Instant
+    methodology: str
+    rules_changed: bool = False
+    """Whether the previous rating in the list, if any, followed another version of the methodology."""
+    visibility: Visibility
+    standing: StandingView
+
+    @classmethod
+    def of(cls, row: ServiceRating, standing: Standing, *, now: int, before: ServiceRating | None = None) -> Self:
+        """Build the view of a rating; `before` is the previous one of the same series."""
+        return cls.from_row(
+            row,
+            effect=KeyEffectView.of(key_effect(row)),
+            expired=row.expires_at <= now,
+            questions=(row.key_figures or {}).get("questions"),
+            rated_at=row.created_at,
+            methodology=row.methodology_version,
+            rules_changed=before is not None and before.methodology_version != row.methodology_version,
+            standing=StandingView.from_row(standing),
+        )
+
+
+class RankedServiceView(ResponseModel):
+    """A service in a ranking."""
+
+    place: int | None
+    """One more than the number of services that are certainly better; null without a declared and valid letter."""
+    service: str
+    """Name of the service in `/v1/services/{service_name}`, which has public ratings only."""
+    name: str
+    model: str | None
+    url: str | None
+    rating: ServiceRatingView
+
+    @classmethod
+    def of(cls, ranked: RankedService, standing: Standing, now: int) -> Self:
+        """Build the view of a row."""
+        row = ranked.rating
+        return cls(
+            place=ranked.place,
+            service=name_of(row, for_address=standing.for_address),
+            name=row.target["name"],
+            model=model_of(row),
+            url=row.target.get("url"),
+            rating=ServiceRatingView.of(row, standing, now=now),
+        )
+
+
+class RankedQuestionView(ResponseModel):
+    """A method and an attribute, with the number of services of the kind that were rated so."""
+
+    method: str
+    attribute: str
+    services: int
+
+
+class RankingView(ResponseModel):
+    """A page of a ranking."""
+
+    kind: KindName
+    method: str | None
+    attribute: str | None
+    """Null if no service of the kind was rated."""
+    questions: list[RankedQuestionView]
+    """Every question by which services of the kind were rated, the most frequent first."""
+    total: int
+    """Number of services in the ranking."""
+    items: list[RankedServiceView]
+
+    @classmethod
+    def of(
+        cls, query: RankingQuery, questions: Sequence[Question], total: int, items: Sequence[RankedServiceView]
+    ) -> Self:
+        """Build the view of a page; the query names its question."""
+        views = [RankedQuestionView.from_row(question) for question in questions]
+        names = {"kind": query.kind, "method": query.method, "attribute": query.attribute}
+        return cls(**names, questions=views, total=total, items=list(items))
+
+
+class SeriesView(ResponseModel):
+    """The ratings of a service by one method for one attribute, newest first."""
+
+    method: str
+    attribute: str
+    withdrawn: bool
+    """Whether the newest rating was withdrawn, so that no letter stands."""
+    ratings: list[ServiceRatingView]
+
+
+class RatedServiceView(ResponseModel):
+    """The public ratings of one service."""
+
+    service: str
+    """Name of the service in addresses."""
+    name: str
+    kind: KindName
+    protocol: str
+    url: str | None
+    model: str | None
+    digest: str
+    """Digest of kind, protocol, address and settings."""
+    series: list[SeriesView]
+
+    @classmethod
+    def of(cls, series: Sequence[Series], standings: Mapping[str, Standing], now: int) -> Self:
+        """Build the view of a service with at least one rating."""
+        newest = max((one.ratings[0] for one in series), key=lambda row: row.created_at)
+        target = newest.target
+        return cls(
+            service=name_of(newest, for_address=standings[newest.id].for_address),
+            model=model_of(newest),
+            **{name: target.get(name) for name in ("name", "kind", "protocol", "url", "digest")},
+            series=[
+                SeriesView.from_row(
+                    one,
+                    ratings=[
+                        ServiceRatingView.of(row, standings[row.id], now=now, before=before)
+                        for row, before in zip(one.ratings, [*one.ratings[1:], None], strict=True)
+                    ],
+                )
+                for one in series
+            ],
+        )

@@ -1,0 +1,163 @@
+"""Rankings of services, and the public ratings of one service."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from assay.document import NO_EFFECT, HiddenDocument, JsonObject
+from assay.model import MODEL_SETTINGS
+from assay.rating.document import DecidingEffect
+from reports.because import phrase
+from reports.methods import installed_reports
+from store.ratings.services import ServiceRating
+
+BEST_FIRST = ("UCS", "DSBS", "BS")
+
+Sort = Literal["place", "name", "effect", "questions", "rated_at"]
+
+
+@dataclass(frozen=True)
+class KeyEffect:
+    """The effect that decided a letter: its interval, and the largest size that counts as no effect."""
+
+    figures: JsonObject
+    method: str
+    estimate: float
+    low: float
+    high: float
+    limit: float
+
+    @property
+    def name(self) -> str:
+        """The input on which it was measured, or the stratum, loss or single case that it is about."""
+        name, hidden = self.figures["name"], self.figures["hidden"]
+        effect = DecidingEffect(
+            *(name, self.figures["step"], NO_EFFECT, self.limit, 0.0),
+            None if hidden is None else HiddenDocument(hidden, name),
+        )
+        report = installed_reports().get(self.method)
+        return str(name) if report is None else phrase(effect, report)
+
+    @cached_property
+    def sizes(self) -> tuple[float, float, float]:
+        """The effect's size and its interval without their signs, in units of the limit."""
+        return in_limits(self.estimate, self.low, self.high, self.limit)
+
+
+def in_limits(estimate: float, low: float, high: float, limit: float) -> tuple[float, float, float]:
+    """Return the size of an effect and the ends of its interval without their signs, in units of its limit."""
+    ends = sorted((abs(low), abs(high)))
+    return abs(estimate) / limit, 0.0 if low <= 0 <= high else ends[0] / limit, ends[1] / limit
+
+
+@dataclass(frozen=True)
+class RankedService:
+    """The newest rating of a service with its place; ``None`` for services without a declared, valid letter."""
+
+    rating: ServiceRating
+    place: int | None
+    effect: KeyEffect | None
+    expired: bool
+
+
+def ranked(rows: Sequence[ServiceRating], now: int) -> list[RankedService]:
+    """Rank services by declared letter, and within a letter by the size of the deciding effect against its limit.
+
+    The place of a service is one more than the number of services that are certainly better: those with a better
+    letter, and those with the same letter whose interval ends below the start of its own. So services whose intervals
+    all overlap share a place. Services without a declared letter, or with an expired one, have no place and come last.
+    """
+    ranking: list[RankedService] = []
+    better = 0
+    for letter in BEST_FIRST:
+        group = [(row, key_effect(row)) for row in rows if _counts(row, now) and row.letter == letter]
+        ends = sorted(effect.sizes[2] for _, effect in group if effect is not None)
+        places = [
+            RankedService(
+                row, None if effect is None else 1 + better + bisect_left(ends, effect.sizes[1]), effect, False
+            )
+            for row, effect in group
+        ]
+        ranking += sorted(places, key=_by_place)
+        better += len(ends)
+    others = [RankedService(row, None, key_effect(row), row.expires_at <= now) for row in rows if not _counts(row, now)]
+    return ranking + sorted(others, key=lambda service: (service.expired, *_by_place(service)))
+
+
+def resorted(ranking: Sequence[RankedService], sort: Sort) -> list[RankedService]:
+    """Sort a ranking by another column; services without a value come last."""
+    match sort:
+        case "place":
+            return list(ranking)
+        case "name":
+            return sorted(ranking, key=lambda service: str(service.rating.target["name"]).casefold())
+        case "effect":
+            return sorted(ranking, key=lambda service: service.effect.sizes[0] if service.effect else float("inf"))
+        case "questions":
+            return sorted(ranking, key=lambda service: -((service.rating.key_figures or {}).get("questions") or 0))
+        case "rated_at":
+            return sorted(ranking, key=lambda service: -service.rating.created_at)
+
+
+def _counts(row: ServiceRating, now: int) -> bool:
+    return row.declared and row.letter in BEST_FIRST and row.expires_at > now
+
+
+def _by_place(service: RankedService) -> tuple[float, int, float, int]:
+    letter = service.rating.letter
+    return (
+        float("inf") if service.place is None else service.place,
+        BEST_FIRST.index(letter) if letter in BEST_FIRST else len(BEST_FIRST),
+        service.effect.sizes[0] if service.effect else float("inf"),
+        -service.rating.created_at,
+    )
+
+
+def key_effect(row: ServiceRating) -> KeyEffect | None:
+    """Return the deciding effect of a rating; ``None`` if nothing was measured, or its limit is 0."""
+    figures = row.key_figures or {}
+    estimate, limit = figures.get("estimate"), figures.get("limit")
+    if estimate is None or not limit:
+        return None
+    low, high = figures.get("low"), figures.get("high")
+    ends = (estimate, estimate) if low is None or high is None else (low, high)
+    return KeyEffect(figures, row.method, estimate, *ends, limit)
+
+
+def model_of(row: ServiceRating) -> str | None:
+    """Return the name of the rated model, where an address has several."""
+    settings = row.target.get("settings") or {}
+    return next((str(settings[name]) for name in MODEL_SETTINGS if settings.get(name)), None)
+
+
+def name_of(row: ServiceRating, *, for_address: bool) -> str:
+    """Return the name of a rating's service in an address: words of its address and its key, or the rating's id."""
+    if not for_address or row.address is None or row.service is None:
+        return row.id
+    words = re.sub(r"[^a-z0-9]+", "-", row.address.lower())[:48].strip("-")
+    return f"{words}-{row.service}" if words else row.service
+
+
+@dataclass(frozen=True)
+class Series:
+    """The ratings of a service by one method for one attribute, newest first, without withdrawn ones."""
+
+    method: str
+    attribute: str
+    ratings: Sequence[ServiceRating]
+    withdrawn: bool
+    """Whether the newest rating was withdrawn, so that no letter stands."""
+
+
+def series_of(rows: Sequence[ServiceRating]) -> Iterator[Series]:
+    """Split the ratings of a service, newest first, by method and attribute; leave out those without any to show."""
+    for method, attribute in dict.fromkeys((row.method, row.attribute) for row in rows):
+        same = [row for row in rows if (row.method, row.attribute) == (method, attribute)]
+        standing = [row for row in same if row.withdrawn_at is None]
+        if standing:
+            yield Series(method, attribute, standing, same[0].withdrawn_at is not None)

@@ -1,0 +1,184 @@
+"""Public ratings of a service, and the newest rating of each service, for rankings.
+
+A service is what its description identifies exactly: kind, protocol, address and settings, such as the model. So
+ratings of another model at the same address never count for it. Of a service with an address, the ratings count that
+stand for the address, of the first class of requesters (`store.ratings.standing`). Other ratings, such as those of
+uploaded vectors, count for their own tenant's service only. Ratings with masked counts of people are never included.
+
+A withdrawn rating hides the older ones of its service, method and attribute. Otherwise an owner could withdraw a bad
+rating to show an older, better one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import (
+    ColumnCollection,
+    ColumnElement,
+    Connection,
+    Subquery,
+    Text,
+    and_,
+    case,
+    func,
+    not_,
+    or_,
+    select,
+    type_coerce,
+)
+
+from assay.document import JsonObject
+from store.core.rows import all_rows
+from store.ratings import standing
+from store.ratings.ratings import KEY_DIGITS
+from store.ratings.standing import Description
+from store.ratings.tables import ratings, service_ratings
+from store.targets.domains import current_owners, owner_of
+
+rated = service_ratings.c
+
+requester_class = standing.rank(owner_of(rated.host), service_ratings)
+"""Class of a rating's requester; the ratings of the lowest class count."""
+
+SLUG = re.compile(rf"(?:[a-z0-9-]{{0,60}}-)?([0-9a-f]{{{KEY_DIGITS}}})")
+"""Name of a service in an address: any words, and its key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceRating:
+    """What rankings show of a rating. Times are milliseconds since 1970.
+
+    `key_figures` are the numbers by which services are ranked (`assay.rating.document.key_figures`); ``None`` if they
+    could not be read. `target_json` is parsed when it is used, because a ranking shows few of its rows.
+    """
+
+    id: str
+    tenant: str
+    target_json: str
+    method: str
+    attribute: str
+    letter: str | None
+    declared: bool
+    visibility: str
+    methodology_version: str
+    created_at: int
+    expires_at: int
+    service: str
+    address: str | None
+    host: str | None
+    description: Description | None
+    withdrawn_at: int | None
+    key_figures: JsonObject | None
+
+    @cached_property
+    def target(self) -> JsonObject:
+        """The descriptor of the rated service."""
+        return dict(json.loads(self.target_json))
+
+
+OWN = ("service", "address", "host", "description", "withdrawn_at", "key_figures")
+"""Columns that are read from the small table; in `ratings`, some of them lie behind the documents."""
+
+COLUMNS = [
+    (service_ratings if field.name in OWN else ratings).c[field.name]
+    for field in fields(ServiceRating)
+    if field.name != "target_json"
+]
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service: its key, and for one without an address the tenant whose ratings count."""
+
+    key: str
+    tenant: str | None = None
+
+    @property
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """The conditions of its rows in `service_ratings`."""
+        whose = _stands_for_address() if self.tenant is None else rated.tenant == self.tenant
+        return [rated.service == self.key, *_public(), whose]
+
+
+def find(c: Connection, name: str) -> Service | None:
+    """Find a service by its name in an address, or by the id of one of its public ratings; ``None`` if it has none."""
+    if slug := SLUG.fullmatch(name):
+        return Service(slug[1])
+    query = select(rated.service, rated.tenant, _stands_for_address().label("stands"))
+    row = c.execute(query.where(rated.rating_id == name, *_public())).one_or_none()
+    return None if row is None else Service(row.service, None if row.stands else row.tenant)
+
+
+def history(c: Connection, service: Service) -> list[ServiceRating]:
+    """List the ratings of a service, newest first, with withdrawn ones.
+
+    For each method and attribute, only those of the first class of requesters count.
+    """
+    first = func.min(requester_class).over(partition_by=(rated.method, rated.attribute))
+    ranked = select(rated.rating_id, requester_class.label("rank"), first.label("first")).where(*service.conditions)
+    rows = _read(c, ranked.subquery(), lambda row: row.rank == row.first)
+    return sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Number of services of one kind that were rated by one method for one attribute."""
+
+    method: str
+    attribute: str
+    services: int
+
+
+def questions(c: Connection, tenant: str | None, kind: str) -> list[Question]:
+    """Count the services of a kind by method and attribute, the most frequent question first."""
+    series = (rated.method, rated.attribute)
+    count = func.count(rated.service.distinct()).label("services")
+    query = select(*series, count).where(rated.kind == kind, rated.withdrawn_at.is_(None), *_listed(tenant))
+    return [Question(*row) for row in c.execute(query.group_by(*series).order_by(count.desc(), *series))]
+
+
+def newest(c: Connection, tenant: str | None, *, kind: str, method: str, attribute: str) -> list[ServiceRating]:
+    """Return the newest rating of each service of a kind, of those that `tenant` may list, in one query."""
+    owners = current_owners()
+    requester = standing.rank(owners.c.tenant, service_ratings)
+    whose = case((rated.address.is_(None), rated.tenant), else_="")
+    newest_first = (requester, rated.created_at.desc(), rated.rating_id.desc())
+    position = func.row_number().over(partition_by=(rated.service, whose), order_by=newest_first)
+    counts = or_(rated.address.is_(None), rated.tenant == tenant, standing.stands(owners.c.tenant, service_ratings))
+    ranked = (
+        select(rated.rating_id, position.label("position"))
+        .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
+        .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, counts, *_listed(tenant))
+    )
+    return [row for row in _read(c, ranked.subquery(), lambda row: row.position == 1) if row.withdrawn_at is None]
+
+
+def _read(
+    c: Connection, ranked: Subquery, counts: Callable[[ColumnCollection[str, Any]], ColumnElement[bool]]
+) -> list[ServiceRating]:
+    """Read the ratings of a subquery that count."""
+    query = (
+        select(*COLUMNS, type_coerce(ratings.c.target, Text).label("target_json"))
+        .join(service_ratings, rated.rating_id == ratings.c.id)
+        .join(ranked, ranked.c.rating_id == ratings.c.id)
+        .where(counts(ranked.c))
+    )
+    return all_rows(c, query, ServiceRating)
+
+
+def _stands_for_address() -> ColumnElement[bool]:
+    return and_(rated.address.is_not(None), standing.stands(owner_of(rated.host), service_ratings))
+
+
+def _public() -> list[ColumnElement[bool]]:
+    return [rated.visibility == "public", not_(rated.masked)]
+
+
+def _listed(tenant: str | None) -> list[ColumnElement[bool]]:
+    return [or_(rated.visibility == "public", rated.tenant == tenant), not_(rated.masked)]

@@ -1,0 +1,192 @@
+"""Rankings of services, the public ratings of one service, its badge and its feed."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import time
+
+import pytest
+from lxml import etree
+from sqlalchemy import text
+
+from store.ratings.ratings import service_key
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = {"kind": "translator", "method": "round-trip", "attribute": "gender"}
+ATOM = {"a": "http://www.w3.org/2005/Atom"}
+
+
+def digest(number):
+    return f"sha256:{number:024x}{'0' * 40}"
+
+
+def key_of(number):
+    return service_key({"digest": digest(number)})
+
+
+@pytest.fixture
+async def agency(guarded, serve):
+    """An agency with pages that requires keys."""
+    return await serve(guarded, pages=True)
+
+
+@pytest.fixture
+def rate(agency, worker, request_body):
+    """Rate service number n with an effect on unbiased input, as the operator and in public, and return the id."""
+    keys = {}
+
+    async def rate(number, letter, interval=None, *, tenant="default", visibility="public", limit=0.1, **changes):
+        headers = keys.setdefault(tenant, {"Authorization": f"Bearer {worker.make_key(tenant)}"})
+        body = request_body(seed=time.time_ns() % 2**50, visibility=visibility)
+        body["target"]["base_url"] = f"https://{number}.example.com/"
+        job = await agency.post("/v1/jobs", json=body, headers=headers)
+        assert job.status_code == 202, job.text
+        if interval is not None:
+            low, estimate, high = interval
+            effect = {"estimate": estimate, "low": low, "high": high}
+            step = "step_2" if letter == "DSBS" else "step_1"
+            component = {"name": "es", "letter": letter, "tolerances": {step: limit}, "effects": {step: effect}}
+            changes["components"] = [component]
+        service = {"name": f"S{number}", "kind": "translator", "protocol": "libretranslate", "digest": digest(number)}
+        service |= changes.pop("described", {})
+        return worker.rate(job.json()["id"], letter=letter, target=service, **changes)
+
+    rate.keys = keys
+    return rate
+
+
+async def ranking(agency, **query):
+    answer = await agency.get("/v1/services/ranking", params={**QUESTION, **query})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_services_are_ranked_by_letter_then_effect_with_shared_places_and_none_for_undeclared(agency, rate):
+    await rate(1, "BS", (0.5, 0.6, 0.7))
+    await rate(2, "BS", (0.25, 0.3, 0.35))
+    await rate(3, "BS", (-0.4, -0.32, -0.3))  # the sign of an effect does not count; overlaps with 2
+    await rate(4, "UCS", (-0.05, 0.01, 0.06))
+    await rate(5, "UCS", (-0.04, 0.02, 0.07))
+    await rate(6, "DSBS", (-0.05, 0.0, 0.05))
+    await rate(7, "UCS", (-0.01, 0.0, 0.01), declared=False)
+    await rate(8, "UCS")
+    rows = (await ranking(agency))["items"]
+    assert [(row["name"], row["place"]) for row in rows] == [
+        *[("S4", 1), ("S5", 1), ("S8", None), ("S6", 3), ("S2", 4), ("S3", 4), ("S1", 6), ("S7", None)]
+    ]
+    assert rows[0]["rating"]["effect"]["of_limit"] == pytest.approx([0.1, 0.0, 0.6])
+    assert rows[0]["rating"]["effect"]["name"] == "on balanced input"
+
+
+async def test_a_larger_effect_within_a_larger_limit_takes_the_better_place(agency, rate):
+    await rate(1, "UCS", (0.08, 0.09, 0.095), limit=0.1)
+    await rate(2, "UCS", (0.10, 0.11, 0.12), limit=0.5)
+    assert [(row["name"], row["place"]) for row in (await ranking(agency))["items"]] == [("S2", 1), ("S1", 2)]
+
+
+async def test_the_newest_rating_of_a_service_counts_and_an_expired_one_has_no_place(agency, rate, worker):
+    await rate(1, "BS", (0.5, 0.6, 0.7))
+    await asyncio.sleep(0.002)
+    new = await rate(1, "UCS", (0.0, 0.01, 0.02))
+    (row,) = (await ranking(agency))["items"]
+    assert (row["rating"]["id"], row["place"]) == (new, 1)
+    with worker.database.write() as c:
+        c.execute(text("UPDATE ratings SET expires_at = 1"))
+    (row,) = (await ranking(agency))["items"]
+    assert (row["place"], row["rating"]["expired"]) == (None, True)
+
+
+async def test_a_ranking_is_read_in_pages_sorted_by_any_column_and_as_csv(agency, rate):
+    for number, letter in ((1, "BS"), (2, "UCS"), (3, "DSBS")):
+        await rate(number, letter, (0.1 * number, 0.2 * number, 0.3 * number), described={"name": f"=S{number}"})
+    page = await ranking(agency, start=1, limit=1)
+    assert (page["total"], [row["name"] for row in page["items"]]) == (3, ["=S3"])
+    for sort, names in (("name", "123"), ("effect", "123"), ("place", "231"), ("rated_at", "321")):
+        listed = [row["name"][-1] for row in (await ranking(agency, sort=sort))["items"]]
+        assert "".join(listed) == names, sort
+    table = (await agency.get("/v1/services/ranking.csv", params=QUESTION)).text
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert [row["name"] for row in rows] == ["'=S2", "'=S3", "'=S1"]
+    assert [float(row["estimate"]) for row in rows] == pytest.approx([0.4, 0.6, 0.2])
+    other = await ranking(agency, method="one-hop")
+    assert (other["items"], other["questions"][0]["services"]) == ([], 3)
+    chosen = (await agency.get("/v1/services/ranking", params={"kind": "translator"})).json()
+    assert (chosen["method"], chosen["attribute"], chosen["total"]) == ("round-trip", "gender", 3)
+
+
+async def test_only_the_owner_of_a_private_rating_sees_its_service_in_a_ranking(agency, rate):
+    await rate(1, "UCS", (0.0, 0.01, 0.02), visibility="private")
+    await rate(2, "UCS", (0.0, 0.01, 0.02), visibility="unlisted")
+    await rate(3, "UCS", (0.0, 0.01, 0.02), tenant="rival", visibility="private")
+    assert (await ranking(agency))["items"] == (await ranking(agency))["questions"] == []
+    own = await agency.get("/v1/services/ranking", params=QUESTION, headers=rate.keys["default"])
+    assert {row["name"] for row in own.json()["items"]} == {"S1", "S2"}
+    assert own.headers["cache-control"] == "private, no-cache"
+
+
+async def test_a_service_has_its_ratings_by_method_with_changes_of_the_rules_and_a_feed(agency, rate):
+    old = await rate(1, "UCS", (0.0, 0.01, 0.02), methodology={"version": "1.0.0"})
+    await asyncio.sleep(0.002)
+    new = await rate(1, "BS", (0.2, 0.3, 0.4))
+    service = (await agency.get(f"/v1/services/{key_of(1)}")).json()
+    assert service["service"] == f"1-example-com-{key_of(1)}"
+    (series,) = service["series"]
+    assert [rating["id"] for rating in series["ratings"]] == [new, old]
+    assert [rating["rules_changed"] for rating in series["ratings"]] == [True, False]
+    by_id = await agency.get(f"/v1/services/{new}")
+    assert by_id.json() == service
+    answer = await agency.get(f"/v1/services/{key_of(1)}/feed.atom")
+    feed = etree.fromstring(answer.content)
+    titles = feed.xpath("a:entry/a:title/text()", namespaces=ATOM)
+    assert titles == ["BS: round-trip, gender", "UCS: round-trip, gender"]
+    links = feed.xpath("a:entry/a:link/@href", namespaces=ATOM)
+    assert [link.rpartition("/")[2] for link in links] == [new, old]
+
+
+async def test_the_badge_of_a_service_never_shows_the_letter_of_another_model_at_its_address(agency, rate):
+    small = {"url": "https://9.example.com/", "settings": {"model": "small"}}
+    large = {"url": "https://9.example.com/", "settings": {"model": "large"}}
+    await rate(1, "UCS", described=small)
+    await asyncio.sleep(0.002)
+    await rate(2, "BS", described=large)
+
+    async def message(name, **query):
+        return (await agency.get(f"/v1/services/{name}/badge.json", params=query)).json()["message"]
+
+    assert (await message(key_of(1))).startswith("UCS")
+    assert (await message(key_of(2), method="round-trip", attribute="gender")).startswith("BS")
+    assert await message(key_of(1), attribute="age") == await message(key_of(3)) == "unrated"
+
+
+@pytest.mark.parametrize("visibility", ["private", "unlisted"])
+async def test_a_hidden_rating_has_no_service_page_no_feed_and_no_badge(agency, rate, visibility):
+    rating_id = await rate(1, "BS", visibility=visibility)
+    for name in (rating_id, key_of(1)):
+        for path in (f"/v1/services/{name}", f"/v1/services/{name}/feed.atom", f"/s/{name}"):
+            assert (await agency.get(path, headers={"Accept": "text/html"})).status_code == 404
+        assert (await agency.get(f"/v1/services/{name}/badge.json")).json()["message"] == "unrated"
+
+
+async def test_a_withdrawn_rating_appears_nowhere_and_leaves_no_letter_to_its_service(agency, rate):
+    old = await rate(1, "UCS")
+    await asyncio.sleep(0.002)
+    bad = await rate(1, "BS")
+    withdrawn = await agency.post(f"/v1/ratings/{bad}/withdraw", json={"reason": "x"}, headers=rate.keys["default"])
+    assert withdrawn.status_code == 200
+    (series,) = (await agency.get(f"/v1/services/{key_of(1)}")).json()["series"]
+    assert (series["withdrawn"], [rating["id"] for rating in series["ratings"]]) == (True, [old])
+    page = (await agency.get(f"/s/{key_of(1)}", follow_redirects=True)).text
+    assert bad not in page
+    assert bad not in (await agency.get(f"/v1/services/{key_of(1)}/feed.atom")).text
+    assert (await agency.get(f"/v1/services/{key_of(1)}/badge.json")).json()["message"].startswith("withdrawn")
+
+
+@pytest.mark.parametrize("name", ["nobody", "x" * 3000, "rat_0", "%00", "a%2Fb", "ü-" + "0" * 24])
+async def test_an_unknown_or_very_long_name_of_a_service_is_a_problem_404(agency, name):
+    answer = await agency.get(f"/v1/services/{name}")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+    page = await agency.get(f"/s/{name}", headers={"Accept": "text/html"})
+    assert page.status_code == 404
